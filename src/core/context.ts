@@ -1,0 +1,25 @@
+import type { Clock } from './clock.ts';
+import type { Log } from './log.ts';
+import type { Redactor } from './redact.ts';
+
+/** Everything a command takes from the process, handed in once so that it also runs inside a test. */
+export interface Context {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reads all of standard input. */
+  readonly readStdin: () => Promise<string>;
+  readonly stdinIsTerminal: boolean;
+  readonly stdoutIsTerminal: boolean;
+  readonly stderrIsTerminal: boolean;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly color: boolean;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly configFile: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  /** Aborted by SIGTERM and Ctrl-C. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,51 @@
+/** Exit codes of the command, as the README's table lists them. */
+export const EXIT = { done: 0, incomplete: 1, usage: 2, nothing: 3, data: 4, findings: 5, safety: 6, bug: 70 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Who must act, and therefore which exit code: the caller, the other side, the data, or the operator who approves. */
+const EXIT_OF = {
+  USAGE: EXIT.usage,
+  CONFIG: EXIT.usage,
+  INCOMPLETE: EXIT.incomplete,
+  UNREACHABLE: EXIT.nothing,
+  REFUSED: EXIT.nothing,
+  DATA: EXIT.data,
+  FINDINGS: EXIT.findings,
+  LOCKED: EXIT.safety,
+  UNSAFE: EXIT.safety,
+} as const satisfies Record<string, ExitCode>;
+export type ErrorCode = keyof typeof EXIT_OF;
+
+export interface ErrorDetails {
+  /** What the reader can do about it, in one sentence. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/** An error a person can act on: one line of what and where, a hint, and the exit code that belongs to it. */
+export class TidemarkError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'TidemarkError';
+    this.code = code;
+    this.hint = details.hint;
+  }
+
+  get exit(): ExitCode {
+    return EXIT_OF[this.code];
+  }
+}
+
+/** The message of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** One line for a log or a table: message and hint, without line breaks. */
+export function describe(error: unknown): string {
+  const hint = error instanceof TidemarkError && error.hint ? `: ${error.hint}` : '';
+  return `${messageOf(error)}${hint}`.replaceAll(/\s+/gu, ' ').trim();
+}

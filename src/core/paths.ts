@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The package's own root: holds queries/, reports/, jobs/. The same from src/ and from dist/. */
+export const PACKAGE_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/** Where a discovered file is looked for, in order: beside the configuration, then in the package. */
+export function searchPath(configDirectory: string): readonly string[] {
+  return configDirectory === PACKAGE_ROOT ? [PACKAGE_ROOT] : [configDirectory, PACKAGE_ROOT];
+}
+
+/** The first root that holds `relative`, as a full path. */
+export function findFile(roots: readonly string[], relative: string): string | undefined {
+  return roots.map((root) => join(root, relative)).find((path) => existsSync(path));
+}
+
+/**
+ * Files with `extension` directly in `folder` under any of the roots, as name → path; the earlier root wins, so a user's
+ * file overrides the package's of the same name.
+ */
+export async function discover(
+  roots: readonly string[],
+  folder: string,
+  extension: string,
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const root of roots) {
+    const directory = join(root, folder);
+    if (!existsSync(directory)) continue;
+    for (const file of (await readdir(directory)).sort()) {
+      const name = file.slice(0, -extension.length);
+      if (file.endsWith(extension) && !found.has(name)) found.set(name, join(directory, file));
+    }
+  }
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { distance } from 'fastest-levenshtein';
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { TidemarkError } from './errors.ts';
+import { interpolate } from './interpolate.ts';
+
+/** One thing wrong with a file: the field it stands at and what to do. */
+export interface Problem {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export interface YamlFile<T> {
+  readonly value: T;
+  /** Says further problems (of meaning, not of shape) in the same form, all at once. */
+  readonly refuse: (problems: readonly Problem[]) => never;
+}
+
+/**
+ * Reads, interpolates and checks a YAML file against a schema.
+ * @throws TidemarkError CONFIG with one line a problem: `file:line: field: what, what to do`.
+ */
+export function readYamlFile<T>(
+  file: string,
+  schema: z.ZodType<T>,
+  env: Readonly<Record<string, string | undefined>>,
+  knownKeys: (path: readonly PropertyKey[]) => readonly string[],
+): YamlFile<T> {
+  const lines = new LineCounter();
+  const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
+  const refuse = (problems: readonly Problem[]): never => {
+    throw new TidemarkError('CONFIG', problems.map((problem) => lineOf(file, document, lines, problem)).join('\n'));
+  };
+  const [syntax] = document.errors;
+  if (syntax) {
+    const { line } = lines.linePos(syntax.pos[0]);
+    throw new TidemarkError('CONFIG', `${basename(file)}:${line}: not valid YAML: ${syntax.message}`);
+  }
+
+  const problems: Problem[] = [];
+  const filled = interpolate(document.toJS() ?? {}, { env, directory: dirname(file) }, (path, message) =>
+    problems.push({ path, message }),
+  );
+  const missing = new Set(problems.map(({ path }) => path.join('.')));
+  const result = schema.safeParse(filled);
+  if (!result.success) {
+    const found = result.error.issues.flatMap((issue) => problemsOf(issue, knownKeys));
+    problems.push(...found.filter(({ path }) => !missing.has(path.join('.'))));
+  }
+  if (!result.success || problems.length > 0) return refuse(problems);
+  return { value: result.data, refuse };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new TidemarkError('CONFIG', `${file} does not exist`, {
+      hint: 'write one with `tidemark init`, or name one with --config FILE',
+    });
+  }
+}
+
+function problemsOf(
+  issue: z.core.$ZodIssue,
+  knownKeys: (path: readonly PropertyKey[]) => readonly string[],
+): Problem[] {
+  if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: issue.message }];
+  return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key, knownKeys(issue.path)) }));
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const nearest = nearestName(key, known);
+  return `unknown key${nearest ? `; did you mean \`${nearest}\`?` : `; known are ${known.join(', ')}`}`;
+}
+
+/** The known name nearest to a mistyped one, if any is near enough to be meant. */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  const lower = name.toLowerCase();
+  const ranked = [...known].map((candidate) => ({ candidate, far: distance(lower, candidate.toLowerCase()) }));
+  const [best] = ranked.sort((a, b) => a.far - b.far);
+  return best && best.far <= Math.max(2, Math.ceil(name.length / 2)) ? best.candidate : undefined;
+}
+
+function lineOf(file: string, document: Document, lines: LineCounter, { path, message }: Problem): string {
+  const field = path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
+    '',
+  );
+  const line = nearestLine(document, lines, path);
+  return `${basename(file)}:${line}: ${field === '' ? '' : `${field}: `}${message}`;
+}
+
+/** The line of the field, or of the nearest field around it that stands in the file. */
+function nearestLine(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return 1;
+}
