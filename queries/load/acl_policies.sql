@@ -1,0 +1,18 @@
+-- grain: one row per ACL policy
+with
+  answers as (
+    select name, body as data
+    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = 268435456)
+  )
+select
+  name,
+  data ->> 'Description' as description,
+  data ->> 'Rules' as rules,
+  data -> 'JobACL' as job_acl,
+  (data ->> 'CreateIndex')::ubigint as create_index,
+  (data ->> 'ModifyIndex')::ubigint as modify_index,
+  json_merge_patch(
+    data,
+    '{"Name": null, "Description": null, "Rules": null, "JobACL": null, "CreateIndex": null, "ModifyIndex": null}'
+  ) as extra,
+from answers

@@ -1,0 +1,21 @@
+-- grain: one row per agent
+with
+  pages as (
+    select pool_id, unnest(body.data) as item
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      columns = {pool_id: 'VARCHAR', body: 'STRUCT(data JSON[])'},
+      maximum_object_size = 268435456
+    )
+  ),
+  items as (select pool_id, item ->> 'id' as agent_id, item -> 'attributes' as attributes from pages)
+select
+  agent_id,
+  pool_id,
+  attributes ->> 'name' as name,
+  attributes ->> 'status' as status,
+  attributes ->> 'ip-address' as ip_address,
+  (attributes ->> 'last-ping-at')::timestamptz as last_ping_at,
+  json_merge_patch(attributes, '{"name": null, "status": null, "ip-address": null, "last-ping-at": null}') as extra,
+from items

@@ -1,0 +1,30 @@
+-- grain: one row per kind, name and label set; what a kind does not have is null
+with
+  answers as (
+    select body
+    from read_json($files, format = 'newline_delimited', columns = {body: 'JSON'}, maximum_object_size = 268435456)
+  ),
+  items as (
+    select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,
+      unnest([body -> 'Gauges', body -> 'PrecisionGauges', body -> 'Counters', body -> 'Samples', body -> 'Points']) as list,
+    from answers
+  ),
+  metrics as (select kind, unnest(list::json[]) as item from items where json_type(list) = 'ARRAY'),
+  named as (select kind, item, item ->> 'Name' as name, nullif((item -> 'Labels')::varchar, 'null') as labels from metrics)
+select distinct on (kind, name, labels)
+  kind,
+  name,
+  labels::json as labels,
+  (item ->> 'Value')::double as value,
+  (item ->> 'Count')::bigint as count,
+  (item ->> 'Sum')::double as sum,
+  (item ->> 'Min')::double as min,
+  (item ->> 'Max')::double as max,
+  (item ->> 'Mean')::double as mean,
+  (item ->> 'Stddev')::double as stddev,
+  (item ->> 'Rate')::double as rate,
+  json_merge_patch(
+    item,
+    '{"Name": null, "Labels": null, "Value": null, "Count": null, "Sum": null, "Min": null, "Max": null, "Mean": null, "Stddev": null, "Rate": null}'
+  ) as extra,
+from named

@@ -1,0 +1,12 @@
+-- grain: one row per plugin that was asked, and whether it can list
+select
+  plugin_id,
+  max(error) is null as supported,
+  max(error) as error,
+from read_json(
+  $files,
+  format = 'newline_delimited',
+  columns = {plugin_id: 'VARCHAR', error: 'VARCHAR'},
+  maximum_object_size = 268435456
+)
+group by plugin_id

@@ -1,0 +1,18 @@
+-- grain: one row per version of a key
+with
+  answers as (
+    select name, coalesce(body.data -> 'keys', body.data -> 'versions') as versions
+    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = 268435456)
+  ),
+  items as (
+    select name, unnest(map_entries(versions::map(varchar, json))) as item
+    from answers
+    where json_type(versions) = 'OBJECT'
+  )
+select
+  name as key_name,
+  item.key::bigint as version,
+  (item.value ->> 'creation_time')::timestamptz as creation_time,
+  item.value ->> 'public_key' as public_key,
+  json_merge_patch(item.value, '{"creation_time": null, "public_key": null}') as extra,
+from items

@@ -1,0 +1,17 @@
+-- grain: one row per key; the version map is `keys` in the document and `versions` in the live service
+with
+  answers as (
+    select name, body.data as data
+    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = 268435456)
+  )
+select
+  name,
+  data ->> 'type' as type,
+  (data ->> 'deletion_allowed')::boolean as deletion_allowed,
+  (data ->> 'min_enabled_version')::bigint as min_enabled_version,
+  (data ->> 'latest_version')::bigint as latest_version,
+  json_merge_patch(
+    data,
+    '{"name": null, "type": null, "deletion_allowed": null, "min_enabled_version": null, "latest_version": null, "keys": null, "versions": null}'
+  ) as extra,
+from answers

@@ -1,0 +1,12 @@
+-- grain: one row per KMS provider
+with
+  answers as (
+    select name, body.data as data
+    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = 268435456)
+  )
+select
+  name,
+  data ->> 'provider' as provider,
+  data ->> 'key_collection' as key_collection,
+  json_merge_patch(data, '{"name": null, "provider": null, "key_collection": null}') as extra,
+from answers

@@ -1,0 +1,13 @@
+-- grain: one row per saved view: what re-running it answered
+select
+  view_id,
+  case when max(error) is null then 'ok' else 'failed' end as status,
+  case when max(error) is null then coalesce(sum(len(body.data)), 0) end as result_rows,
+  max(error) as error,
+from read_json(
+  $files,
+  format = 'newline_delimited',
+  columns = {view_id: 'VARCHAR', error: 'VARCHAR', body: 'STRUCT(data JSON[])'},
+  maximum_object_size = 268435456
+)
+group by view_id

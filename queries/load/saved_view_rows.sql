@@ -1,0 +1,33 @@
+-- grain: one row per row of a saved view's result; `offset` is the number of rows on the pages before
+with
+  pages as (
+    select view_id, "offset", body.data as data
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      columns = {view_id: 'VARCHAR', "offset": 'BIGINT', body: 'STRUCT(data JSON[])'},
+      maximum_object_size = 268435456
+    )
+    where body is not null
+  ),
+  items as (
+    select view_id, "offset" + generate_subscripts(data, 1) as position, unnest(data) as item
+    from pages
+  ),
+  fields as (
+    select view_id, position, item ->> 'id' as row_id, (item -> 'attributes')::map(varchar, json) as fields
+    from items
+  )
+select
+  view_id,
+  position,
+  row_id,
+  -- a service may send one field under both spellings; the snake_case one is then kept
+  to_json(map_from_entries(list_transform(
+    list_filter(
+      map_entries(fields),
+      lambda field: not contains(field.key, '-') or not list_contains(map_keys(fields), replace(field.key, '-', '_'))
+    ),
+    lambda field: {k: replace(field.key, '-', '_'), v: field.value}
+  ))) as attributes,
+from fields

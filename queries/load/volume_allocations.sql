@@ -1,0 +1,45 @@
+-- grain: one row per volume, allocation and mode; the claim maps name the allocations, the list (or the map) describes them
+with
+  volumes as (
+    select body as volume
+    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = 268435456)
+    where kind = 'read'
+  ),
+  claims as (
+    select volume, 'read' as mode, unnest(map_entries((volume -> 'ReadAllocs')::map(varchar, json))) as claim
+    from volumes
+    where json_type(volume -> 'ReadAllocs') = 'OBJECT'
+    union all
+    select volume, 'write', unnest(map_entries((volume -> 'WriteAllocs')::map(varchar, json)))
+    from volumes
+    where json_type(volume -> 'WriteAllocs') = 'OBJECT'
+  ),
+  listed as (
+    select volume ->> 'ID' as volume_id, coalesce(volume ->> 'Namespace', '') as namespace, unnest((volume -> 'Allocations')::json[]) as allocation
+    from volumes
+    where json_type(volume -> 'Allocations') = 'ARRAY'
+  ),
+  described as (
+    select
+      claims.volume ->> 'ID' as volume_id,
+      coalesce(claims.volume ->> 'Namespace', '') as namespace,
+      claims.mode,
+      claims.claim.key as allocation_id,
+      case when json_type(claims.claim.value) = 'OBJECT' then claims.claim.value else listed.allocation end as allocation,
+    from claims
+    left join listed
+      on listed.volume_id = claims.volume ->> 'ID'
+      and listed.namespace = coalesce(claims.volume ->> 'Namespace', '')
+      and listed.allocation ->> 'ID' = claims.claim.key
+  )
+select
+  volume_id,
+  allocation_id,
+  mode,
+  allocation ->> 'NodeID' as node_id,
+  allocation ->> 'JobID' as job_id,
+  allocation ->> 'TaskGroup' as task_group,
+  allocation ->> 'ClientStatus' as client_status,
+  allocation ->> 'DesiredStatus' as desired_status,
+  namespace,
+from described

@@ -1,0 +1,21 @@
+-- grain: one row per metric and label set of the autoscaler
+-- key: kind, name, labels
+-- source: autoscaler_metrics
+-- volatile: yes
+create table if not exists autoscaler_metrics_history (
+  target varchar not null, -- name of the target in tidemark.yaml
+  kind varchar, -- `gauge`, `counter`, `sample` or `point`
+  name varchar, -- name of the metric
+  labels json, -- labels; null when none
+  value double, -- value of a gauge
+  count bigint, -- observations
+  sum double, -- sum of the observations
+  min double, -- lowest
+  max double, -- highest
+  mean double, -- mean
+  stddev double, -- standard deviation
+  rate double, -- per second over the interval
+  extra json, -- fields the service sent that its document does not list
+  valid_from timestamptz not null, -- when a pull first saw the row so
+  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+);

@@ -1,0 +1,15 @@
+-- grain: one row per snapshot of a volume
+-- key: plugin_id, snapshot_id
+-- source: volume_snapshots
+create table if not exists volume_snapshots_history (
+  target varchar not null, -- name of the target in tidemark.yaml
+  plugin_id varchar, -- storage plugin
+  snapshot_id varchar, -- ID of the snapshot
+  external_source_volume_id varchar, -- ID of the volume in the provider
+  size_bytes bigint, -- size, bytes
+  created_at timestamptz, -- creation time
+  is_ready boolean, -- whether it can be used
+  extra json, -- fields the service sent that its document does not list
+  valid_from timestamptz not null, -- when a pull first saw the row so
+  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+);

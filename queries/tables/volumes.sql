@@ -1,0 +1,29 @@
+-- grain: one row per CSI volume
+-- key: namespace, volume_id
+-- source: volumes
+create table if not exists volumes_history (
+  target varchar not null, -- name of the target in tidemark.yaml
+  volume_id varchar, -- ID of the volume
+  external_id varchar, -- ID in the storage provider
+  namespace varchar, -- namespace
+  name varchar, -- name
+  topologies json, -- topology segments, flat maps
+  access_mode varchar, -- access mode
+  attachment_mode varchar, -- attachment mode
+  current_readers bigint, -- claims for reading
+  current_writers bigint, -- claims for writing
+  schedulable boolean, -- whether it can be scheduled
+  plugin_id varchar, -- storage plugin
+  provider varchar, -- storage provider
+  controller_required boolean, -- whether a controller plugin is needed
+  controllers_healthy bigint, -- healthy controllers
+  controllers_expected bigint, -- expected controllers
+  nodes_healthy bigint, -- healthy node plugins
+  nodes_expected bigint, -- expected node plugins
+  resource_exhausted bigint, -- as documented; where the service tells a time, its unix seconds, 0 for none
+  create_index ubigint, -- index at creation
+  modify_index ubigint, -- index at the last change
+  extra json, -- fields the service sent that its document does not list
+  valid_from timestamptz not null, -- when a pull first saw the row so
+  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+);

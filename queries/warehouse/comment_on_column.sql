@@ -1,0 +1,1 @@
+comment on column {{table}}.{{column}} is {{text}};

@@ -1,0 +1,1 @@
+comment on {{kind}} {{table}} is {{text}};

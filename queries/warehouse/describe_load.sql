@@ -1,0 +1,2 @@
+-- The columns that a load query yields.
+describe {{rows}};

@@ -1,0 +1,3 @@
+update runs
+set status = $status, finished_at = $finished_at::timestamptz
+where run_id = $run_id;

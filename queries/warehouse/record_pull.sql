@@ -1,0 +1,17 @@
+insert into pulls by name
+select
+  $run_id as run_id,
+  $target as target,
+  $source as source,
+  $status as status,
+  $rows::bigint as rows,
+  $expected_rows::bigint as expected_rows,
+  $requests::bigint as requests,
+  $retries::bigint as retries,
+  $waited_ms::bigint as waited_ms,
+  $bytes::bigint as bytes,
+  $started_at::timestamptz as started_at,
+  $finished_at::timestamptz as finished_at,
+  $error as error,
+  $as_of::timestamptz as as_of,
+  $turned_away::bigint as turned_away;

@@ -1,0 +1,2 @@
+-- grain: one row
+create table if not exists schema_digest (digest varchar not null);

@@ -1,0 +1,99 @@
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  type DuckDBValue,
+  listValue,
+} from '@duckdb/node-api';
+import { messageOf, TidemarkError } from '../core/errors.ts';
+import { type Row, toPlain } from './values.ts';
+
+export type Param = null | boolean | number | bigint | string | readonly string[];
+export type Params = Readonly<Record<string, Param | undefined>>;
+
+/** One DuckDB file, opened once in this process. Parameters that a statement does not mention are left out. */
+export interface Database {
+  run(sql: string, params?: Params): Promise<void>;
+  rows(sql: string, params?: Params): Promise<Row[]>;
+  /** Runs `work` in a transaction; anything thrown rolls it back. */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  readonly connection: DuckDBConnection;
+  close(): void;
+}
+
+export interface OpenOptions {
+  readonly readOnly?: boolean;
+  /** @default 1GB */
+  readonly memoryLimit?: string;
+  /** Where DuckDB may spill. */
+  readonly tempDirectory?: string;
+}
+
+/** Opens `file` (or `:memory:`). Times are UTC; nothing is ever downloaded. @throws TidemarkError DATA when it is no warehouse. */
+export async function openDatabase(file: string, options: OpenOptions = {}): Promise<Database> {
+  const settings = {
+    memory_limit: options.memoryLimit ?? '1GB',
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    preserve_insertion_order: 'false',
+    ...(options.tempDirectory && { temp_directory: options.tempDirectory }),
+    ...(options.readOnly && { access_mode: 'READ_ONLY' }),
+  };
+  const instance = await DuckDBInstance.create(file, settings).catch((error: unknown) => {
+    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(error)}`, { cause: error });
+  });
+  const connection = await instance.connect();
+  const database = databaseOn(connection, () => {
+    connection.closeSync();
+    instance.closeSync();
+  });
+  await database.run("set TimeZone = 'UTC'");
+  return database;
+}
+
+function databaseOn(connection: DuckDBConnection, close: () => void): Database {
+  const rows = async (sql: string, params: Params = {}): Promise<Row[]> => {
+    const prepared = await connection.prepare(sql);
+    try {
+      bind(prepared, params);
+      const reader = await prepared.runAndReadAll();
+      return reader.convertRowObjects((value, type) => toPlain(value, type)) as Row[];
+    } finally {
+      prepared.destroySync();
+    }
+  };
+  return {
+    connection,
+    close,
+    rows,
+    run: async (sql, params) => {
+      await rows(sql, params);
+    },
+    transaction: async (work) => {
+      await connection.run('begin');
+      try {
+        const result = await work();
+        await connection.run('commit');
+        return result;
+      } catch (error) {
+        await connection.run('rollback').catch(() => undefined); // the first error is the one to tell
+        throw error;
+      }
+    },
+  };
+}
+
+function bind(prepared: DuckDBPreparedStatement, params: Params): void {
+  const values: Record<string, DuckDBValue> = {};
+  for (let index = 1; index <= prepared.parameterCount; index++) {
+    const name = prepared.parameterName(index);
+    const value = params[name];
+    if (value === undefined) throw new TidemarkError('DATA', `the query asks for $${name}, which was not given`);
+    values[name] = Array.isArray(value) ? listValue(value as string[]) : (value as DuckDBValue);
+  }
+  if (prepared.parameterCount > 0) prepared.bind(values);
+}
+
+export function firstLine(error: unknown): string {
+  return messageOf(error).split('\n', 1)[0] ?? '';
+}

@@ -1,0 +1,42 @@
+import type { Database } from './database.ts';
+import { quoted, type SqlFiles } from './sql-files.ts';
+import { columnList, type Table } from './tables.ts';
+
+/** What a load changes in one table of one target, in rows. */
+export interface Delta {
+  readonly gone: number;
+  readonly appeared: number;
+  readonly changed: number;
+  readonly rowsBefore: number;
+  readonly rowsAfter: number;
+}
+
+/** Compares the stage with what holds; `mergeStage` then writes exactly this. */
+export async function compareStage(database: Database, files: SqlFiles, table: Table, target: string): Promise<Delta> {
+  await database.run(await files.filled('warehouse/compare', partsOf(table)), { target });
+  const [counts] = await database.rows(await files.filled('warehouse/delta_counts', partsOf(table)), { target });
+  return {
+    gone: Number(counts?.gone),
+    appeared: Number(counts?.appeared),
+    changed: Number(counts?.changed),
+    rowsBefore: Number(counts?.rows_before),
+    rowsAfter: Number(counts?.rows_after),
+  };
+}
+
+/** Closes what changed or went and adds what is new, as of a moment later than any before (ISO 8601). */
+export async function mergeStage(database: Database, files: SqlFiles, table: Table, asOf: string): Promise<void> {
+  await database.run(await files.filled('warehouse/close', partsOf(table)), { as_of: asOf });
+  await database.run(await files.filled('warehouse/append', partsOf(table)), { as_of: asOf });
+}
+
+function partsOf(table: Table): Record<string, string> {
+  const same = table.key.map((name) => `stage.${quoted(name)} is not distinct from open.${quoted(name)}`);
+  return {
+    table: table.name,
+    history: `${table.name}_history`,
+    sameKey: same.join(' and '),
+    stageColumns: columnList(table, 'stage.'),
+    openColumns: columnList(table, 'open.'),
+  };
+}

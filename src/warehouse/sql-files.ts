@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { TidemarkError } from '../core/errors.ts';
+import { findFile } from '../core/paths.ts';
+
+/** SQL text from `queries/`, by path without `.sql`; a file beside the configuration goes before the package's. */
+export interface SqlFiles {
+  text(name: string): Promise<string>;
+  /** The text with `{{name}}` replaced: identifiers and lists of them, which cannot be bound. */
+  filled(name: string, parts: Readonly<Record<string, string>>): Promise<string>;
+  readonly roots: readonly string[];
+}
+
+export function sqlFiles(roots: readonly string[]): SqlFiles {
+  const cache = new Map<string, string>();
+  const text = async (name: string): Promise<string> => {
+    const known = cache.get(name);
+    if (known !== undefined) return known;
+    const path = findFile(roots, `queries/${name}.sql`);
+    if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
+    const content = await readFile(path, 'utf8');
+    cache.set(name, content);
+    return content;
+  };
+  return { text, roots, filled: async (name, parts) => fill(name, await text(name), parts) };
+}
+
+function fill(name: string, template: string, parts: Readonly<Record<string, string>>): string {
+  return withoutComments(template).replaceAll(/\{\{(\w+)\}\}/gu, (_, part: string) => {
+    const value = parts[part];
+    if (value === undefined) throw new TidemarkError('DATA', `queries/${name}.sql: nothing is known as {{${part}}}`);
+    return value;
+  });
+}
+
+/** Comment lines may speak of `{{parts}}` without meaning them. */
+function withoutComments(sql: string): string {
+  return sql.replaceAll(/^\s*--.*$/gmu, '');
+}
+
+/** An identifier as SQL takes it, whatever it holds. */
+export function quoted(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** A string literal as SQL takes it. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** `-- key: value` lines at the head of a SQL file. */
+export function headerOf(sql: string): Readonly<Record<string, string>> {
+  const header: Record<string, string> = {};
+  for (const line of sql.split('\n')) {
+    const match = /^--\s*([a-z_]+):\s*(.*\S)\s*$/u.exec(line);
+    if (match?.[1] && match[2]) header[match[1]] = match[2];
+    else if (!line.startsWith('--') && line.trim() !== '') break;
+  }
+  return header;
+}

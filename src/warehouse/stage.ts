@@ -1,0 +1,125 @@
+import { TidemarkError } from '../core/errors.ts';
+import { isSecretField } from '../core/redact.ts';
+import type { Database } from './database.ts';
+import { literal, quoted, type SqlFiles } from './sql-files.ts';
+import { type Column, columnList, type Table } from './tables.ts';
+
+/** A landed file of rows: CSV with the names of its header, or JSON with one answer a line. */
+export interface LandedFile {
+  readonly path: string;
+  readonly format: 'csv' | 'ndjson';
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Names of the CSV header, in the file's order. */
+  readonly columns?: readonly string[];
+  /** Whether nulls stand as a bare `null`, as some saved-view and live exports write them. */
+  readonly bareNull?: boolean;
+}
+
+/** Live names of documented explorer fields (live-services.md, section 0). */
+const LIVE_NAMES: Readonly<Record<string, string>> = {
+  state_version_terraform_version: 'state_version_iac_version',
+  workspace_terraform_version: 'workspace_iac_version',
+};
+
+/** Makes the stage of a table and fills it from landed files. @throws what DuckDB says of a row that is not as declared. */
+export async function fillStage(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  landed: readonly LandedFile[],
+  target: string,
+): Promise<void> {
+  await database.run(await files.filled('warehouse/stage', { table: table.name, columns: columnList(table) }));
+  const csv = landed.filter(({ format }) => format === 'csv');
+  const json = landed.filter(({ format }) => format === 'ndjson');
+  for (const file of csv) {
+    await fill(database, files, table, await files.filled('load/explorer_csv', csvParts(table, file)), {
+      file: file.path,
+      target,
+    });
+  }
+  if (json.length === 0) return;
+  const load = table.explorer
+    ? await files.filled('load/explorer_json', { select: jsonSelect(table) })
+    : await files.text(`load/${table.name}`);
+  await fill(database, files, table, load, { files: json.map(({ path }) => path), target });
+}
+
+async function fill(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  load: string,
+  params: Readonly<Record<string, string | readonly string[]>>,
+): Promise<void> {
+  const shape = await database.rows(await files.filled('warehouse/describe_load', { rows: load }), params);
+  const loaded = new Set(shape.map(({ column_name }) => String(column_name)));
+  const cleaned = table.columns.map((column) => cleanedColumn(column, loaded)).join(',\n  ');
+  const sql = await files.filled('warehouse/fill_stage', { table: table.name, cleaned, rows: load });
+  await database.run(sql, params);
+}
+
+function cleanedColumn({ name, type }: Column, loaded: ReadonlySet<string>): string {
+  if (name === 'target') return '$target as target';
+  const column = quoted(name);
+  if (!loaded.has(name)) return `null as ${column}`;
+  if (type === 'varchar') return `nullif(${column}, '') as ${column}`;
+  if (type === 'json') return `nullif(nullif(${column}::varchar, 'null'), '{}')::json as ${column}`;
+  return column;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const LONGEST_LINE = 256 * MEBIBYTE;
+
+function csvParts(table: Table, file: LandedFile): Record<string, string> {
+  const header = file.columns ?? [];
+  const known = new Map(table.columns.map((column) => [column.name, column.type]));
+  const typeOf = (name: string) => known.get(LIVE_NAMES[name] ?? name);
+  const struct = header.map((name) => `${quoted(name)}: ${literal(typeOf(name) ?? 'varchar')}`).join(', ');
+  const named = header
+    .filter((name) => typeOf(name))
+    .map((name) => `${quoted(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`);
+  const others = header.filter((name) => !typeOf(name) && !isSecretField(name));
+  const pairs = others.map((name) => `${literal(name)}, nullif(${quoted(name)}, '')`).join(', ');
+  const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
+  // A row is a line, and one row of tf_versions names every workspace: the file itself bounds it.
+  const maxLine = Math.min(LONGEST_LINE, Math.max(2 * MEBIBYTE, table.members ? file.bytes : 0));
+  return {
+    select: [...named, ...extra].join(', '),
+    columns: `{${struct}}`,
+    nulls: file.bareNull ? "['', 'null']" : "['']",
+    maxLine: String(maxLine),
+    bufferSize: String(maxLine * 4),
+  };
+}
+
+function jsonSelect(table: Table): string {
+  const fields = table.columns.filter(({ name }) => name !== 'target' && name !== 'extra');
+  const spellings = (name: string) => {
+    const live = Object.entries(LIVE_NAMES).filter(([, documented]) => documented === name);
+    return [name, ...live.map(([spelling]) => spelling)].flatMap((n) => [n.replaceAll('_', '-'), n]);
+  };
+  const select = fields.map(({ name, type }) => {
+    const reads = [...new Set(spellings(name))].map((spelling) => `attributes ->> ${literal(spelling)}`);
+    return `nullif(coalesce(${reads.join(', ')}), '')::${type} as ${quoted(name)}`;
+  });
+  const gone = Object.fromEntries(fields.flatMap(({ name }) => spellings(name)).map((spelling) => [spelling, null]));
+  return [...select, `json_merge_patch(attributes, ${literal(JSON.stringify(gone))}) as extra`].join(',\n  ');
+}
+
+/** Refuses a stage with a row whose key is missing or stands twice. @throws TidemarkError DATA */
+export async function checkStage(database: Database, files: SqlFiles, table: Table): Promise<void> {
+  const key = table.key.map(quoted).join(', ');
+  const required = table.key[0] ?? 'target';
+  const parts = { table: table.name, key, keyMissing: `${quoted(required)} is null` };
+  const [missing] = await database.rows(await files.filled('warehouse/missing_key', parts));
+  if (Number(missing?.rows) > 0) {
+    throw new TidemarkError('DATA', `${table.name}: ${missing?.rows} row(s) without ${required}`);
+  }
+  const [twice] = await database.rows(await files.filled('warehouse/repeated_key', parts));
+  if (twice) {
+    const shown = table.key.map((name) => `${name} ${JSON.stringify(twice[name])}`).join(', ');
+    throw new TidemarkError('DATA', `${table.name}: ${twice.times} rows have the key ${shown}`);
+  }
+}

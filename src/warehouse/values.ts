@@ -1,0 +1,66 @@
+import {
+  DuckDBArrayValue,
+  DuckDBDateValue,
+  DuckDBDecimalValue,
+  DuckDBListValue,
+  DuckDBMapValue,
+  DuckDBStructValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  type DuckDBType,
+  DuckDBTypeId,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { parse } from 'lossless-json';
+
+/** A value as templates and JSON output see it. `bigint` only where a number would lose digits. */
+export type Plain = null | boolean | number | bigint | string | readonly Plain[] | { readonly [name: string]: Plain };
+export type Row = Readonly<Record<string, Plain>>;
+
+const MICROS = 1_000_000n;
+
+/** Timestamps become ISO 8601 in UTC, integers numbers where they fit, JSON columns the value they hold. */
+export function toPlain(value: DuckDBValue, type?: DuckDBType): Plain {
+  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
+  if (typeof value === 'string') return type?.alias === 'JSON' ? fromJson(value) : value;
+  if (typeof value === 'bigint') return fitting(value);
+  if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue)
+    return isoFromMicros(value.micros);
+  if (value instanceof DuckDBDateValue) return value.toString();
+  if (value instanceof DuckDBDecimalValue) return value.toDouble();
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
+    const inner =
+      type?.typeId === DuckDBTypeId.LIST || type?.typeId === DuckDBTypeId.ARRAY ? type.valueType : undefined;
+    return value.items.map((item) => toPlain(item, inner));
+  }
+  if (value instanceof DuckDBStructValue) {
+    const entryType = (name: string) => (type?.typeId === DuckDBTypeId.STRUCT ? type.typeForEntry(name) : undefined);
+    return Object.fromEntries(Object.entries(value.entries).map(([name, v]) => [name, toPlain(v, entryType(name))]));
+  }
+  if (value instanceof DuckDBMapValue) {
+    return Object.fromEntries(value.entries.map(({ key, value: v }) => [String(toPlain(key)), toPlain(v)]));
+  }
+  return String(value);
+}
+
+function fitting(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+function fromJson(text: string): Plain {
+  return parse(text, undefined, (digits) => {
+    const number = Number(digits);
+    return /^-?\d+$/u.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number;
+  }) as Plain;
+}
+
+/** `2026-11-20T02:15:00Z`; a fraction only when there is one; beyond JavaScript's dates, the digits of the year as they are. */
+function isoFromMicros(micros: bigint): string {
+  const seconds = micros >= 0n ? micros / MICROS : (micros - MICROS + 1n) / MICROS;
+  const rest = micros - seconds * MICROS;
+  const date = new Date(Number(seconds) * 1000);
+  if (Number.isNaN(date.getTime())) return micros > 0n ? 'infinity' : '-infinity';
+  const fraction = rest === 0n ? '' : `.${rest.toString().padStart(6, '0').replace(/0+$/u, '')}`;
+  return `${date.toISOString().slice(0, 19)}${fraction}Z`;
+}
