@@ -1,6 +1,8 @@
-import type { Intercept } from './http.ts';
 import type { Routing } from './router.ts';
 import type { Ask, Flavor, Kind, Reply, Service } from './types.ts';
+
+/** Looks at a request before its service does; a reply is sent in the service's place, undefined lets it pass. */
+export type Intercept = (ask: Ask, service: Service) => Reply | undefined;
 
 export interface Asking {
   readonly service: Service;

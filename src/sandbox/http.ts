@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createNetServer, type Socket } from '
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerAsk } from './answer.ts';
+import { answerAsk, type Intercept } from './answer.ts';
 import { LIST_ALIAS, withListMethod } from './list-method.ts';
 import { type Allowance, createRateWindow } from './rate-window.ts';
 import { createRouter } from './router.ts';
@@ -13,9 +13,6 @@ import type { Ask, Flavor, Reply, RequestRecord, Service } from './types.ts';
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** Rows are sent in pieces of about this size, so that a million of them neither stand in memory nor go out one by one. */
 const STREAM_CHARS = 65_536;
-
-/** Looks at a request before its service does; a reply is sent in the service's place, undefined lets it pass. */
-export type Intercept = (ask: Ask, service: Service) => Reply | undefined;
 
 export interface HostOptions {
   readonly service: Service;

@@ -5,6 +5,8 @@ export interface Random {
   /** A whole number from `min` to `max`, both included. */
   int(min: number, max: number): number;
   pick<T>(list: readonly T[]): T;
+  /** One of the list, each as often as its weight says. */
+  weighted<T>(list: readonly T[], weightOf: (item: T) => number): T;
   chance(probability: number): boolean;
   hex(length: number): string;
   /** `prefix` and `length` letters and digits, as in `ws-9kXq2…`. */
@@ -41,6 +43,14 @@ export function createRandom(seed: number | string): Random {
     next,
     int,
     pick: (list) => list[int(0, list.length - 1)]!,
+    weighted: (list, weightOf) => {
+      let left = next() * list.reduce((sum, item) => sum + weightOf(item), 0);
+      const taken = list.find((item) => {
+        left -= weightOf(item);
+        return left < 0;
+      });
+      return taken ?? list.at(-1)!;
+    },
     chance: (probability) => next() < probability,
     hex: (length) => letters('0123456789abcdef', length),
     id: (prefix, length) => prefix + letters(LETTERS, length),

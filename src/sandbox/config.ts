@@ -1,0 +1,41 @@
+import { stringify } from 'yaml';
+import type { Sandbox } from './types.ts';
+
+/** Generous, since the sandbox is on loopback; the sandbox's own limit is used where it has one. */
+const REQUESTS_PER_SECOND = 500;
+
+export interface ConfigOptions {
+  readonly sandbox: Pick<Sandbox, 'urls' | 'tokens'>;
+  readonly organization: string;
+  /** Services whose leaf certificates are read. */
+  readonly services: readonly string[];
+  readonly hashicorp: boolean;
+  readonly rate: number | undefined;
+}
+
+/** The text of a complete `tidemark.yaml` for the sandbox's five services, tokens included: they open nothing else. */
+export function configFor({
+  sandbox: { urls, tokens },
+  organization,
+  services,
+  hashicorp,
+  rate,
+}: ConfigOptions): string {
+  const common = {
+    limits: { requestsPerSecond: rate ?? REQUESTS_PER_SECOND, concurrency: 8 },
+    ...(hashicorp ? { flavor: 'hashicorp' } : {}),
+  };
+  const access = (kind: keyof typeof tokens) => ({ token: tokens[kind].read, writeToken: tokens[kind].write });
+  const document = {
+    data: './data',
+    output: './out',
+    targets: [
+      { name: 'acme', kind: 'platform', url: urls.platform, organization, ...access('platform'), ...common },
+      { name: 'vault', kind: 'secrets', url: urls.secrets, ...access('secrets'), ...common },
+      { name: 'nomad', kind: 'scheduler', url: urls.scheduler, ...access('scheduler'), namespace: '*', ...common },
+      { name: 'scaler', kind: 'autoscaler', url: urls.autoscaler, ...common },
+      { name: 'consul', kind: 'mesh', url: urls.mesh, ...access('mesh'), services: [...services], ...common },
+    ],
+  };
+  return stringify(document, { aliasDuplicateObjects: false });
+}
