@@ -1,4 +1,5 @@
 import type { Flavor } from '../types.ts';
+import { RESOURCE_COLUMNS, type Resource, resourceRows } from './resources.ts';
 import type { PlatformState, Workspace } from './state.ts';
 import { moduleUsage, providerUsage, toolUsage, type Usage } from './usage.ts';
 
@@ -22,10 +23,10 @@ export interface View<Row> {
   idOf(row: Row): string;
 }
 
-export type Row = Workspace | Usage;
+export type Row = Workspace | Usage | Resource;
 export type Views = ReadonlyMap<string, View<Row>>;
 
-type Columns<R> = readonly (readonly [name: string, type: FieldType, of: (row: R) => Value])[];
+export type Columns<R> = readonly (readonly [name: string, type: FieldType, of: (row: R) => Value])[];
 
 const fieldsOf = <R>(columns: Columns<R>): Field<R>[] => columns.map(([name, type, of]) => ({ name, type, of }));
 
@@ -122,10 +123,17 @@ export function createViewsOf(state: PlatformState, flavor: Flavor): Views {
     rows: () => state.workspaces,
     idOf: ({ id }) => id,
   };
+  const resources: View<Resource> = {
+    rowType: 'visibility-resource',
+    fields: fieldsOf(RESOURCE_COLUMNS),
+    rows: () => resourceRows(state),
+    idOf: ({ id }) => id,
+  };
   return new Map<string, View<Row>>([
     ['workspaces', workspaceView],
     ['tf_versions', usage('visibility-tf-version', [...VERSION, ...USERS], LIVE_TOOL, () => toolUsage(state))],
     ['providers', usage('visibility-provider-version', PRODUCT, LIVE_PRODUCT, () => providerUsage(state))],
     ['modules', usage('visibility-module-version', PRODUCT, LIVE_PRODUCT, () => moduleUsage(state))],
+    ...(live ? [['resources', resources] as const] : []),
   ]);
 }

@@ -1,4 +1,5 @@
 import type { Random } from '../prng.ts';
+import type { Flavor } from '../types.ts';
 import type { Agent, AgentStatus, PlatformState, Pool, Workspace } from './state.ts';
 
 const SECOND = 1000;
@@ -38,7 +39,7 @@ const PLANS: readonly PoolPlan[] = [
 const someIds = (workspaces: readonly Workspace[], count: number, random: Random): string[] =>
   workspaces.length === 0 ? [] : [...new Set(Array.from({ length: count }, () => random.pick(workspaces).id))];
 
-function newPool(plan: PoolPlan, at: number, random: Random, workspaces: readonly Workspace[]): Pool {
+export function newPool(plan: PoolPlan, at: number, random: Random, workspaces: readonly Workspace[]): Pool {
   const attached = someIds(workspaces, plan.attached, random);
   const others = someIds(workspaces, Math.max(0, plan.allowed - plan.attached), random);
   return {
@@ -51,12 +52,12 @@ function newPool(plan: PoolPlan, at: number, random: Random, workspaces: readonl
   };
 }
 
-function pingAgeMs(status: AgentStatus, random: Random): number {
+export function pingAgeMs(status: AgentStatus, random: Random): number {
   if (status === 'idle' || status === 'busy') return random.int(1, 55) * SECOND;
   return status === 'unknown' ? random.int(12 * MINUTE, 110 * MINUTE) : random.int(3 * HOUR, 20 * HOUR);
 }
 
-function newAgent(poolId: string, at: number, random: Random, status: AgentStatus): Agent {
+export function newAgent(poolId: string, at: number, random: Random, status: AgentStatus): Agent {
   return {
     id: random.id('agent-', 16),
     poolId,
@@ -82,8 +83,30 @@ function age(agent: Agent, random: Random): void {
   if (dead && random.chance(0.7)) agent.lastPingAt = (agent.lastPingAt ?? 0) - random.int(1, 9) * DAY;
 }
 
+/** Whatever chance says, these are dead on night 0 for all rules to see; the last one is silent for too short a time. */
+const DEAD: readonly (readonly [place: number, status: AgentStatus, silentMs: number])[] = [
+  [4, 'errored', 3 * DAY],
+  [11, 'exited', 5 * DAY + 7 * HOUR],
+  [18, 'unknown', 26 * HOUR],
+  [24, 'errored', 23 * HOUR],
+];
+
+/** Only the real service leaves pings and addresses out (live-services.md A3); the documents call both strings. */
+function embarrass(agents: readonly Agent[], at: number, flavor: Flavor): void {
+  for (const [place, status, silentMs] of DEAD) {
+    const agent = agents[place];
+    if (agent) Object.assign(agent, { status, lastPingAt: at - silentMs });
+  }
+  for (const [index, name] of HARMFUL_AGENTS.entries()) {
+    const agent = agents[index * 5 + 2];
+    if (agent) agent.name = name;
+  }
+  const silent = agents[14];
+  if (flavor === 'hashicorp' && silent) Object.assign(silent, { status: 'errored', lastPingAt: null, ipAddress: null });
+}
+
 /** Pools and agents of night 0; both grow with the square root of the number of workspaces. */
-export function createFleet(state: PlatformState, random: Random, at: number, scale: number): void {
+export function createFleet(state: PlatformState, random: Random, at: number, scale: number, flavor: Flavor): void {
   const growth = Math.max(1, Math.sqrt(scale));
   const extra = Array.from({ length: Math.round(4 * (growth - 1)) }, (_, index) => ({
     ...PLANS[1 + (index % 4)]!,
@@ -98,79 +121,5 @@ export function createFleet(state: PlatformState, random: Random, at: number, sc
       state.agents.push(agent);
     }
   }
-  for (const [index, name] of HARMFUL_AGENTS.entries()) {
-    const agent = state.agents[index * 5 + 2];
-    if (agent) agent.name = name;
-  }
-}
-
-function nextStatus(agent: Agent, random: Random): AgentStatus {
-  const roll = random.next();
-  switch (agent.status) {
-    case 'idle':
-    case 'busy':
-      if (roll < 0.05) return 'unknown';
-      if (roll < 0.08) return 'exited';
-      return roll < 0.6 ? 'idle' : 'busy';
-    case 'unknown':
-      // Two hours without a ping turn unknown into errored (live-services.md A3), unless it comes back.
-      return roll < 0.3 ? 'idle' : 'errored';
-    case 'errored':
-      return roll < 0.08 ? 'idle' : 'errored';
-    case 'exited':
-      return 'exited';
-  }
-}
-
-function advanceAgent(agent: Agent, random: Random, now: number): void {
-  const before = agent.status;
-  agent.status = nextStatus(agent, random);
-  const alive = agent.status === 'idle' || agent.status === 'busy';
-  const justDied = before !== agent.status && agent.status !== 'errored';
-  if (alive || justDied) agent.lastPingAt = now - pingAgeMs(agent.status, random);
-}
-
-const removeWhere = <T>(list: T[], test: (item: T) => boolean): void => {
-  for (let index = list.length - 1; index >= 0; index--) {
-    if (test(list[index]!)) list.splice(index, 1);
-  }
-};
-
-/** The dead are cleared away by somebody, in time; pools that lost agents get new ones. */
-function replaceAgents(state: PlatformState, random: Random, now: number): void {
-  const dead = state.agents.filter(({ status }) => status === 'exited' || status === 'errored');
-  for (const agent of dead) {
-    if (!random.chance(0.12)) continue;
-    state.agents.splice(state.agents.indexOf(agent), 1);
-    if (random.chance(0.9)) {
-      state.agents.push({ ...newAgent(agent.poolId, now, random, 'idle'), createdAt: now - random.int(1, 20) * HOUR });
-    }
-  }
-}
-
-const poolNamed = (state: PlatformState, name: string): Pool | undefined =>
-  state.pools.find((pool) => pool.name === name);
-
-/** Things that happen on a certain night, so that every rule about pools finds and loses something in two weeks. */
-function script(state: PlatformState, night: number, now: number, random: Random): void {
-  const gpu = poolNamed(state, 'gpu-batch');
-  const gpuAgents = state.agents.filter(({ poolId }) => poolId === gpu?.id);
-  if (night === 3) for (const agent of gpuAgents) agent.status = 'unknown';
-  if (night === 4 || night === 5) for (const agent of gpuAgents) agent.status = 'errored';
-  if (night === 6)
-    for (const agent of gpuAgents) Object.assign(agent, { status: 'idle', lastPingAt: now - 9 * SECOND });
-  if (night === 2) {
-    const plan = { name: 'tmp-migration', scoped: true, attached: 0, allowed: 0, agents: 0 };
-    state.pools.push({ ...newPool(plan, now, random, state.workspaces), createdAt: now - 6 * HOUR });
-  }
-  if (night === 9) removeWhere(state.pools, ({ name }) => name === 'tmp-migration');
-  const audit = poolNamed(state, 'audit');
-  if (night === 7 && audit) Object.assign(audit, { organizationScoped: false, allowed: [...audit.attached].sort() });
-}
-
-/** Moves pools and agents to the next night. */
-export function advanceFleet(state: PlatformState, random: Random, night: number, now: number): void {
-  for (const agent of state.agents) advanceAgent(agent, random, now);
-  replaceAgents(state, random, now);
-  script(state, night, now, random);
+  embarrass(state.agents, at, flavor);
 }

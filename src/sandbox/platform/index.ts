@@ -5,7 +5,8 @@ import { agentRoutes } from './agents.ts';
 import { NEWEST_TOOL } from './catalogue.ts';
 import { createExplorer } from './explorer.ts';
 import { createViewsOf } from './fields.ts';
-import { advanceFleet, createFleet } from './fleet.ts';
+import { createFleet } from './fleet.ts';
+import { advanceFleet } from './fleet-nights.ts';
 import { errorReply } from './json-api.ts';
 import { advanceWorkspaces } from './nights.ts';
 import { poolRoutes } from './pools.ts';
@@ -32,16 +33,18 @@ export function createPlatform({ seed, scale, flavor, start }: PlatformOptions):
   const at = start.getTime();
   const stacks = createStacks(createRandom(`${seed}/platform/stacks`));
   const nursery: Nursery = { seed, stacks, projects: createProjects(seed) };
+  const workspaces = createWorkspaces(Math.round(scale * 240), at, nursery);
   const state: PlatformState = {
     organization: ORGANIZATION,
     newestTool: NEWEST_TOOL,
     projects: [...nursery.projects],
-    workspaces: createWorkspaces(Math.round(scale * 240), at, nursery),
+    flapping: workspaces.slice(10, 14).map(({ id }) => id),
+    workspaces,
     pools: [],
     agents: [],
     views: createViews(createRandom(`${seed}/platform/views`), at),
   };
-  createFleet(state, createRandom(`${seed}/platform/fleet`), at, scale);
+  createFleet(state, createRandom(`${seed}/platform/fleet`), at, scale, flavor);
   const views = createViewsOf(state, flavor);
   const explorer = createExplorer(state, views, flavor);
   const tokens = tokensOf('platform', seed);

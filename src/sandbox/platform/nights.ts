@@ -1,5 +1,6 @@
 import type { Random } from '../prng.ts';
 import { TOOL_RELEASES } from './catalogue.ts';
+import { drift, happenings, settle, type Test } from './happenings.ts';
 import type { Stacks } from './stacks.ts';
 import type { PlatformState, Workspace } from './state.ts';
 import { bornWorkspace, type Nursery } from './workspaces.ts';
@@ -7,10 +8,7 @@ import { bornWorkspace, type Nursery } from './workspaces.ts';
 const HOUR = 3_600_000;
 /** Share of the workspaces that change in a night; a small estate changes by at least `MIN_CHANGES`, to have a story. */
 const CHANGED_SHARE = 0.02;
-const MIN_CHANGES = 14;
-
-type Change = (workspace: Workspace, random: Random, now: number) => void;
-type Test = (workspace: Workspace) => boolean;
+const MIN_CHANGES = 20;
 
 /** The first workspace from a random place on that passes the test; undefined where none does. */
 function find(workspaces: readonly Workspace[], random: Random, test: Test): Workspace | undefined {
@@ -22,87 +20,16 @@ function find(workspaces: readonly Workspace[], random: Random, test: Test): Wor
   return undefined;
 }
 
-const drift: Change = (workspace, random) => {
-  const resources = workspace.resourcesDrifted + workspace.resourcesUndrifted;
-  workspace.drifted = true;
-  workspace.resourcesDrifted = random.int(1, Math.max(1, Math.min(12, resources)));
-  workspace.resourcesUndrifted = Math.max(0, resources - workspace.resourcesDrifted);
-};
-
-const settle: Change = (workspace) => {
-  workspace.drifted = false;
-  workspace.resourcesUndrifted += workspace.resourcesDrifted;
-  workspace.resourcesDrifted = 0;
-};
-
-const forget: Change = (workspace) => {
-  workspace.drifted = null;
-  workspace.resourcesDrifted = 0;
-  workspace.resourcesUndrifted = 0;
-};
-
-const assess: Change = (workspace) => {
-  workspace.drifted = false;
-  workspace.resourcesUndrifted = workspace.rumCount ?? 0;
-};
-
-const run: Change = (workspace, random, now) => {
-  workspace.runId = random.id('run-', 16);
-  workspace.runStatus = random.pick(['applied', 'applied', 'applied', 'errored', 'discarded', 'planned_and_finished']);
-  workspace.appliedAt = workspace.runStatus === 'applied' ? now - random.int(1, 20) * HOUR : null;
-  if (workspace.runStatus !== 'applied') return;
-  workspace.stateVersion = workspace.toolVersion;
-  workspace.rumCount = Math.max(0, (workspace.rumCount ?? 4) + random.int(-3, 5));
-};
-
-const set =
-  (values: Partial<Workspace>): Change =>
-  (workspace) =>
-    Object.assign(workspace, values);
-
-const fail: Change = (workspace, random) => {
-  workspace.checksFailed = random.int(1, 3);
-};
-
-const rename: Change = (workspace, random) => {
-  workspace.name = `${workspace.name.slice(0, 60)}-r${random.int(2, 99)}`;
-};
-
-const ran: Test = ({ runId }) => runId !== null;
-const anyone: Test = () => true;
-
-interface Happening {
-  readonly weight: number;
-  /** To whom it can happen. */
-  readonly to: Test;
-  readonly change: Change;
-}
-
-function happenings(state: PlatformState, stacks: Stacks): readonly Happening[] {
-  const upgrade: Change = (workspace, random) => {
-    workspace.stack = stacks.upgraded(workspace.stack, random);
-  };
-  return [
-    { weight: 22, to: ({ drifted }) => drifted === false, change: drift },
-    { weight: 19, to: ({ drifted }) => drifted === true, change: settle },
-    { weight: 3, to: ({ drifted }) => drifted === true, change: forget },
-    { weight: 3, to: ({ drifted }) => drifted === false, change: forget },
-    { weight: 6, to: (workspace) => workspace.drifted === null && ran(workspace), change: assess },
-    { weight: 8, to: ({ checksFailed, checksPassed }) => checksFailed === 0 && checksPassed > 0, change: fail },
-    { weight: 8, to: ({ checksFailed }) => checksFailed > 0, change: set({ checksFailed: 0 }) },
-    {
-      weight: 3,
-      to: ({ checksErrored, checksPassed }) => checksErrored === 0 && checksPassed > 0,
-      change: set({ checksErrored: 1 }),
-    },
-    { weight: 3, to: ({ checksErrored }) => checksErrored > 0, change: set({ checksErrored: 0 }) },
-    { weight: 2, to: ({ checksUnknown }) => checksUnknown > 0, change: set({ checksUnknown: 0 }) },
-    { weight: 2, to: ({ checksUnknown }) => checksUnknown === 0, change: set({ checksUnknown: 1 }) },
-    { weight: 7, to: ran, change: set({ toolVersion: state.newestTool }) },
-    { weight: 7, to: ran, change: upgrade },
-    { weight: 9, to: anyone, change: run },
-    { weight: 1, to: anyone, change: rename },
-  ];
+/** Some drift and fail every other night, for the reports to find out. */
+function flap(state: PlatformState, random: Random, night: number, now: number): void {
+  for (const [index, id] of state.flapping.entries()) {
+    const workspace = state.workspaces.find((candidate) => candidate.id === id);
+    if (!workspace) continue;
+    const bad = (night + index) % 2 === 0;
+    if (bad !== (workspace.drifted === true)) (bad ? drift : settle)(workspace, random, now);
+    if (index === 0) workspace.checksFailed = bad ? 2 : 0;
+    workspace.updatedAt = now - HOUR;
+  }
 }
 
 function changeSome(state: PlatformState, random: Random, now: number, stacks: Stacks): void {
@@ -155,5 +82,6 @@ export function advanceWorkspaces(
     if (releaseNight === night) state.newestTool = version;
   }
   changeSome(state, random, now, nursery.stacks);
+  flap(state, random, night, now);
   comeAndGo(state, random, now, night, nursery);
 }

@@ -95,6 +95,8 @@ export interface PlatformState {
   readonly organization: string;
   /** The tool version that workspaces are moved to; a later one when a release comes out. */
   newestTool: string;
+  /** Ids of workspaces that drift and settle every other night. */
+  readonly flapping: string[];
   readonly projects: Project[];
   readonly workspaces: Workspace[];
   readonly pools: Pool[];
