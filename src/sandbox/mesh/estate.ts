@@ -52,8 +52,10 @@ export function inventMesh(seed: number, start: Date): MeshState {
   return state;
 }
 
-/** What the agent does at night: the active root gives way to a new one in time; roots long past their end are dropped once four or more
- * are listed; certificates are renewed. */
+/**
+ * The active root gives way to a new one in time, a root long past its end is dropped once four or more are listed, and
+ * leaf certificates are renewed.
+ */
 export function passMeshNight(seed: number, state: MeshState, night: number, now: Date): void {
   const random = createRandom(`${seed}/mesh/night/${night}`);
   const leftDays = (root: Root): number => (root.notAfter.getTime() - now.getTime()) / DAY_MS;
