@@ -1,0 +1,28 @@
+-- A text that sorts as semantic versions do (semver.org, 11: precedence); null for what is no version, such as `latest` or `~> 1.5`.
+-- A leading `v` and build metadata are passed over, missing numbers are 0. A release ends in `~`, a prerelease never does:
+-- a release sorts after its prereleases, numeric identifiers before others and by value, fewer identifiers before more.
+-- Temporary, so that it can be made on a warehouse opened for reading only.
+create or replace temp macro semver_key(version) as (
+  case
+    when regexp_full_match(version, '\s*v?\d{1,18}(\.\d{1,18}){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z.-]+)?\s*')
+      then concat_ws(
+        '.',
+        lpad(regexp_extract(version, '^\s*v?(\d+)', 1), 18, '0'),
+        lpad(regexp_extract(version, '^\s*v?\d+\.(\d+)', 1), 18, '0'),
+        lpad(regexp_extract(version, '^\s*v?\d+\.\d+\.(\d+)', 1), 18, '0'),
+        case
+          when regexp_extract(version, '^[^+-]*-([^+]+)', 1) = '' then '~'
+          else array_to_string(
+            list_transform(
+              string_split(trim(regexp_extract(version, '^[^+-]*-([^+]+)', 1)), '.'),
+              lambda identifier: case
+                when regexp_full_match(identifier, '\d+') then '0' || lpad(ltrim(identifier, '0'), 40, '0')
+                else '1' || identifier
+              end
+            ),
+            ' '
+          )
+        end
+      )
+  end
+);
