@@ -1,0 +1,141 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createPlatform } from '../../src/sandbox/platform/index.ts';
+import type { Agent, PlatformState, Pool } from '../../src/sandbox/platform/state.ts';
+
+const START = new Date('2026-10-01T02:15:00Z');
+const DAY = 86_400_000;
+const NIGHTS = 15;
+
+const create = (seed: number, scale = 1) => createPlatform({ seed, scale, flavor: 'documents', start: START });
+const snapshot = (state: PlatformState): PlatformState => structuredClone(state);
+const text = (state: PlatformState): string => JSON.stringify(state);
+
+function play(seed: number): PlatformState[] {
+  const service = create(seed);
+  const nights = [snapshot(service.state)];
+  for (let night = 1; night < NIGHTS; night++) {
+    service.advance(night, new Date(START.getTime() + night * DAY));
+    nights.push(snapshot(service.state));
+  }
+  return nights;
+}
+
+let nights: PlatformState[];
+
+beforeAll(() => {
+  nights = play(1);
+});
+
+const alive = ({ status }: Agent) => status === 'idle' || status === 'busy';
+const idsOn = <T extends { id: string }>(list: (state: PlatformState) => readonly T[], test: (item: T) => boolean) =>
+  nights.map(
+    (state) =>
+      new Set(
+        list(state)
+          .filter(test)
+          .map(({ id }) => id),
+      ),
+  );
+
+/** Nights on which something is in the set that was not, and the other way round. */
+function moves(sets: readonly ReadonlySet<string>[]): { came: number; went: number } {
+  let came = 0;
+  let went = 0;
+  for (const [night, set] of sets.entries()) {
+    const before = sets[night - 1];
+    if (!before) continue;
+    if ([...set].some((id) => !before.has(id))) came++;
+    if ([...before].some((id) => !set.has(id))) went++;
+  }
+  return { came, went };
+}
+
+describe('over fifteen nights', () => {
+  test('the same seed plays the same estate, another seed another', () => {
+    expect(play(1).map(text)).toEqual(nights.map(text));
+    expect(text(play(2)[0]!)).not.toBe(text(nights[0]!));
+  });
+
+  test.each([
+    ['drift', (w: PlatformState['workspaces'][number]) => w.drifted === true],
+    ['assessment lost', (w: PlatformState['workspaces'][number]) => w.drifted === null],
+    ['failing checks', (w: PlatformState['workspaces'][number]) => w.checksFailed > 0],
+    ['errored checks', (w: PlatformState['workspaces'][number]) => w.checksErrored > 0],
+    ['errored runs', (w: PlatformState['workspaces'][number]) => w.runStatus === 'errored'],
+  ])('%s appears and goes', (_, test) => {
+    const { came, went } = moves(idsOn(({ workspaces }) => workspaces, test));
+    expect(came).toBeGreaterThan(1);
+    expect(went).toBeGreaterThan(1);
+  });
+
+  test('tool versions and provider versions move', () => {
+    const used = (state: PlatformState) => new Set(state.workspaces.map(({ toolVersion }) => toolVersion));
+    expect(used(nights[0]!)).not.toContain('1.14.0');
+    expect(used(nights.at(-1)!)).toContain('1.14.0');
+    const cells = nights.map((state) => state.workspaces.map(({ stack }) => stack.providersText).join());
+    expect(new Set(cells).size).toBeGreaterThan(8);
+  });
+
+  test('agents die, are silent for more than a day, and are cleared away', () => {
+    const dead = nights.map((state, night) => {
+      const dayAgo = START.getTime() + (night - 1) * DAY;
+      return state.agents.filter((agent) => !alive(agent) && (agent.lastPingAt ?? 0) < dayAgo);
+    });
+    expect(dead.every((agents) => agents.length > 0)).toBe(true);
+    expect(new Set(dead.flat().map(({ status }) => status))).toEqual(new Set(['unknown', 'errored', 'exited']));
+    expect(moves(dead.map((agents) => new Set(agents.map(({ id }) => id)))).went).toBeGreaterThan(2);
+  });
+
+  test('pools lose all live agents, are empty, and are scoped, for some nights only', () => {
+    const livePool = ({ agents }: PlatformState, pool: Pool) => agents.some((a) => a.poolId === pool.id && alive(a));
+    const without = nights.map((state) => new Set(state.pools.filter((p) => !livePool(state, p)).map((p) => p.id)));
+    const empty = nights.map(
+      (state) =>
+        new Set(
+          state.pools
+            .filter((p) => p.attached.length === 0 && !state.agents.some(({ poolId }) => poolId === p.id))
+            .map(({ id }) => id),
+        ),
+    );
+    const unscoped = idsOn(
+      ({ pools }) => pools,
+      (p) => p.organizationScoped && p.attached.length < 5,
+    );
+    for (const sets of [without, empty, unscoped]) {
+      expect(sets.every((set) => set.size > 0)).toBe(true);
+      const { came, went } = moves(sets);
+      expect(came).toBeGreaterThan(0);
+      expect(went).toBeGreaterThan(0);
+    }
+  });
+
+  test('no night takes more than a few of a hundred rows away', () => {
+    for (const [night, state] of nights.entries()) {
+      const before = nights[night - 1];
+      if (!before) continue;
+      const now = new Set(state.workspaces.map(({ id }) => id));
+      const gone = before.workspaces.filter(({ id }) => !now.has(id));
+      expect(gone.length / before.workspaces.length).toBeLessThan(0.03);
+    }
+  });
+
+  test('only what changed has a new time', () => {
+    for (const [night, state] of nights.entries()) {
+      const before = new Map(nights[night - 1]?.workspaces.map((workspace) => [workspace.id, workspace]));
+      for (const workspace of state.workspaces) {
+        const old = before.get(workspace.id);
+        if (old && old.updatedAt === workspace.updatedAt) expect(workspace).toEqual(old);
+      }
+    }
+  });
+});
+
+test('fifty thousand workspaces start in about a second, and a night changes about one in fifty', () => {
+  const service = create(1, 50_000 / 240);
+  expect(service.state.workspaces).toHaveLength(50_000);
+  const before = new Map(service.state.workspaces.map((workspace) => [workspace.id, workspace.updatedAt]));
+  service.advance(1, new Date(START.getTime() + DAY));
+  const changed = service.state.workspaces.filter(({ id, updatedAt }) => before.get(id) !== updatedAt).length;
+  expect(changed).toBeGreaterThan(800);
+  expect(changed).toBeLessThan(1400);
+});
