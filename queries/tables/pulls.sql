@@ -14,5 +14,6 @@ create table if not exists pulls (
   finished_at timestamptz, -- end of the load
   error varchar, -- why it is not complete, one line
   as_of timestamptz not null, -- the time that the rows are valid from
+  landed_at timestamptz, -- when the rows were asked for: before as_of where an earlier landing was loaded again
   turned_away bigint -- answers with status 429
 );

@@ -14,4 +14,5 @@ select
   $finished_at::timestamptz as finished_at,
   $error as error,
   $as_of::timestamptz as as_of,
+  $landed_at::timestamptz as landed_at,
   $turned_away::bigint as turned_away;

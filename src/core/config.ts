@@ -61,7 +61,8 @@ function targetProblems(target: RawTarget, index: number): Problem[] {
   const wrong = urlProblem(target.url);
   if (wrong) say('url', wrong);
   if (target.kind === 'platform' && !target.organization) say('organization', 'is required for kind platform');
-  if ((target.kind === 'platform' || target.kind === 'secrets') && !target.token) say('token', `is required for kind ${target.kind}`);
+  if ((target.kind === 'platform' || target.kind === 'secrets') && !target.token)
+    say('token', `is required for kind ${target.kind}`);
   if (Boolean(target.clientCert) !== Boolean(target.clientKey)) say('clientCert', 'goes with clientKey: give both');
   return problems;
 }

@@ -13,6 +13,8 @@ export interface Context {
   readonly stderrIsTerminal: boolean;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** stderr, where it is a terminal that progress can be drawn on. */
+  readonly terminal: NodeJS.WriteStream | undefined;
   readonly color: boolean;
   readonly json: boolean;
   readonly quiet: boolean;

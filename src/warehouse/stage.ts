@@ -1,19 +1,13 @@
 import { TidemarkError } from '../core/errors.ts';
+import type { LandedFile } from '../core/landed.ts';
 import { isSecretField } from '../core/redact.ts';
 import type { Database } from './database.ts';
 import { literal, quoted, type SqlFiles } from './sql-files.ts';
 import { type Column, columnList, type Table } from './tables.ts';
 
-/** A landed file of rows: CSV with the names of its header, or JSON with one answer a line. */
-export interface LandedFile {
+/** A landed file, with the full path of where it is now. */
+export interface RowsFile extends LandedFile {
   readonly path: string;
-  readonly format: 'csv' | 'ndjson';
-  readonly bytes: number;
-  readonly sha256: string;
-  /** Names of the CSV header, in the file's order. */
-  readonly columns?: readonly string[];
-  /** Whether nulls stand as a bare `null`, as some saved-view and live exports write them. */
-  readonly bareNull?: boolean;
 }
 
 /** Live names of documented explorer fields (live-services.md, section 0). */
@@ -27,7 +21,7 @@ export async function fillStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  landed: readonly LandedFile[],
+  landed: readonly RowsFile[],
   target: string,
 ): Promise<void> {
   await database.run(await files.filled('warehouse/stage', { table: table.name, columns: columnList(table) }));
@@ -72,7 +66,7 @@ function cleanedColumn({ name, type }: Column, loaded: ReadonlySet<string>): str
 const MEBIBYTE = 1024 * 1024;
 const LONGEST_LINE = 256 * MEBIBYTE;
 
-function csvParts(table: Table, file: LandedFile): Record<string, string> {
+function csvParts(table: Table, file: RowsFile): Record<string, string> {
   const header = file.columns ?? [];
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   const typeOf = (name: string) => known.get(LIVE_NAMES[name] ?? name);

@@ -1,0 +1,93 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { describe, TidemarkError } from '../core/errors.ts';
+import type { Manifest } from '../core/landed.ts';
+import type { Log } from '../core/log.ts';
+import type { Redactor } from '../core/redact.ts';
+import type { Meter } from '../http/meter.ts';
+import { type Failure, ServiceError } from '../http/service-error.ts';
+import type { Service } from '../services/connect.ts';
+import { type Landing, openLanding } from '../sources/landing.ts';
+import type { Extraction, Source } from '../sources/source.ts';
+
+export interface ExtractOptions {
+  readonly source: Source;
+  readonly service: Service;
+  /** `data/landing/RUN/TARGET`. */
+  readonly directory: string;
+  readonly runId: string;
+  readonly asOf: string;
+  readonly meter: Meter;
+  readonly signal: AbortSignal;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly shared: Extraction['shared'];
+}
+
+/** Failures of one way of asking that another way may not have. */
+const WAY_FAILURES: ReadonlySet<Failure> = new Set<Failure>([
+  'server',
+  'timeout',
+  'truncated',
+  'malformed',
+  'too-large',
+  'invalid',
+  'not-found',
+]);
+
+/**
+ * Extracts a source and hands the landed files to `use` (the load). What is refused as not as declared, at landing or at
+ * loading, is asked for again, another way where the source knows one; the refused file is kept.
+ */
+export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: Manifest) => Promise<T>): Promise<T> {
+  const { source, service, directory, runId, asOf, redactor, log } = options;
+  const target = service.target.name;
+  const ways = [source.extract, ...(source.otherwise ?? [source.extract])];
+  for (const [index, extract] of ways.entries()) {
+    const land = openLanding({ directory, source: source.name, target, runId, asOf, redactor });
+    try {
+      await extract(extractionOf(options, land));
+      return await use(await land.finish());
+    } catch (error) {
+      await land.abandon();
+      await rm(join(directory, `${source.name}.json`), { force: true });
+      const last = index === ways.length - 1;
+      if (last || options.signal.aborted || !mayDifferNextTime(error, source)) throw error;
+      log.info(`${target}: ${source.name}: ${describe(error)}; asking again`);
+    }
+  }
+  throw new TidemarkError('DATA', `${source.name}: no way to extract it`);
+}
+
+function mayDifferNextTime(error: unknown, source: Source): boolean {
+  if (error instanceof ServiceError) return source.otherwise !== undefined && WAY_FAILURES.has(error.failure);
+  return error instanceof TidemarkError && error.constructor === TidemarkError && error.code === 'DATA';
+}
+
+function extractionOf({ service, asOf, meter, signal, log, shared }: ExtractOptions, land: Landing): Extraction {
+  const window = pLimit(service.target.limits.concurrency * 2);
+  return {
+    service,
+    land,
+    log,
+    asOf,
+    shared,
+    options: { meter, signal },
+    each: async (items, work) => {
+      await window.map(items, work);
+    },
+  };
+}
+
+/** Asks once for what several sources of a target need; a failure is shared as well. */
+export function memo(): Extraction['shared'] {
+  const asked = new Map<string, Promise<unknown>>();
+  return <T>(name: string, ask: () => Promise<T>): Promise<T> => {
+    const known = asked.get(name) as Promise<T> | undefined;
+    if (known) return known;
+    const fresh = ask();
+    asked.set(name, fresh);
+    return fresh;
+  };
+}

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../core/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import type { Manifest } from '../core/landed.ts';
+import { nearestName } from '../core/yaml-file.ts';
+
+/** What an earlier run landed whole, by `TARGET/SOURCE`. */
+export interface LandedRun {
+  readonly asOf: Date;
+  readonly manifests: ReadonlyMap<string, Manifest>;
+}
+
+/** Reads the manifests of a run's landing. @throws TidemarkError USAGE when there is no such landing. */
+export async function landed(config: Config, runId: string): Promise<LandedRun> {
+  const root = join(config.data, 'landing', runId);
+  const known = existsSync(join(config.data, 'landing')) ? await readdir(join(config.data, 'landing')) : [];
+  if (!known.includes(runId)) {
+    const nearest = nearestName(runId, known);
+    throw new TidemarkError('USAGE', `no run ${runId} has landed files`, {
+      hint: nearest
+        ? `did you mean ${nearest}? They are in ${join(config.data, 'landing')}`
+        : 'they are kept for landingDays',
+    });
+  }
+  const manifests = new Map<string, Manifest>();
+  for (const target of await readdir(root)) {
+    for (const file of (await readdir(join(root, target))).filter((name) => name.endsWith('.json'))) {
+      const manifest = JSON.parse(await readFile(join(root, target, file), 'utf8')) as Manifest;
+      manifests.set(`${target}/${manifest.source}`, manifest);
+    }
+  }
+  const [first] = manifests.values();
+  if (!first) throw new TidemarkError('DATA', `run ${runId} landed nothing whole`);
+  return { asOf: new Date(first.as_of), manifests };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Removes landings older than `landingDays`; a run's name tells its age. */
+export async function pruneLanding(config: Config, now: Date): Promise<void> {
+  const root = join(config.data, 'landing');
+  if (!existsSync(root)) return;
+  for (const run of await readdir(root)) {
+    const [, date, time] = /^(\d{8})T(\d{6})Z/u.exec(run) ?? [];
+    if (!date || !time) continue;
+    const at = Date.UTC(
+      +date.slice(0, 4),
+      +date.slice(4, 6) - 1,
+      +date.slice(6, 8),
+      +time.slice(0, 2),
+      +time.slice(2, 4),
+    );
+    if (now.getTime() - at > config.landingDays * DAY_MS) await rm(join(root, run), { recursive: true, force: true });
+  }
+}

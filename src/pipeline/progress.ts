@@ -1,0 +1,29 @@
+import type { Log } from '../core/log.ts';
+import type { Meter } from '../http/meter.ts';
+import type { PullOutcome } from './outcome.ts';
+
+/** Told of every pull as it starts and ends; draws on a terminal, writes plain lines elsewhere. */
+export interface Progress {
+  /** @returns what to call with the outcome. */
+  start(target: string, source: string, meter: Meter): (outcome: PullOutcome) => void;
+  /** Leaves the screen as plain text. */
+  end(): void;
+}
+
+/** A line for each pull when it is done. */
+export function plainProgress(log: Log): Progress {
+  return {
+    start: () => (outcome) => (outcome.status === 'complete' ? log.info : log.warn)(lineOf(outcome)),
+    end: () => {},
+  };
+}
+
+/** `acme: workspaces: 240 rows (+3 ~12 −1), 2 requests` and what went wrong, if anything did. */
+export function lineOf(outcome: PullOutcome): string {
+  const { target, source, status, rows, appeared, changed, gone, requests, retries, waited_ms } = outcome;
+  const repeats = retries > 0 ? `, ${retries} repeated` : '';
+  const waits = waited_ms >= 1000 ? `, waited ${(waited_ms / 1000).toFixed(1)} s` : '';
+  const traffic = `${requests} request${requests === 1 ? '' : 's'}${repeats}${waits}`;
+  if (status !== 'complete') return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
+  return `${target}: ${source}: ${rows} rows (+${appeared} ~${changed} -${gone}), ${traffic}`;
+}

@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../core/config.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
+import { landed, pruneLanding } from './landings.ts';
+import { nextMoment, runIdOf } from './moment.ts';
+import type { PullOutcome } from './outcome.ts';
+import { type Progress, plainProgress } from './progress.ts';
+import { landingDirectory, type Pull, pullAll } from './pull.ts';
+
+export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
+
+export interface RunResult {
+  readonly run_id: string;
+  readonly job: string;
+  readonly status: RunStatus;
+  /** The moment that the run's changes are valid from, ISO 8601. */
+  readonly as_of: string;
+  readonly pulls: readonly PullOutcome[];
+}
+
+export interface RunOptions {
+  readonly config: Config;
+  readonly context: Context;
+  /** What `runs` records: a job's name, or `pull`. */
+  readonly job: string;
+  readonly pulls: readonly Pull[];
+  readonly acceptShrink?: readonly string[];
+  /** Loads what this earlier run landed instead of asking the network. */
+  readonly from?: string;
+  readonly progress?: Progress;
+  /** What follows the loads, still under the lock, before publishing: findings, the outbox. */
+  readonly afterLoad?: (warehouse: Warehouse, run: { readonly runId: string; readonly asOf: Date }) => Promise<void>;
+}
+
+/** Pulls and loads under the lock, records the run, and publishes the warehouse. */
+export async function runPulls(options: RunOptions): Promise<RunResult> {
+  const { config, context, job } = options;
+  const now = context.clock.now();
+  const result = await withWarehouse({ config, purpose: job, now, log: context.log }, (warehouse) =>
+    recordedRun(options, warehouse, now),
+  );
+  await pruneLanding(config, now);
+  return result;
+}
+
+async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunResult> {
+  const { config, context, job, pulls } = options;
+  const { database, files } = warehouse;
+  await database.run(await files.text('warehouse/interrupt_runs'), { now: now.toISOString() });
+  const fromRun = options.from === undefined ? undefined : await landed(config, options.from);
+  const asOf = await nextMoment(database, files, fromRun?.asOf ?? now);
+  const runId = await freeRunId(warehouse, config, asOf);
+  const targets = [...new Set(pulls.map(({ target }) => target.name))].join(', ');
+  await database.run(await files.text('warehouse/begin_run'), {
+    run_id: runId,
+    target: targets,
+    job,
+    started_at: asOf.toISOString(),
+  });
+
+  const progress = options.progress ?? plainProgress(context.log);
+  const outcomes = await pullAll({
+    config,
+    warehouse,
+    pulls,
+    runId,
+    asOf,
+    clock: context.clock,
+    env: context.env,
+    log: context.log,
+    redactor: context.redactor,
+    signal: context.signal,
+    progress,
+    acceptShrink: new Set(options.acceptShrink),
+    ...(fromRun && { fromRun: fromRun.manifests }),
+  }).finally(() => progress.end());
+  const status = statusOf(outcomes, context.signal);
+  if (status !== 'interrupted') await options.afterLoad?.(warehouse, { runId, asOf });
+  const finishedAt = context.clock.now().toISOString();
+  await database.run(await files.text('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
+  return { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: outcomes };
+}
+
+/** Runs of one second get a counter; so does one whose name an older landing still bears. */
+async function freeRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
+  const base = runIdOf(asOf);
+  const [row] = await database.rows(await files.text('warehouse/run_names'), { run_id: base });
+  for (let counter = Number(row?.taken) + 1; ; counter++) {
+    const candidate = counter === 1 ? base : `${base}-${counter}`;
+    if (!existsSync(landingDirectory(config, candidate))) return candidate;
+  }
+}
+
+function statusOf(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {
+  if (signal.aborted) return 'interrupted';
+  const complete = outcomes.filter(({ status }) => status === 'complete').length;
+  if (complete === outcomes.length) return 'complete';
+  return complete === 0 ? 'failed' : 'incomplete';
+}
+
+/** 0 when all came, 1 when some did, 3 when nothing did. */
+export function exitOf({ status, pulls }: RunResult): ExitCode {
+  if (status === 'complete') return EXIT.done;
+  const quarantined = pulls.some((pull) => pull.status === 'quarantined');
+  return status === 'failed' && !quarantined ? EXIT.nothing : EXIT.incomplete;
+}
+
+/** Nothing to pull is a mistake in the selection. */
+export function requirePulls(pulls: readonly Pull[]): readonly Pull[] {
+  if (pulls.length > 0) return pulls;
+  throw new TidemarkError('USAGE', 'the selected targets have none of the selected sources');
+}

@@ -1,0 +1,38 @@
+import type { TargetKind } from '../core/config.ts';
+import type { Log } from '../core/log.ts';
+import type { Meter } from '../http/meter.ts';
+import type { CallOptions, Service } from '../services/connect.ts';
+import type { Landing } from './landing.ts';
+
+/** What is pulled under one name: it bears the name of its main table, and fails or succeeds as a whole. */
+export interface Source {
+  readonly name: string;
+  readonly kind: TargetKind;
+  readonly extract: (run: Extraction) => Promise<void>;
+  /** Other ways to ask, tried in turn where the one before was answered with something unusable. */
+  readonly otherwise?: readonly ((run: Extraction) => Promise<void>)[];
+}
+
+/** What a source may use while it extracts. */
+export interface Extraction {
+  readonly service: Service;
+  readonly land: Landing;
+  readonly log: Log;
+  /** Counts this source's requests and carries the signal to stop: goes along with every call. */
+  readonly options: CallOptions & { readonly meter: Meter };
+  /** The run's moment, ISO 8601. */
+  readonly asOf: string;
+  /** Asks for something once a run and target, however many sources need it. */
+  readonly shared: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
+  /** Works on items a few at a time, so that sources take turns at the limit; the first failure ends it. */
+  readonly each: <T>(items: readonly T[], work: (item: T) => Promise<void>) => Promise<void>;
+}
+
+/** A row of an answer as far as sources look into it: JSON objects of unknown content. */
+export type Item = Readonly<Record<string, unknown>>;
+
+/** A text field of an item, or undefined: services leave fields out, or send null. */
+export function text(item: unknown, field: string): string | undefined {
+  const value = (item as Item | null | undefined)?.[field];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
