@@ -1,0 +1,44 @@
+import { parse } from 'lossless-json';
+
+/** An integer literal that a double may not hold: 16 digits or more. It may also stand inside a string, which costs only time. */
+const LONG_INTEGER = /[:,[\s]-?\d{16,}/u;
+
+/**
+ * Parses JSON; integers beyond 2^53 come back as bigint (scheduler times and CA serials are 64-bit).
+ * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
+ */
+export function parseJson(text: string, maxDepth = 200): unknown {
+  checkDepth(text, maxDepth);
+  if (!LONG_INTEGER.test(text) && !/^\s*-?\d{16,}/u.test(text)) return JSON.parse(text);
+  return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
+}
+
+function integerOrNumber(literal: string): number | bigint {
+  const number = Number(literal);
+  return Number.isSafeInteger(number) || !/^-?\d+$/u.test(literal) ? number : BigInt(literal);
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Hostile nesting would overflow the stack of whatever walks the value later. */
+function checkDepth(text: string, maxDepth: number): void {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === 123 || code === 91) {
+      depth++;
+      if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
+    } else if (code === 125 || code === 93) depth--;
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -1,0 +1,16 @@
+/** What talking cost; counted per source into the table `pulls`. */
+export interface Meter {
+  /** Requests sent, retries included. */
+  requests: number;
+  retries: number;
+  /** Answers that turned a request away for its rate (429). */
+  tooMany: number;
+  /** Time spent waiting for the limit, for a demanded pause or before a retry, in milliseconds. */
+  waitedMs: number;
+  /** Bytes of bodies received, decompressed. */
+  bytes: number;
+}
+
+export function createMeter(): Meter {
+  return { requests: 0, retries: 0, tooMany: 0, waitedMs: 0, bytes: 0 };
+}

@@ -1,0 +1,45 @@
+import { seconds } from './limiter.ts';
+import type { Problem } from './outcome.ts';
+import type { Timing } from './timing.ts';
+
+/** Certificates that do not verify, by OpenSSL's names; asking again does not help. */
+const UNTRUSTED =
+  /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|ERR_SSL|ERR_OSSL|EPROTO|HOSTNAME_MISMATCH)/u;
+
+/** What a failed attempt to send, or to read the body, means. `reading` says that an answer had begun. */
+export function networkProblem(error: unknown, timing: Timing, reading: boolean): Problem {
+  const codes = codesOf(error);
+  const problem = (failure: Problem['failure'], words: string, extra: Partial<Problem> = {}): Problem => ({
+    failure,
+    words,
+    again: 'yes',
+    unsent: false,
+    ...extra,
+  });
+  if (codes.includes('UND_ERR_CONNECT_TIMEOUT'))
+    return problem('timeout', `no connection within ${seconds(timing.connectMs)}`);
+  if (codes.includes('UND_ERR_HEADERS_TIMEOUT'))
+    return problem('timeout', `no answer within ${seconds(timing.headersMs)}`);
+  if (codes.includes('UND_ERR_BODY_TIMEOUT'))
+    return problem('timeout', `silent for ${seconds(timing.idleMs)} within an answer`);
+  if (codes.includes('ECONNREFUSED')) return problem('unreachable', 'connection refused', { unsent: true });
+  const untrusted = codes.find((code) => UNTRUSTED.test(code));
+  if (untrusted) {
+    return problem('unreachable', `the TLS connection failed: ${untrusted}`, {
+      again: 'no',
+      hint: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
+    });
+  }
+  const code = codes[0];
+  if (reading) return problem('truncated', `the answer broke off${code ? ` (${code})` : ''}`);
+  return problem('unreachable', code ? `no connection (${code})` : 'no connection');
+}
+
+/** Codes of an error and its causes, outermost first; words of the errors may repeat what was sent, so they are not used. */
+function codesOf(error: unknown): string[] {
+  const codes: string[] = [];
+  for (let inner = error; inner instanceof Error && codes.length < 8; inner = inner.cause) {
+    if ('code' in inner && typeof inner.code === 'string') codes.push(inner.code);
+  }
+  return codes;
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';
+import { TidemarkError } from '../core/errors.ts';
+import type { Redactor } from '../core/redact.ts';
+import type { Timing } from './timing.ts';
+
+export interface TransportOptions {
+  readonly caFile?: string | undefined;
+  readonly clientCert?: string | undefined;
+  readonly clientKey?: string | undefined;
+  readonly concurrency: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timing: Timing;
+  /** Learns the proxy's password. */
+  readonly redactor: Redactor;
+}
+
+export interface Transport {
+  /** `fetch` over the target's own connections; for ky. */
+  readonly fetch: typeof globalThis.fetch;
+  close(): Promise<void>;
+}
+
+/** Connections with the target's certificates, timeouts and proxy. TLS is always verified. */
+export function createTransport(options: TransportOptions): Transport {
+  const dispatcher = createDispatcher(options);
+  return {
+    fetch: (input, init) => send(input, init, dispatcher),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function createDispatcher({ env, timing, concurrency, redactor, ...files }: TransportOptions): Dispatcher {
+  const tls = {
+    ...(files.caFile && { ca: readPem(files.caFile, 'caFile') }),
+    ...(files.clientCert && { cert: readPem(files.clientCert, 'clientCert') }),
+    ...(files.clientKey && { key: readPem(files.clientKey, 'clientKey') }),
+  };
+  const shared = {
+    headersTimeout: timing.headersMs,
+    bodyTimeout: timing.idleMs,
+    connections: concurrency,
+    // A server closes idle connections at a time of its own; leaving first avoids sending into a closing one.
+    keepAliveTimeout: 4000,
+    connect: { ...tls, timeout: timing.connectMs },
+  };
+  const httpProxy = env.HTTP_PROXY ?? env.http_proxy ?? '';
+  const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy ?? '';
+  const noProxy = env.NO_PROXY ?? env.no_proxy ?? '';
+  if (httpProxy === '' && httpsProxy === '') return new Agent(shared);
+  for (const proxy of [httpProxy, httpsProxy]) {
+    if (URL.canParse(proxy)) redactor.add(decodeURIComponent(new URL(proxy).password));
+  }
+  return new EnvHttpProxyAgent({ ...shared, requestTls: tls, httpProxy, httpsProxy, noProxy });
+}
+
+function readPem(file: string, field: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new TidemarkError('CONFIG', `${field}: ${file} cannot be read`, { cause, hint: 'name a readable PEM file' });
+  }
+}
+
+/** ky hands over a `Request` of Node's own fetch, which the undici package does not take: it gets URL and parts. */
+async function send(
+  input: Parameters<typeof globalThis.fetch>[0],
+  init: Parameters<typeof globalThis.fetch>[1],
+  dispatcher: Dispatcher,
+): Promise<Response> {
+  const request = new Request(input, init);
+  const body = request.body === null ? undefined : await request.text();
+  const response = await undiciFetch(request.url, {
+    method: request.method,
+    headers: [...request.headers],
+    redirect: 'manual',
+    signal: request.signal,
+    dispatcher,
+    ...(body !== undefined && { body }),
+  });
+  // The two Response types are the same class of two versions of undici; ky only reads it.
+  return response as unknown as Response;
+}

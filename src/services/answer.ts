@@ -1,0 +1,109 @@
+import { parseJson } from '../http/json.ts';
+import { failed, type Outcome } from '../http/outcome.ts';
+import { looksLikeHtml, wordsOf } from '../http/words.ts';
+import type { Args, Operation } from './operation.ts';
+
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as it was sent, digit for digit. */
+  readonly text: string;
+  /** The body parsed; integers beyond 2^53 as bigint; undefined when it is empty. @throws SyntaxError if it is no JSON */
+  json(): unknown;
+}
+
+export interface Page extends Answer {
+  readonly items: readonly unknown[];
+  /** Rows in all, where the service states it. */
+  readonly total: number | undefined;
+}
+
+export function answerOf(status: number, headers: Headers, text: string): Answer {
+  let parsed: { readonly value: unknown } | undefined;
+  return {
+    status,
+    headers,
+    text,
+    json() {
+      parsed ??= { value: text.trim() === '' ? undefined : parseJson(text) };
+      return parsed.value;
+    },
+  };
+}
+
+/** An answer of success in the form that the operation promises; a login page with status 200 is not one. */
+export function shaped(operation: Operation, args: Args, answer: Answer): Outcome<Answer> {
+  const wrong = (words: string): Outcome<Answer> =>
+    failed({ failure: 'malformed', status: answer.status, words, again: 'few', unsent: false });
+  const { text } = answer;
+  if (looksLikeHtml(text)) return wrong(`expected ${expected(operation)}, got ${wordsOf(text)}`);
+  if (isText(operation, args)) return { ok: true, value: answer };
+  try {
+    if (fits(operation, answer.json())) return { ok: true, value: answer };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return wrong(`expected ${expected(operation)}, got ${glimpse(answer)}`);
+}
+
+/** The documents do not show what most writes answer (`any`): it is taken as it comes. */
+function isText({ answers }: Operation, args: Args): boolean {
+  return (
+    answers === 'any' || answers === 'csv' || answers === 'text' || answers === 'health' || args.format === 'prometheus'
+  );
+}
+
+function fits({ answers }: Operation, value: unknown): boolean {
+  if (answers === 'array') return Array.isArray(value);
+  if (answers === 'object') return isObject(value);
+  if (answers === 'keys') return isObject(value) && isObject(value.data) && Array.isArray(value.data.keys);
+  if (answers === 'data') return isObject(value) && isObject(value.data);
+  return isObject(value) && typeof value.data === 'object' && value.data !== null;
+}
+
+const EXPECTED: Record<Operation['answers'], string> = {
+  document: 'a JSON:API document with `data`',
+  data: 'a JSON object with `data`',
+  keys: 'a JSON object with `data.keys`',
+  array: 'a JSON array',
+  object: 'a JSON object',
+  csv: 'CSV',
+  text: 'text',
+  any: 'a JSON answer',
+  health: 'a state of health',
+};
+
+function expected({ answers }: Operation): string {
+  return EXPECTED[answers];
+}
+
+/** What came instead, without its content: that may hold secrets. */
+function glimpse({ text, headers }: Answer): string {
+  const type = headers.get('content-type')?.split(';')[0]?.trim() ?? 'no content type';
+  const start = text.trimStart()[0];
+  const form =
+    text.trim() === ''
+      ? 'an empty body'
+      : start === '{'
+        ? 'a JSON object or part of one'
+        : start === '['
+          ? 'a JSON array or part of one'
+          : 'something else';
+  return `${form} (${type}, ${text.length} characters)`;
+}
+
+/** The items of a list's answer, at the operation's place for them. */
+export function itemsOf(operation: Operation, answer: Answer): readonly unknown[] {
+  const value = answer.json();
+  const path = operation.items ?? (operation.answers === 'document' ? 'data' : '');
+  const found = path
+    .split('.')
+    .filter((name) => name !== '')
+    .reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+  return Array.isArray(found) ? found : [];
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import type { Meter } from '../http/meter.ts';
+import { failed, type Outcome } from '../http/outcome.ts';
+import { chunksOf } from '../http/read-body.ts';
+import { looksLikeHtml, wordsOf } from '../http/words.ts';
+
+export interface Downloaded {
+  /** Size of the file. */
+  readonly bytes: number;
+  /** Of the file, in hex. */
+  readonly sha256: string;
+  readonly contentType: string;
+  /** Whether `,null` stands anywhere, in quotes or not: some CSV of the explorer writes NULL so (live-services.md A4). */
+  readonly mentionsBareNull: boolean;
+}
+
+/** The beginning of a body, before anything is written. */
+export interface Head {
+  readonly contentType: string;
+  readonly firstBytes: string;
+}
+
+const HEAD_BYTES = 4096;
+const BARE_NULL = ',null';
+
+/** Streams a body into `file`, which is emptied first; a body that is HTML, refused by `refuse`, or cut is a problem. */
+export async function saveBody(
+  response: Response,
+  file: string,
+  { maxBytes, meter, refuse }: { maxBytes: number; meter: Meter; refuse: (head: Head) => string | undefined },
+): Promise<Outcome<Downloaded>> {
+  const contentType = response.headers.get('content-type') ?? '';
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let tail = '';
+  let mentionsBareNull = false;
+  const chunks = chunksOf(response, maxBytes, meter);
+  const { head, rest } = await peek(chunks);
+  const refusal = refusalOf({ contentType, firstBytes: head.toString('utf8') }, refuse);
+  if (refusal) {
+    await chunks.return(undefined);
+    return malformed(response.status, refusal);
+  }
+  const handle = await open(file, 'w');
+  try {
+    for await (const chunk of rest) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      mentionsBareNull ||=
+        chunk.includes(BARE_NULL) || (tail + chunk.toString('latin1', 0, BARE_NULL.length)).includes(BARE_NULL);
+      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - BARE_NULL.length))).slice(-BARE_NULL.length);
+      await handle.write(chunk);
+    }
+  } finally {
+    await handle.close();
+  }
+  const promised = promisedBytes(response.headers);
+  if (promised !== undefined && promised !== bytes) {
+    const words = `the answer broke off: ${bytes} of ${promised} bytes`;
+    return failed({ failure: 'truncated', status: response.status, words, again: 'yes', unsent: false });
+  }
+  return { ok: true, value: { bytes, sha256: hash.digest('hex'), contentType, mentionsBareNull } };
+}
+
+/** Reads until there is enough to judge by, and gives it back as part of the whole. */
+async function peek(chunks: AsyncGenerator<Uint8Array>): Promise<{ head: Buffer; rest: AsyncGenerator<Buffer> }> {
+  const first: Uint8Array[] = [];
+  for (let bytes = 0; bytes < HEAD_BYTES; ) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    first.push(value);
+    bytes += value.length;
+  }
+  const head = Buffer.concat(first);
+  async function* rest(): AsyncGenerator<Buffer> {
+    yield head;
+    for await (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  }
+  return { head: head.subarray(0, HEAD_BYTES), rest: rest() };
+}
+
+function refusalOf(head: Head, refuse: (head: Head) => string | undefined): string | undefined {
+  if (looksLikeHtml(head.firstBytes)) return `got ${wordsOf(head.firstBytes)} in place of the data`;
+  return refuse(head);
+}
+
+function malformed(status: number, words: string): Outcome<never> {
+  return failed({ failure: 'malformed', status, words, again: 'few', unsent: false });
+}
+
+/** Bytes that must come; unknown for a compressed body, whose length counts what is on the wire. */
+export function promisedBytes(headers: Headers): number | undefined {
+  const length = headers.get('content-length');
+  return length === null || headers.has('content-encoding') ? undefined : Number(length);
+}

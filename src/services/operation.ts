@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import type { Target, TargetKind } from '../core/config.ts';
+import type { Repeat } from '../http/retry.ts';
+
+/** One parameter of a path or a query, spelled as the API document spells it. */
+export interface Param {
+  readonly in: 'path' | 'query';
+  /** `timestamp`: ISO 8601; `names`: comma-separated; `filters`: `FIELD:OPERATOR:VALUE`, repeatable. */
+  readonly type: 'string' | 'integer' | 'boolean' | 'timestamp' | 'names' | 'filters';
+  /** `documents`: the documents demand it, the real product does not. */
+  readonly required: boolean | 'documents';
+  readonly about: string;
+  /** Its value is a secret: it is masked wherever it turns up. */
+  readonly secret?: boolean;
+}
+export type Params = Readonly<Record<string, Param>>;
+
+/**
+ * What an answer promises: `document` JSON:API with `data`; `data` an object with `data`; `keys` an object with
+ * `data.keys`; `array`; `object`; `csv`; `text`; `any` (the documents do not show it); `health` (503 is an answer).
+ */
+export type Answers = 'document' | 'data' | 'keys' | 'array' | 'object' | 'csv' | 'text' | 'any' | 'health';
+
+/** What a flavor may change about a request before it is sent. */
+export interface Draft {
+  readonly path: string;
+  readonly query: readonly (readonly [string, string])[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** Something wrong with what the caller gave; `where` is the parameter or the body's field. */
+export interface ArgProblem {
+  readonly where: string;
+  readonly message: string;
+  /** Said as a warning; the request goes out. */
+  readonly warning?: boolean;
+}
+
+export type Args = Readonly<Record<string, unknown>>;
+
+/** One endpoint of the documents, declared once; command, help, table and typed call come from it. */
+export interface Operation {
+  /** `KIND.RESOURCE.VERB`. */
+  readonly name: string;
+  readonly kind: TargetKind;
+  readonly method: 'GET' | 'LIST' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the base URL, with `{parameter}` where a value goes; `{organization_name}` comes from the target. */
+  readonly path: string;
+  readonly about: string;
+  readonly params: Params;
+  readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly example: string };
+  readonly answers: Answers;
+  /** Changes something on the far side. */
+  readonly changes: boolean;
+  readonly repeat: Repeat;
+  /** False where something is destroyed that no operation brings back (surface.md, "Playbooks"). */
+  readonly reversible: boolean;
+  readonly permission: string;
+  /** Document and rule that governs it. */
+  readonly rule: string;
+  /** `page`: `page[number]` of JSON:API; `token`: `next_token`. */
+  readonly paging?: 'page' | 'token';
+  /** Where the items of a list stand in the answer, when not at the usual place of `answers`. */
+  readonly items?: string;
+  /** Fields of the answer, beyond the names that redact.ts knows, are secrets: nothing of it is logged. */
+  readonly secretAnswer?: boolean;
+  /** Rules that neither types nor the schema express. */
+  readonly check?: (args: Args, body: unknown, target: Target) => readonly ArgProblem[];
+  /** Query pairs of parameters that do not go out as `name=value`. */
+  readonly query?: (args: Args, target: Target) => readonly (readonly [string, string])[];
+  /** What the real product wants where it differs from the documents (live-services.md). */
+  readonly hashicorp?: (draft: Draft, args: Args) => Draft;
+  /** Another path that the real product may serve instead, tried when the first answers 404. */
+  readonly otherPath?: string;
+}
+
+type ValueOf<P extends Param> = P['type'] extends 'integer'
+  ? number
+  : P['type'] extends 'boolean'
+    ? boolean
+    : P['type'] extends 'filters' | 'names'
+      ? readonly string[]
+      : string;
+
+type RequiredNames<P extends Params> = { [N in keyof P]: P[N]['required'] extends false ? never : N }[keyof P];
+
+/** The arguments of an operation, typed from its declaration; for an operation known only at run time, any by name. */
+export type ArgsOf<O extends Operation> = string extends keyof O['params']
+  ? Args
+  : { readonly [N in RequiredNames<O['params']>]: ValueOf<O['params'][N]> } & {
+      readonly [N in Exclude<keyof O['params'], RequiredNames<O['params']>>]?: ValueOf<O['params'][N]> | undefined;
+    };
+
+export function operation<const O extends Operation>(declared: O): O {
+  return declared;
+}
+
+/** `about` texts begin in lower case and end without a full stop, as in `--help`. */
+export function inPath(about: string) {
+  return { in: 'path', type: 'string', required: true, about } as const;
+}
+
+export function inQuery<const T extends Param['type'] = 'string'>(about: string, type?: T) {
+  return { in: 'query', type: type ?? ('string' as T), required: false, about } as const;
+}
+
+export const pageParams = {
+  'page[number]': inQuery('page to read, from 1', 'integer'),
+  'page[size]': inQuery('rows a page, 20 by default, at most 100', 'integer'),
+} as const;

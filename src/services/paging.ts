@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import type { Target } from '../core/config.ts';
+import { ServiceError } from '../http/service-error.ts';
+import { type Answer, isObject, itemsOf, type Page } from './answer.ts';
+import type { Operation } from './operation.ts';
+
+export type Pairs = readonly (readonly [string, string])[];
+
+/**
+ * Follows the pages of a list: `page[number]` by `meta.pagination` (without it there is one page), or `next_token` by the
+ * body's `NextToken` or the header `X-Nomad-NextToken`. A link is followed only for its page number.
+ * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end.
+ */
+export async function* followPages(
+  operation: Operation,
+  target: Target,
+  ask: (extra: Pairs) => Promise<Answer>,
+): AsyncGenerator<Page> {
+  const seen = new Set<string>();
+  const once = (what: string, value: string): void => {
+    if (seen.has(`${what} ${value}`)) throw repeated(operation, target, what);
+    seen.add(`${what} ${value}`);
+  };
+  for (let extra: Pairs | undefined = []; extra !== undefined; ) {
+    const answer: Answer = await ask(extra);
+    const items = itemsOf(operation, answer);
+    if (items.length > 0 || extra.length > 0) once('page', digest(items));
+    yield Object.assign(answer, { items, total: totalOf(answer) });
+    extra = next(operation, target, answer);
+    const [name, value] = extra?.[0] ?? [];
+    if (name !== undefined && value !== undefined) once(name, value);
+  }
+}
+
+function next(operation: Operation, target: Target, answer: Answer): Pairs | undefined {
+  if (operation.paging === 'page') {
+    const page = nextNumber(operation, target, answer.json());
+    return page === undefined ? undefined : [['page[number]', String(page)]];
+  }
+  if (operation.paging !== 'token') return undefined;
+  const value = answer.json();
+  const inBody = isObject(value) ? value.NextToken : undefined;
+  const token = (typeof inBody === 'string' ? inBody : '') || answer.headers.get('x-nomad-nexttoken');
+  return token ? [['next_token', token]] : undefined;
+}
+
+function nextNumber(operation: Operation, target: Target, value: unknown): number | undefined {
+  const pagination = isObject(value) && isObject(value.meta) ? value.meta.pagination : undefined;
+  if (!isObject(pagination)) return undefined;
+  const number = pagination['next-page'];
+  if (number === null) return undefined;
+  if (number === undefined) return linkedNumber(operation, target, value);
+  const current = pagination['current-page'];
+  if (typeof number !== 'number' || (typeof current === 'number' && number <= current)) {
+    throw repeated(operation, target, 'page[number]');
+  }
+  return number;
+}
+
+/** `links.next` comes from outside: it may not lead to another origin, and only its page number is taken. */
+function linkedNumber(operation: Operation, target: Target, value: unknown): number | undefined {
+  const link = isObject(value) && isObject(value.links) ? value.links.next : undefined;
+  if (typeof link !== 'string' || !URL.canParse(link, target.url)) return undefined;
+  const url = new URL(link, target.url);
+  if (url.origin !== new URL(target.url).origin) {
+    throw malformed(operation, target, `links.next leads to another origin, ${url.origin}`);
+  }
+  const number = Number(url.searchParams.get('page[number]'));
+  return Number.isInteger(number) && number > 0 ? number : undefined;
+}
+
+function totalOf(answer: Answer): number | undefined {
+  const value = answer.json();
+  const pagination = isObject(value) && isObject(value.meta) ? value.meta.pagination : undefined;
+  const total = isObject(pagination) ? pagination['total-count'] : undefined;
+  return typeof total === 'number' ? total : undefined;
+}
+
+/** Rows by their ids where all have one, else by their content. */
+function digest(items: readonly unknown[]): string {
+  const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
+  const content = ids.every((id) => typeof id === 'string') ? ids : items;
+  const text = JSON.stringify(content, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function repeated(operation: Operation, target: Target, what: string): ServiceError {
+  return malformed(operation, target, `the service sends the same ${what} again: the list would never end`);
+}
+
+function malformed({ name }: Operation, target: Target, words: string): ServiceError {
+  return new ServiceError({
+    failure: 'malformed',
+    words,
+    operation: name,
+    target: target.name,
+    hint: 'try again; if it stays so, the service has a fault',
+  });
+}
