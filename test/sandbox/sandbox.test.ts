@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { loadConfig } from '../../src/core/config.ts';
+import { createRedactor } from '../../src/core/redact.ts';
+import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { KINDS } from '../../src/sandbox/types.ts';
+import { call, ORGANIZATION } from './platform-client.ts';
+
+const open: RunningSandbox[] = [];
+
+async function start(options: StartOptions = {}): Promise<RunningSandbox> {
+  const sandbox = await startSandbox(options);
+  open.push(sandbox);
+  return sandbox;
+}
+
+afterEach(() => Promise.all(open.splice(0).map((sandbox) => sandbox.close())));
+
+const PATHS = [
+  `${ORGANIZATION}/explorer/export/csv?type=workspaces`,
+  `${ORGANIZATION}/explorer/export/csv?type=modules`,
+  `${ORGANIZATION}/agent-pools?include=workspaces`,
+  `${ORGANIZATION}/explorer/views`,
+];
+
+/** Answers of the platform without the port, which is the only thing that may differ. */
+async function answersOf(sandbox: RunningSandbox): Promise<string[]> {
+  const texts = await Promise.all(PATHS.map(async (path) => (await call(sandbox, path)).text()));
+  return texts.map((text) => text.replaceAll(sandbox.urls.platform, 'URL'));
+}
+
+async function listen(port: number): Promise<Server> {
+  const server = createServer();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+/** A port in use whose predecessor is free. */
+async function takenPort(): Promise<{ blocker: Server; before: number }> {
+  const blocker = await listen(0);
+  const before = (blocker.address() as AddressInfo).port - 1;
+  try {
+    (await listen(before)).close();
+    return { blocker, before };
+  } catch {
+    blocker.close();
+    return takenPort();
+  }
+}
+
+describe('a sandbox', () => {
+  test('with the same options on the same night answers byte for byte the same', async () => {
+    const [one, two] = [await start({ seed: 7 }), await start({ seed: 7 })];
+    expect(two.tokens).toEqual(one.tokens);
+    for (let night = 0; night < 4; night++) {
+      const answers = await answersOf(one);
+      expect(await answersOf(two)).toEqual(answers);
+      one.advance();
+      two.advance();
+      expect(await answersOf(one)).not.toEqual(answers);
+    }
+    expect(await answersOf(await start({ seed: 8 }))).not.toEqual(await answersOf(await start({ seed: 7 })));
+  });
+
+  test('moves its present by a day a night', async () => {
+    const sandbox = await start({ start: new Date('2027-03-01T00:00:00Z') });
+    expect([sandbox.night, sandbox.now.toISOString()]).toEqual([0, '2027-03-01T00:00:00.000Z']);
+    sandbox.advance();
+    expect([sandbox.night, sandbox.now.toISOString()]).toEqual([1, '2027-03-02T00:00:00.000Z']);
+  });
+
+  test('leaves no port open when one of its five is taken', async () => {
+    const { blocker, before } = await takenPort();
+    try {
+      await expect(startSandbox({ port: before })).rejects.toThrow(/EADDRINUSE/);
+      await (await listen(before)).close();
+    } finally {
+      blocker.close();
+    }
+  });
+
+  test.each(['documents', 'hashicorp'] as const)('tells a whole configuration (%s)', async (flavor) => {
+    const sandbox = await start({ flavor, rate: 30 });
+    const text = sandbox.config();
+    const { targets } = parse(text) as { targets: Record<string, unknown>[] };
+    expect(targets.map(({ name, kind }) => [name, kind])).toEqual([
+      ['acme', 'platform'],
+      ['vault', 'secrets'],
+      ['nomad', 'scheduler'],
+      ['scaler', 'autoscaler'],
+      ['consul', 'mesh'],
+    ]);
+    expect(targets.map(({ url }) => url)).toEqual(KINDS.map((kind) => sandbox.urls[kind]));
+    expect(targets[0]).toMatchObject({
+      organization: 'acme',
+      token: sandbox.tokens.platform.read,
+      writeToken: sandbox.tokens.platform.write,
+      limits: { requestsPerSecond: 30 },
+    });
+    expect(targets[4]?.services).toEqual(expect.arrayContaining(['web', 'api', 'billing']));
+    expect(targets.map((target) => target.flavor)).toEqual(
+      KINDS.map(() => (flavor === 'hashicorp' ? flavor : undefined)),
+    );
+    const file = join(await mkdtemp(join(tmpdir(), 'tidemark-')), 'tidemark.yaml');
+    await writeFile(file, text);
+    expect(loadConfig(file, {}, createRedactor()).targets).toHaveLength(5);
+  });
+
+  test('answers pings with a good token', async () => {
+    const sandbox = await start({ rate: 50 });
+    const answer = await call(sandbox, '/ping');
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('50');
+    expect((await call(sandbox, '/ping', { token: 'wrong' })).status).toBe(401);
+  });
+});
