@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type Answer, ask, read, type Sending } from './secrets-client.ts';
+
+let sandbox: RunningSandbox;
+const send = (line: string, sending?: Sending): Promise<Answer> => ask(sandbox, 'scheduler', line, sending);
+const list = (query: string): Promise<Record<string, unknown>[]> =>
+  read(sandbox, 'scheduler', `GET /volumes?type=csi&${query}`);
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ flavor: 'hashicorp' });
+});
+afterEach(() => sandbox.close());
+
+test('an unknown token is told apart from a missing one', async () => {
+  expect((await send('GET /volumes', { headers: { 'X-Nomad-Token': 'wrong' } })).text).toBe('ACL token not found');
+  expect((await send('GET /volumes', { headers: {} })).text).toBe('Permission denied');
+});
+
+test('the volume list is paged by a header, and answers carry the index', async () => {
+  const ids: string[] = [];
+  let token: string | null = '';
+  while (token !== null) {
+    const { text, headers } = await send(
+      `GET /volumes?type=csi&namespace=*&per_page=20&next_token=${encodeURIComponent(token)}`,
+    );
+    ids.push(...(JSON.parse(text) as { ID: string }[]).map(({ ID }) => ID));
+    token = headers.get('x-nomad-nexttoken');
+    expect(headers.get('x-nomad-index')).toBe(String(sandbox.services.scheduler.state.index));
+  }
+  expect(ids).toHaveLength(sandbox.services.scheduler.state.volumes.size);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('plugin_id is exact and finds nothing over all namespaces; node_id is any prefix', async () => {
+  expect((await list('plugin_id=aws-ebs0')).length).toBeGreaterThan(0);
+  expect(await list('plugin_id=aws')).toEqual([]);
+  expect(await list('plugin_id=aws-ebs0&namespace=*')).toEqual([]);
+  expect(await list('node_id=xyz')).toEqual([]);
+  expect((await list('prefix=postgres')).map(({ ID }) => ID)).toEqual(['postgres-main']);
+});
+
+test('topologies are segments or null, exhaustion is a time', async () => {
+  const all = await list('namespace=*');
+  const byId = new Map(all.map((volume) => [volume.ID, volume]));
+  expect(byId.get('postgres-main')).toMatchObject({
+    Topologies: [{ Segments: { rack: 'R "1"' } }],
+    ResourceExhausted: '0001-01-01T00:00:00Z',
+  });
+  expect(byId.get('nfs-home')?.Topologies).toBeNull();
+  expect(byId.get('exhausted-spool')?.ResourceExhausted).toBe('2026-09-29T14:15:00.000Z');
+});
+
+test('a volume reads back with ProviderVersion, redacted options and null claims', async () => {
+  const volume = await read<Record<string, unknown>>(sandbox, 'scheduler', 'GET /volume/csi/unprotected-ledger');
+  expect(volume).toMatchObject({
+    ProviderVersion: 'v1.34.0',
+    Secrets: null,
+    MountOptions: { MountFlags: ['[REDACTED]'] },
+  });
+  expect(volume).not.toHaveProperty('Version');
+  expect(Object.values(volume.WriteAllocs as object)).toEqual([null]);
+});
+
+test('registering again merges, but not into another volume', async () => {
+  const [volume] = await list('prefix=postgres');
+  const item = {
+    ID: 'postgres-main',
+    PluginID: 'aws-ebs0',
+    ExternalID: volume!.ExternalID,
+    RequestedCapabilities: [{}],
+  };
+  const again = await send('PUT /volume/csi/ignored', {
+    body: { Volumes: [{ ...item, Topologies: [{ Segments: { zone: 'z' } }] }] },
+  });
+  expect(again.status).toBe(200);
+  expect(JSON.parse(again.text)).toMatchObject({ Volumes: [{ ID: 'postgres-main', CurrentWriters: 1 }], Warnings: '' });
+  expect((await list('prefix=postgres'))[0]?.Topologies).toEqual([{ Segments: { zone: 'z' } }]);
+  const moved = await send('POST /volumes', { body: { Volumes: [{ ...item, PluginID: 'beefcafe' }] } });
+  expect([moved.status, moved.text]).toEqual([500, 'unable to update volume: postgres-main']);
+});
+
+test('snapshots are taken without an ID in the path, and name the external source', async () => {
+  const body = { Snapshots: [{ SourceVolumeID: 'unprotected-ledger' }] };
+  const taken = await send('PUT /volumes/snapshot', { body });
+  const external = (await list('prefix=unprotected'))[0]?.ExternalID;
+  expect(JSON.parse(taken.text)).toMatchObject({
+    Snapshots: [{ SourceVolumeID: '', ExternalSourceVolumeID: external }],
+  });
+  const [documented, sample] = [
+    await send('PUT /volumes/snapshot/unprotected-ledger', { body }),
+    await send('PUT /volume/csi/unprotected-ledger/snapshot', { body }),
+  ];
+  expect([documented.status, documented.text]).toEqual([404, '']);
+  expect([sample.status, sample.text]).toEqual([404, 'resource not found']);
+});
+
+test('external lists need no page size, and an exact plugin', async () => {
+  const { plugins } = sandbox.services.scheduler.state;
+  const { Volumes } = await read<{ Volumes: object[] }>(
+    sandbox,
+    'scheduler',
+    'GET /volumes/external?plugin_id=beefcafe',
+  );
+  expect(Volumes).toHaveLength(plugins.get('beefcafe')!.externals.size);
+  expect((await send('GET /volumes/external?plugin_id=beef')).status).toBe(500);
+});
+
+test('policies tell hash and JobACL, PUT writes too', async () => {
+  const [first] = await read<object[]>(sandbox, 'scheduler', 'GET /acl/policies?prefix=anonymous');
+  expect(first).toMatchObject({ JobACL: null, Hash: expect.any(String) as string });
+  const body = { Name: 'x', Rules: 'node {\n  policy = "read"\n}' };
+  expect((await send('PUT /acl/policy/x', { body })).status).toBe(200);
+});
