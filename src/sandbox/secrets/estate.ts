@@ -29,7 +29,7 @@ const PLANS: readonly KeyPlan[] = [
     type: 'aes256-gcm96',
     ageDays: 83.3,
     versions: 3,
-    minEnabled: 2,
+    minEnabled: 1,
     provider: BACKUP_PROVIDER,
   },
   { name: 'retired-2023-export', type: 'rsa-2048', ageDays: 612.5, versions: 1, deletionAllowed: true },

@@ -71,9 +71,11 @@ function fillBackupProvider({ world, now }: Night): void {
   distribute(world, free[0], free[1], provider, now, { purpose: ['sign', 'verify'], protection: 'hsm' });
 }
 
-function retireOldVersions({ world: { state } }: Night): void {
-  const key = state.keys.get('payments-signing');
+/** One owner disables what is old; another rotates at last, and leaves four versions enabled. */
+function tidyVersions(night: Night): void {
+  const key = night.world.state.keys.get('payments-signing');
   if (key) key.minEnabledVersion = key.versions.length - 1;
+  rotate(night, 'audit-log-seal');
 }
 
 /** What happens besides routine, by night of a fortnight. */
@@ -85,7 +87,7 @@ const EVENTS: Readonly<Record<number, (night: Night) => void>> = {
   6: emptyBackupProvider,
   7: deleteRetiredKey,
   8: ({ world }) => world.state.roles.set(BREAK_GLASS, role('management', undefined, 3600)),
-  9: retireOldVersions,
+  9: tidyVersions,
   10: fillBackupProvider,
   11: (night) => rotate(night, 'payments-signing'),
   12: (night) => setTokenType(night, 'legacy-admin', 'management'),

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { isTerminal, type Plugin, type SchedulerState, type Volume } from '../../src/sandbox/scheduler/state.ts';
+import { ask, read } from './secrets-client.ts';
+import { nightsOf, vanished } from './secrets-nights.ts';
+
+const DAY_MS = 86_400_000;
+let sandbox: RunningSandbox;
+const state = (): SchedulerState => sandbox.services.scheduler.state;
+
+const volumesWhere = (fits: (volume: Volume, plugin: Plugin) => boolean): Set<string> =>
+  new Set(
+    [...state().volumes]
+      .filter(([, volume]) => fits(volume, state().plugins.get(volume.pluginId)!))
+      .map(([key]) => key),
+  );
+
+const listable = (): Plugin[] => [...state().plugins.values()].filter(({ capabilities }) => capabilities.length > 0);
+const ageDays = (date: Date): number => (sandbox.now.getTime() - date.getTime()) / DAY_MS;
+
+function unprotected({ externalId, pluginId }: Volume, plugin: Plugin): boolean {
+  const fresh = [...plugin.snapshots.values()].some(
+    ({ sourceId, ready, createdAt }) => sourceId === externalId && ready && ageDays(createdAt) <= 7,
+  );
+  return !fresh && listable().some(({ id }) => id === pluginId);
+}
+
+/** What each rule of surface.md that reads this service would find tonight. */
+const RULES: Readonly<Record<string, () => Set<string>>> = {
+  'volume-unschedulable': () => volumesWhere(({ schedulable }) => !schedulable),
+  'lost-volume-claim': () =>
+    volumesWhere(
+      ({ claims }) =>
+        claims.length > 0 && claims.every(({ allocationId }) => isTerminal(state().allocations.get(allocationId))),
+    ),
+  'missing-external-volume': () =>
+    volumesWhere(({ externalId, claims }, { externals }) => claims.length === 0 && !externals.has(externalId)),
+  'unprotected-volume': () => volumesWhere(unprotected),
+  'orphaned-external-volume': () => {
+    const registered = new Set([...state().volumes.values()].map(({ externalId }) => externalId));
+    return new Set(listable().flatMap(({ externals }) => [...externals.keys()].filter((id) => !registered.has(id))));
+  },
+  'abnormal-external-volume': () =>
+    new Set(
+      listable().flatMap(({ externals }) =>
+        [...externals.values()].filter(({ abnormal }) => abnormal).map(({ id }) => id),
+      ),
+    ),
+  'stale-snapshot': () =>
+    new Set(
+      listable().flatMap(({ snapshots, externals }) =>
+        [...snapshots.values()]
+          .filter(({ createdAt, sourceId }) => ageDays(createdAt) > 90 || !externals.has(sourceId))
+          .map(({ id }) => id),
+      ),
+    ),
+  'anonymous-write': () =>
+    new Set(/write|submit/.test(state().policies.get('anonymous')?.rules ?? '') ? ['anonymous'] : []),
+};
+
+beforeEach(async () => {
+  sandbox = await startSandbox();
+});
+afterEach(() => sandbox.close());
+
+test.each(Object.entries(RULES))('%s has findings on most nights, new ones, and some that end', (_rule, find) => {
+  const nights = nightsOf(sandbox, 14, find);
+  expect(nights.filter(({ size }) => size > 0).length).toBeGreaterThan(8);
+  expect(nights.slice(1).some((found, night) => vanished(found, nights[night]!).length > 0)).toBe(true);
+  expect(nights.slice(1).some((found, night) => vanished(nights[night]!, found).length > 0)).toBe(true);
+});
+
+test('few volumes, claims and snapshots vanish in a night', () => {
+  const tables: (() => Set<string>)[] = [
+    () => new Set(state().volumes.keys()),
+    () =>
+      new Set([...state().volumes.values()].flatMap(({ claims }) => claims.map(({ allocationId }) => allocationId))),
+    () => new Set(listable().flatMap(({ snapshots }) => [...snapshots.keys()])),
+    () => new Set(listable().flatMap(({ externals }) => [...externals.keys()])),
+  ];
+  for (const table of tables) {
+    const nights = nightsOf(sandbox, 14, table);
+    for (const [night, found] of nights.slice(1).entries()) {
+      expect(vanished(nights[night]!, found).length / found.size).toBeLessThanOrEqual(0.1);
+    }
+  }
+});
+
+test('about 40 volumes, 120 snapshots, four plugins and three namespaces; more of them in a larger estate', async () => {
+  const count = (scheduler: SchedulerState): number[] => [
+    scheduler.volumes.size,
+    [...scheduler.plugins.values()].reduce((sum, { snapshots }) => sum + snapshots.size, 0),
+    scheduler.plugins.size,
+    new Set([...scheduler.volumes.values()].map(({ namespace }) => namespace)).size,
+  ];
+  expect(count(state())).toEqual([42, 120, 4, 3]);
+  const large = await startSandbox({ workspaces: 240 * 4 });
+  const [volumes, snapshots] = count(large.services.scheduler.state);
+  expect([volumes, snapshots! > 240]).toEqual([84, true]);
+  await large.close();
+});
+
+test('the same options and night give the same bytes; another seed gives others', async () => {
+  const others = [await startSandbox({}), await startSandbox({ seed: 2 })];
+  for (const each of [sandbox, ...others]) for (let night = 0; night < 6; night++) each.advance();
+  const lines = [
+    ['scheduler', 'GET /volumes?type=csi&namespace=*'],
+    ['scheduler', 'GET /volume/csi/postgres-main'],
+    ['scheduler', 'GET /volumes/snapshot?plugin_id=aws-ebs0&per_page=999'],
+    ['secrets', 'GET /keymgmt/key/payments-signing'],
+    ['mesh', 'GET /agent/connect/ca/roots'],
+    ['mesh', 'GET /agent/connect/ca/leaf/billing'],
+    ['autoscaler', 'GET /metrics'],
+  ] as const;
+  for (const [kind, line] of lines) {
+    const [first, second, other] = await Promise.all([sandbox, ...others].map((each) => ask(each, kind, line)));
+    expect(second!.text).toBe(first!.text);
+    expect(other!.text).not.toBe(first!.text);
+  }
+  await Promise.all(others.map((each) => each.close()));
+});
+
+test('what was put right over the API stays right on the next night', async () => {
+  const volume = () => read<{ Allocations: { NodeID: string }[] }>(sandbox, 'scheduler', 'GET /volume/csi/lost-cache');
+  for (const { NodeID } of (await volume()).Allocations) {
+    await ask(sandbox, 'scheduler', `DELETE /volume/csi/lost-cache/detach?node=${NodeID}`);
+  }
+  await ask(sandbox, 'scheduler', 'DELETE /volume/csi/missing-media');
+  sandbox.advance();
+  expect((await volume()).Allocations).toEqual([]);
+  expect((await ask(sandbox, 'scheduler', 'GET /volume/csi/missing-media')).status).toBe(404);
+});

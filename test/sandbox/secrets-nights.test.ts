@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { Key, SecretsState } from '../../src/sandbox/secrets/state.ts';
+import { nightsOf, vanished } from './secrets-nights.ts';
+
+const DAY_MS = 86_400_000;
+let sandbox: RunningSandbox;
+const state = (): SecretsState => sandbox.services.secrets.state;
+
+const namesOf = <T>(things: Map<string, T>, fits: (thing: T) => boolean): Set<string> =>
+  new Set([...things].filter(([, thing]) => fits(thing)).map(([name]) => name));
+
+const ageDays = ({ versions }: Key): number =>
+  (sandbox.now.getTime() - Date.parse(versions.at(-1)!.creationTime)) / DAY_MS;
+const enabled = ({ versions, minEnabledVersion }: Key): number => versions.length - Math.max(0, minEnabledVersion - 1);
+
+/** What each rule of surface.md that reads this service would find tonight. */
+const RULES: Readonly<Record<string, () => Set<string>>> = {
+  'key-rotation-overdue': () => namesOf(state().keys, (key) => ageDays(key) > 90),
+  'old-key-version-enabled': () => namesOf(state().keys, (key) => enabled(key) > 3),
+  'retired-key': () => namesOf(state().keys, (key) => key.deletionAllowed),
+  'empty-kms-provider': () => namesOf(state().providers, ({ keys }) => keys.size === 0),
+  'management-role': () => namesOf(state().roles, ({ tokenType }) => tokenType === 'management'),
+};
+
+beforeEach(async () => {
+  sandbox = await startSandbox();
+});
+afterEach(() => sandbox.close());
+
+test.each(Object.entries(RULES))('%s has findings on most nights, new ones, and some that end', (_rule, find) => {
+  const nights = nightsOf(sandbox, 14, find);
+  expect(nights.filter(({ size }) => size > 0).length).toBeGreaterThan(10);
+  expect(nights.slice(1).some((found, night) => vanished(found, nights[night]!).length > 0)).toBe(true);
+  expect(nights.slice(1).some((found, night) => vanished(nights[night]!, found).length > 0)).toBe(true);
+});
+
+test('retired keys are both held by a provider and not', () => {
+  const held = (name: string): boolean => [...state().providers.values()].some(({ keys }) => keys.has(name));
+  const retired = [...RULES['retired-key']!()];
+  expect(retired.some(held)).toBe(true);
+  expect(retired.every(held)).toBe(false);
+});
+
+test('few things vanish in a night', () => {
+  for (const things of [() => state().keys, () => state().roles, () => state().providers]) {
+    const nights = nightsOf(sandbox, 14, () => new Set(things().keys()));
+    for (const [night, found] of nights.slice(1).entries()) {
+      expect(vanished(nights[night]!, found).length / found.size).toBeLessThanOrEqual(0.1);
+    }
+  }
+});
+
+test('a key is held by one provider at most, on every night', () => {
+  for (let night = 0; night < 28; night++) {
+    const held = [...state().providers.values()].flatMap(({ keys }) => [...keys.keys()]);
+    expect(new Set(held).size).toBe(held.length);
+    for (const name of held) expect(state().keys.has(name)).toBe(true);
+    sandbox.advance();
+  }
+});
+
+test('a larger estate has more keys and roles, a smaller one as many as ever', async () => {
+  const [small, large] = [await startSandbox({ workspaces: 10 }), await startSandbox({ workspaces: 240 * 9 })];
+  expect(small.services.secrets.state.keys.size).toBe(state().keys.size);
+  expect(large.services.secrets.state.keys.size).toBe(75);
+  expect(large.services.secrets.state.roles.size).toBe(30);
+  await Promise.all([small.close(), large.close()]);
+});
