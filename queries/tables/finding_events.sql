@@ -6,5 +6,6 @@ create table if not exists finding_events (
   changed_at timestamptz not null, -- as of when it changed
   state varchar not null, -- state that it came into
   severity varchar not null, -- its severity then
-  reason varchar not null -- `baseline`, `found`, `still there`, `gone`, `reopened`, `accepted`, `acceptance ended` or `got worse`
+  reason varchar not null, -- `baseline`, `found`, `no longer new`, `gone`, `reopened`, `accepted`, `acceptance ended` or `got worse`
+  note varchar -- of an acceptance: who answers for it, until when, and why
 );

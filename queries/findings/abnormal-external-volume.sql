@@ -1,0 +1,32 @@
+-- rule: A storage provider reports trouble with a volume.
+-- severity: warning
+-- sources: external_volumes
+-- subject: external volume
+-- grain: one row per such volume; unknown where it says neither, and for every volume of a plugin that does not list what it holds now
+with
+  silent as (
+    select distinct target, plugin_id
+    from external_volume_listings_history
+    anti join (from external_volume_listings where supported) as listing using (target, plugin_id)
+  )
+select
+  target,
+  concat_ws('/', plugin_id, external_id) as subject_id,
+  external_id as subject_name,
+  case
+    when is_abnormal is null then 'the provider says neither'
+    else format('Plugin {} reports trouble with volume {}{}', plugin_id, external_id, coalesce(': ' || status, ''))
+  end as title,
+  json_object(
+    'plugin_id', plugin_id,
+    'external_id', external_id,
+    'status', status,
+    'published_node_ids', published_node_ids
+  ) as detail,
+  'plugin ' || plugin_id as group_key,
+  is_abnormal is null as unknown,
+from external_volumes
+where is_abnormal is not false
+union all
+select target, null, null, format('plugin {} does not list what it holds', plugin_id), json_object('plugin_id', plugin_id), null, true
+from silent

@@ -1,0 +1,65 @@
+-- rule: The ACL policy `anonymous` grants more than reading to whoever comes without a token.
+-- severity: critical
+-- sources: acl_policies
+-- subject: ACL policy
+-- grain: one row per target where it does; unknown where its rules are not told
+-- Rules are HCL or JSON: comments go first (strings may hold what looks like one), then every `policy` and `capabilities` is read.
+-- Whatever is not known as reading or denying counts as a grant: new capabilities are safer said than missed.
+with
+  lexed as (
+    select
+      *,
+      array_to_string(
+        list_filter(
+          regexp_extract_all(rules, '"(?:[^"\\]|\\.)*"|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/)|[^"#/]+|/', 0),
+          lambda word: not regexp_matches(word, '^(#|//|/\*)')
+        ),
+        ''
+      ) as code,
+    from acl_policies
+    where name = 'anonymous'
+  ),
+  granted as (
+    select
+      *,
+      list_filter(
+        regexp_extract_all(code, '\bpolicy"?\s*[=:]\s*"([^"]*)"', 1),
+        lambda level: level not in ('read', 'list', 'deny')
+      ) as levels,
+      list_filter(
+        flatten(
+          list_transform(
+            regexp_extract_all(code, '\bcapabilities"?\s*[=:]\s*\[([^\]]*)\]', 1),
+            lambda members: regexp_extract_all(members, '"([^"]*)"', 1)
+          )
+        ),
+        lambda capability: capability not in (
+          'deny', 'read', 'list', 'list-jobs', 'parse-job', 'read-job', 'read-logs', 'read-fs', 'read-job-scaling',
+          'list-scaling-policies', 'read-scaling-policy', 'csi-list-volume', 'csi-read-volume', 'host-volume-read',
+          'mount-readonly'
+        )
+      ) as capabilities,
+    from lexed
+  ),
+  listed as (
+    select
+      *,
+      list_sort(list_distinct(
+        list_transform(levels, lambda level: 'policy ' || level)
+        || list_transform(capabilities, lambda capability: 'capability ' || capability)
+      )) as grants,
+    from granted
+  )
+select
+  target,
+  name as subject_id,
+  name as subject_name,
+  case
+    when rules is null then 'its rules are not told'
+    else 'ACL policy anonymous grants more than reading: ' || array_to_string(grants, ', ')
+  end as title,
+  json_object('policy_name', name, 'grants', grants, 'modify_index', modify_index) as detail,
+  len(grants) as weight,
+  rules is null as unknown,
+from listed
+where rules is null or len(grants) > 0

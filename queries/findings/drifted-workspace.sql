@@ -1,0 +1,30 @@
+-- rule: A workspace's resources differ from its configuration.
+-- severity: warning
+-- sources: workspaces
+-- subject: workspace
+-- grain: one row per drifted workspace; unknown where drift is not assessed (null is never clean)
+select
+  target,
+  external_id as subject_id,
+  workspace_name as subject_name,
+  case
+    when drifted is null then 'drift is not assessed'
+    else format('Workspace {} drifts{}', coalesce(workspace_name, external_id), case
+      when resources_drifted = 1 then ' in 1 resource'
+      when resources_drifted > 1 then format(' in {} resources', resources_drifted)
+      else ''
+    end)
+  end as title,
+  json_object(
+    'workspace_id', external_id,
+    'workspace_name', workspace_name,
+    'project_id', project_external_id,
+    'project_name', project_name,
+    'resources_drifted', resources_drifted,
+    'resources_undrifted', resources_undrifted,
+    'current_run_status', current_run_status
+  ) as detail,
+  resources_drifted as weight,
+  drifted is null as unknown,
+from workspaces
+where drifted is not false

@@ -1,0 +1,16 @@
+-- rule: A KMS provider holds no key.
+-- severity: info
+-- sources: kms_providers, key_distributions
+-- subject: KMS provider
+-- grain: one row per such provider
+select
+  target,
+  name as subject_id,
+  name as subject_name,
+  format('KMS provider {} holds no key', name) as title,
+  json_object('provider_name', name, 'provider', provider, 'key_collection', key_collection) as detail,
+from kms_providers
+where not exists (
+  from key_distributions as held
+  where held.target = kms_providers.target and held.provider_name = kms_providers.name
+)

@@ -1,0 +1,43 @@
+-- rule: A service's leaf certificate is near its end and has not been renewed, or has ended.
+-- severity: warning
+-- worst: critical
+-- sources: leaf_certificates
+-- subject: leaf certificate
+-- grain: one row per such service; critical when it has ended; unknown where its end is not told
+-- parameters: $as_of, $certificate_days
+-- A leaf lives 72 hours by default (live-services.md, D) and is renewed when it nears its end (mesh document, rule 4): `certificateDays`
+-- would always hold. It counts for leaves that live over twice as long; for the others the last tenth of their life counts.
+with
+  timed as (
+    select
+      *,
+      case
+        when valid_after is null or valid_before - valid_after > to_seconds($certificate_days * 2 * 86400)
+          then to_seconds($certificate_days * 86400)
+        else to_seconds((epoch(valid_before) - epoch(valid_after)) / 10)
+      end as notice,
+    from leaf_certificates
+  )
+select
+  target,
+  service as subject_id,
+  service as subject_name,
+  case
+    when valid_before is null then 'its end is not told'
+    else format(
+      'Leaf certificate of {} {} on {}',
+      service,
+      case when valid_before <= $as_of::timestamptz then 'ended' else 'ends' end,
+      strftime(valid_before, '%Y-%m-%d %H:%M UTC')
+    )
+  end as title,
+  json_object(
+    'service', service,
+    'service_uri', service_uri,
+    'valid_after', iso_time(valid_after),
+    'valid_before', iso_time(valid_before)
+  ) as detail,
+  case when valid_before <= $as_of::timestamptz then 'critical' else 'warning' end as severity,
+  valid_before is null as unknown,
+from timed
+where valid_before is null or valid_before <= $as_of::timestamptz + notice

@@ -1,0 +1,49 @@
+-- rule: A volume is claimed only by allocations that have ended.
+-- severity: warning
+-- sources: volumes
+-- subject: volume
+-- grain: one row per such volume, with the nodes to detach it from; unknown where an allocation's status is not told
+-- An allocation that the scheduler has forgotten stands in the claims without a status: it may have ended, which is not known.
+with
+  claimed as (
+    select
+      target,
+      namespace,
+      volume_id,
+      count(distinct allocation_id) as allocations,
+      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_ended,
+      bool_or(client_status is null) as untold,
+      list(distinct node_id order by node_id) filter (where node_id is not null) as nodes,
+      list(distinct allocation_id order by allocation_id) as allocation_ids,
+      list(distinct job_id order by job_id) filter (where job_id is not null) as jobs,
+    from volume_allocations
+    group by target, namespace, volume_id
+  )
+select
+  volumes.target,
+  concat_ws('/', volumes.namespace, volumes.volume_id) as subject_id,
+  coalesce(volumes.name, volumes.volume_id) as subject_name,
+  case
+    when claimed.untold then 'the status of a claiming allocation is not told'
+    else format(
+      'Volume {} is claimed by {} only',
+      concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)),
+      case when claimed.allocations = 1 then 'an ended allocation' else claimed.allocations || ' ended allocations' end
+    )
+  end as title,
+  json_object(
+    'volume_id', volumes.volume_id,
+    'namespace', volumes.namespace,
+    'plugin_id', volumes.plugin_id,
+    'nodes', coalesce(claimed.nodes, []),
+    'allocations', claimed.allocation_ids,
+    'jobs', coalesce(claimed.jobs, [])
+  ) as detail,
+  claimed.allocations as weight,
+  claimed.untold as unknown,
+from volumes
+join claimed
+  on claimed.target = volumes.target
+  and claimed.namespace is not distinct from volumes.namespace
+  and claimed.volume_id = volumes.volume_id
+where claimed.may_have_ended

@@ -1,0 +1,54 @@
+-- rule: A registered volume does not exist in its storage provider, and nothing claims it.
+-- severity: warning
+-- sources: volumes, external_volumes
+-- subject: volume
+-- grain: one row per such volume; grouped by plugin; unknown where its plugin cannot list what it holds
+with
+  claimed as (
+    select distinct target, namespace, volume_id
+    from volume_allocations
+  ),
+  unclaimed as (
+    select volumes.*
+    from volumes
+    left join claimed
+      on claimed.target = volumes.target
+      and claimed.namespace is not distinct from volumes.namespace
+      and claimed.volume_id = volumes.volume_id
+    where claimed.volume_id is null and coalesce(current_readers, 0) = 0 and coalesce(current_writers, 0) = 0
+  ),
+  missing as (
+    select unclaimed.*, coalesce(listings.supported, false) and unclaimed.external_id is not null as known
+    from unclaimed
+    left join external_volume_listings as listings
+      on listings.target = unclaimed.target and listings.plugin_id = unclaimed.plugin_id
+    where not exists (
+      from external_volumes as held
+      where
+        held.target = unclaimed.target
+        and held.plugin_id = unclaimed.plugin_id
+        and held.external_id = unclaimed.external_id
+    )
+  )
+select
+  target,
+  concat_ws('/', namespace, volume_id) as subject_id,
+  coalesce(name, volume_id) as subject_name,
+  case
+    when not known then format('plugin {} does not list what it holds', coalesce(plugin_id, '?'))
+    else format(
+      'Volume {} is registered, but plugin {} does not hold {}',
+      concat_ws('/', namespace, coalesce(name, volume_id)),
+      plugin_id,
+      external_id
+    )
+  end as title,
+  json_object(
+    'volume_id', volume_id,
+    'namespace', namespace,
+    'plugin_id', plugin_id,
+    'external_id', external_id
+  ) as detail,
+  'plugin ' || plugin_id as group_key,
+  not known as unknown,
+from missing

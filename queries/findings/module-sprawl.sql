@@ -1,0 +1,58 @@
+-- rule: A module is in use in more than one version, and a workspace uses one that is not the newest.
+-- severity: info
+-- sources: modules
+-- subject: workspace
+-- grain: one row per workspace and module (name and source) that it uses in an older version; grouped by the oldest of them
+-- Newest is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
+with
+  ranked as (
+    select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as place
+    from (select *, coalesce(semver_key(version), '') as rank from modules where version is not null)
+  ),
+  compared as (
+    select
+      *,
+      arg_max(version, place) over same as newest_version,
+      count(*) over same as versions_in_use,
+    from ranked
+    window same as (partition by target, name, source)
+  ),
+  used as (
+    select *, trim(unnest(string_split(workspaces, ','))) as workspace_name
+    from compared
+    where version <> newest_version
+  ),
+  behind as (
+    select
+      target,
+      workspace_name,
+      name,
+      source,
+      any_value(newest_version) as newest_version,
+      any_value(versions_in_use) as versions_in_use,
+      list(version order by place, version) as versions,
+    from used
+    where workspace_name <> ''
+    group by target, workspace_name, name, source
+  )
+select
+  target,
+  concat_ws(' ', workspace_name, name, source) as subject_id,
+  workspace_name as subject_name,
+  format(
+    'Workspace {} uses module {} {}; the newest in use is {}',
+    workspace_name,
+    coalesce(name, source, '?'),
+    array_to_string(versions, ', '),
+    newest_version
+  ) as title,
+  json_object(
+    'workspace_name', workspace_name,
+    'name', name,
+    'source', source,
+    'versions', versions,
+    'newest_version', newest_version,
+    'versions_in_use', versions_in_use
+  ) as detail,
+  concat_ws(' ', name, '(' || source || ')', versions[1]) as group_key,
+from behind

@@ -1,0 +1,31 @@
+-- rule: An agent's last ping is more than `agentSilentMinutes` old, or it has told none.
+-- severity: info
+-- worst: warning
+-- sources: agents
+-- subject: agent
+-- grain: one row per such agent; a warning where its status still says that it lives
+-- parameters: $as_of, $agent_silent_minutes
+select
+  agents.target,
+  agents.agent_id as subject_id,
+  agents.name as subject_name,
+  format(
+    'Agent {} of pool {} ({}) {}',
+    coalesce(agents.name, agents.agent_id),
+    coalesce(agent_pools.name, agents.pool_id, '?'),
+    coalesce(agents.status, 'no status'),
+    coalesce('is silent since ' || strftime(agents.last_ping_at, '%Y-%m-%d %H:%M UTC'), 'has told no ping')
+  ) as title,
+  json_object(
+    'agent_id', agents.agent_id,
+    'pool_id', agents.pool_id,
+    'status', agents.status,
+    'last_ping_at', iso_time(agents.last_ping_at)
+  ) as detail,
+  case when agents.status in ('idle', 'busy') then 'warning' else 'info' end as severity,
+  'pool ' || coalesce(agent_pools.name, agents.pool_id) as group_key,
+from agents
+left join agent_pools on agent_pools.target = agents.target and agent_pools.pool_id = agents.pool_id
+where
+  agents.last_ping_at is null
+  or agents.last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes * 60)

@@ -1,0 +1,61 @@
+-- rule: A snapshot is older than `staleSnapshotDays`, or its volume is neither registered nor in the provider.
+-- severity: info
+-- sources: volume_snapshots, volumes, external_volumes
+-- subject: snapshot
+-- grain: one row per such snapshot; grouped by plugin; unknown where neither can be told, and for every snapshot of a plugin that does not list them now
+-- parameters: $as_of, $stale_snapshot_days
+with
+  silent as (
+    select distinct target, plugin_id
+    from volume_snapshot_listings_history
+    anti join (from volume_snapshot_listings where supported) as listing using (target, plugin_id)
+  ),
+  judged as (
+    select
+      snapshots.*,
+      snapshots.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days * 86400) as old,
+      case
+        when exists (
+          from volumes
+          where
+            volumes.target = snapshots.target
+            and volumes.plugin_id = snapshots.plugin_id
+            and volumes.external_id = snapshots.external_source_volume_id
+        ) then false
+        when exists (
+          from external_volumes as held
+          where
+            held.target = snapshots.target
+            and held.plugin_id = snapshots.plugin_id
+            and held.external_id = snapshots.external_source_volume_id
+        ) then false
+        when listings.supported and snapshots.external_source_volume_id is not null then true
+      end as volume_gone,
+    from volume_snapshots as snapshots
+    left join external_volume_listings as listings
+      on listings.target = snapshots.target and listings.plugin_id = snapshots.plugin_id
+  )
+select
+  target,
+  concat_ws('/', plugin_id, snapshot_id) as subject_id,
+  snapshot_id as subject_name,
+  case
+    when volume_gone then format('Snapshot {} is of volume {}, which is gone', snapshot_id, external_source_volume_id)
+    when old then format('Snapshot {} was taken on {}', snapshot_id, strftime(created_at, '%Y-%m-%d'))
+    else 'its age, or whether its volume is there, is not told'
+  end as title,
+  json_object(
+    'plugin_id', plugin_id,
+    'snapshot_id', snapshot_id,
+    'external_id', external_source_volume_id,
+    'created_at', iso_time(created_at),
+    'size_bytes', size_bytes,
+    'reason', case when volume_gone then 'volume gone' when old then 'old' end
+  ) as detail,
+  'plugin ' || plugin_id as group_key,
+  not (coalesce(old, false) or coalesce(volume_gone, false)) as unknown,
+from judged
+where (old or volume_gone) is not false
+union all
+select target, null, null, format('plugin {} does not list its snapshots', plugin_id), json_object('plugin_id', plugin_id), null, true
+from silent

@@ -1,0 +1,26 @@
+-- rule: A source has not been pulled completely for `staleHours`, or never.
+-- severity: warning
+-- sources: none
+-- subject: source
+-- grain: one row per target and source that is stale; grouped by target, whose sources mostly fail together
+-- parameters: $as_of, $stale_hours, $targets (those configured; null for all)
+select
+  target,
+  source as subject_id,
+  source as subject_name,
+  case
+    when as_of is null then format('{} of {} has never been pulled completely', source, target)
+    else format('{} of {} has not been pulled completely since {}', source, target, strftime(as_of, '%Y-%m-%d %H:%M UTC'))
+  end as title,
+  json_object(
+    'source', source,
+    'as_of', iso_time(as_of),
+    'tried_at', iso_time(tried_at),
+    'status', status,
+    'error', error
+  ) as detail,
+  'sources of ' || target as group_key,
+from source_state
+where
+  ($targets::varchar[] is null or list_contains($targets::varchar[], target))
+  and (as_of is null or as_of < $as_of::timestamptz - to_seconds($stale_hours * 3600))

@@ -1,0 +1,42 @@
+-- rule: An agent pool is open to the whole organization, and one to three workspaces are attached to it.
+-- severity: info
+-- sources: agent_pools
+-- subject: agent pool
+-- grain: one row per such pool; unknown where its scope is not told
+-- Three is "a few": naming that many workspaces costs a minute; a pool that more use is shared on purpose.
+with
+  attached as (
+    select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
+    from agent_pool_workspaces
+    where relation = 'attached'
+    group by target, pool_id
+  ),
+  allowed as (
+    select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
+    from agent_pool_workspaces
+    where relation = 'allowed'
+    group by target, pool_id
+  )
+select
+  agent_pools.target,
+  agent_pools.pool_id as subject_id,
+  agent_pools.name as subject_name,
+  case
+    when agent_pools.organization_scoped is null then 'its scope is not told'
+    else format(
+      'Agent pool {} is open to all workspaces, and {} {} attached',
+      coalesce(agent_pools.name, agent_pools.pool_id),
+      len(attached.workspace_ids),
+      case when len(attached.workspace_ids) = 1 then 'is' else 'are' end
+    )
+  end as title,
+  json_object(
+    'pool_id', agent_pools.pool_id,
+    'workspace_ids', attached.workspace_ids,
+    'allowed_workspace_ids', coalesce(allowed.workspace_ids, [])
+  ) as detail,
+  agent_pools.organization_scoped is null as unknown,
+from agent_pools
+join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id
+left join allowed on allowed.target = agent_pools.target and allowed.pool_id = agent_pools.pool_id
+where agent_pools.organization_scoped is not false and len(attached.workspace_ids) <= 3

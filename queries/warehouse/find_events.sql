@@ -1,0 +1,5 @@
+insert into finding_events by name
+select finding_id, target, rule, state_since as changed_at, state, severity, change as reason
+from find_life
+where change is not null
+order by finding_id;

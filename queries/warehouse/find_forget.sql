@@ -1,0 +1,1 @@
+delete from find_found where rule = $rule;

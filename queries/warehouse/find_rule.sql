@@ -1,0 +1,1 @@
+insert into find_rules values ($rule, $severity, $subject, $sources::varchar[], $error::varchar);
