@@ -1,4 +1,4 @@
-import { parse } from 'lossless-json';
+import { parse, stringify } from 'lossless-json';
 
 /** An integer literal that a double may not hold: 16 digits or more. It may also stand inside a string, which costs only time. */
 const LONG_INTEGER = /[:,[\s]-?\d{16,}/u;
@@ -41,4 +41,15 @@ function endOfString(text: string, start: number): number {
     if (backslashes % 2 === 0) return end;
   }
   return text.length;
+}
+
+/** As `parseJson`, with every number kept as it is written, for printing it again with `printJson`. */
+export function parseLossless(text: string, maxDepth = 200): unknown {
+  checkDepth(text, maxDepth);
+  return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
+}
+
+/** Indented JSON of a value of `parseJson` or `parseLossless`, integers digit for digit. */
+export function printJson(value: unknown): string {
+  return stringify(value, undefined, 2) ?? 'null';
 }

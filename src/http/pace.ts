@@ -36,6 +36,11 @@ const ENOUGH_TO_MEASURE = 3;
 const UNMEASURED_PER_SECOND = 20;
 const UNMEASURED_DECREASE = 0.7;
 
+/** At 27 a second and this burst no window of one second, wherever it begins, sees more than 30. */
+const SILENT_BURST = 0.1;
+/** Where the service tells its window, that bounds a burst already; the configured bound is then an average. */
+const TOLD_BURST = 0.5;
+
 interface Window {
   readonly limit: number;
   readonly lengthMs: number;
@@ -108,7 +113,11 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
       return perSecond();
     },
     take(nowMs) {
-      const waitMs = Math.max(heldUntilMs - nowMs, windowWait(nowMs), bucket.waitMs(nowMs, perSecond()));
+      const waitMs = Math.max(
+        heldUntilMs - nowMs,
+        windowWait(nowMs),
+        bucket.waitMs(nowMs, perSecond(), window ? TOLD_BURST : SILENT_BURST),
+      );
       if (waitMs > 0) return { waitMs, place: 0 };
       bucket.take();
       places++;
@@ -138,21 +147,18 @@ function shareOf(limit: number, share: number): number {
   return Math.max(1, Math.floor(limit * share));
 }
 
-/**
- * A token bucket with a tenth of a second's burst: at 27 a second no window of one second, wherever it begins, sees more
- * than 30.
- */
-function createBucket(): { waitMs(nowMs: number, perSecond: number): number; take(): void } {
+/** A token bucket; its burst is a part of a second's requests. */
+function createBucket(): { waitMs(nowMs: number, perSecond: number, burstSeconds: number): number; take(): void } {
   let tokens = 1;
   let lastMs: number | undefined;
   return {
-    waitMs(nowMs, perSecond) {
+    waitMs(nowMs, perSecond, burstSeconds) {
       if (!Number.isFinite(perSecond)) {
         lastMs = undefined;
         tokens = 1;
         return 0;
       }
-      const burst = Math.max(1, perSecond / 10);
+      const burst = Math.max(1, perSecond * burstSeconds);
       tokens = Math.min(burst, tokens + ((nowMs - (lastMs ?? nowMs)) / 1000) * perSecond);
       lastMs = nowMs;
       return tokens >= 1 ? 0 : ((1 - tokens) / perSecond) * 1000;

@@ -93,15 +93,18 @@ function glimpse({ text, headers }: Answer): string {
   return `${form} (${type}, ${text.length} characters)`;
 }
 
-/** The items of a list's answer, at the operation's place for them. */
+/** The items of a list's answer; none where it is no list. */
 export function itemsOf(operation: Operation, answer: Answer): readonly unknown[] {
-  const value = answer.json();
+  return itemsAt(operation, answer.json()) ?? [];
+}
+
+/** The items at the operation's place for them in a parsed answer; undefined where there is no list. */
+export function itemsAt(operation: Operation, value: unknown): readonly unknown[] | undefined {
   const path = operation.items ?? (operation.answers === 'document' ? 'data' : '');
-  const found = path
-    .split('.')
-    .filter((name) => name !== '')
-    .reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
-  return Array.isArray(found) ? found : [];
+  const names = path.split('.').filter((name) => name !== '');
+  const found = names.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+  if (found === null) return [];
+  return Array.isArray(found) ? found : undefined;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
