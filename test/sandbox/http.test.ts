@@ -125,7 +125,7 @@ describe('the method LIST', () => {
     const stream = [
       'LIST /a HTTP/1.1\r\n\r\n',
       `POST /b HTTP/1.1\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-      'POST /c HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n4\r\nLIST\r\n0\r\nX-Trailer: LIST \r\n\r\n',
+      'POST /c HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\nA\r\n\r\n\r\nLIST /\r\n0\r\nX-Trailer: 1\r\nLIST : x\r\n\r\n',
       '\r\nLIST /d HTTP/1.1\r\nX-List: LIST /\r\n\r\n',
     ].join('');
     const wanted = stream.replace('LIST /a', 'LINK /a').replace('LIST /d', 'LINK /d');

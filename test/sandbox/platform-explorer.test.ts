@@ -170,13 +170,13 @@ describe('filters', () => {
   });
 
   test('an offset in a time is respected', async () => {
-    const created = String(everyWorkspace[0]?.attributes['workspace-created-at']);
-    const instant = new Date(created);
-    const shifted = `${new Date(instant.getTime() + 2 * 3_600_000 + 1).toISOString().slice(0, -1)}+02:00`;
-    const kept = await allRows(sandbox, `type=workspaces&${filter('workspace_created_at', 'is_before', shifted)}`);
-    expect(kept.map(({ id }) => id)).toContain(everyWorkspace[0]?.id);
-    const at = await allRows(sandbox, `type=workspaces&${filter('workspace_created_at', 'is_before', created)}`);
-    expect(at.map(({ id }) => id)).not.toContain(everyWorkspace[0]?.id);
+    const [first] = everyWorkspace;
+    const createdMs = Date.parse(String(first?.attributes['workspace-created-at']));
+    const inTwoHoursZone = (ms: number): string => `${new Date(ms + 2 * 3_600_000).toISOString().slice(0, -1)}+02:00`;
+    const createdBefore = (time: string) =>
+      allRows(sandbox, `type=workspaces&${filter('workspace_created_at', 'is_before', time)}`);
+    expect((await createdBefore(inTwoHoursZone(createdMs + 1))).map(({ id }) => id)).toContain(first?.id);
+    expect((await createdBefore(inTwoHoursZone(createdMs))).map(({ id }) => id)).not.toContain(first?.id);
   });
 
   test('several filters must all hold', async () => {

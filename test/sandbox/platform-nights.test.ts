@@ -84,6 +84,10 @@ describe('over fifteen nights', () => {
     expect(dead.every((agents) => agents.length > 0)).toBe(true);
     expect(new Set(dead.flat().map(({ status }) => status))).toEqual(new Set(['unknown', 'errored', 'exited']));
     expect(moves(dead.map((agents) => new Set(agents.map(({ id }) => id)))).went).toBeGreaterThan(2);
+    const kept = new Set(nights.at(-1)!.agents.map(({ id }) => id));
+    expect(nights.some(({ agents }) => agents.some(({ id, status }) => status === 'exited' && !kept.has(id)))).toBe(
+      true,
+    );
   });
 
   test('pools lose all live agents, are empty, and are scoped, for some nights only', () => {

@@ -97,7 +97,7 @@ describe('saved views', () => {
     ],
     [
       'the JSON:API form',
-      { type: 'explorer-saved-queries', attributes: { name: 'x', 'query-type': 'workspaces', query: QUERY } },
+      { type: 'explorer-saved-queries', attributes: { name: 'x', query_type: 'workspaces', query: QUERY } },
     ],
   ])('creating one with %s answers 422', async (_, data) => {
     expect((await send('POST', VIEWS, data)).status).toBe(422);
