@@ -82,6 +82,12 @@ test('a key is made with the default type or the one asked for; a type never cha
   expect(await status('GET /keymgmt/key/other')).toBe(404);
 });
 
+test('by the document a name may hold a slash; by Vault it would be another path', async () => {
+  const path = encodeURIComponent('batch/2019 100%');
+  expect(await status(`GET /keymgmt/key/${path}`)).toBe(200);
+  expect(await status(`GET /keymgmt/kms/azure-eu/key/${path}`)).toBe(200);
+});
+
 test('rotating adds a version, here and in the provider', async () => {
   const before = await key('ledger-archive');
   expect(await status('POST /keymgmt/key/ledger-archive/rotate')).toBe(204);

@@ -48,6 +48,15 @@ const PLANS: readonly KeyPlan[] = [
   { name: `=cmd|' calc'!A0`, type: 'rsa-2048', ageDays: 7.8, versions: 5, minEnabled: 1 },
 ];
 
+/** A slash in a name, which Vault's paths cannot carry but the document does not forbid: a client must escape it. */
+const DOCUMENTS_PLAN: KeyPlan = {
+  name: 'batch/2019 100%',
+  type: 'rsa-2048',
+  ageDays: 33.3,
+  versions: 1,
+  provider: 'azure-eu',
+};
+
 const TEAMS = ['billing', 'catalog', 'identity', 'fraud', 'shipping', 'search', 'mobile', 'warehouse', 'media', 'risk'];
 const USES = ['db-wrap', 'token-signing', 'webhook-hmac', 'backup-seal', 'artifact-signing', 'session'];
 
@@ -110,9 +119,10 @@ export function inventSecrets({ seed, scale, flavor, start }: SecretsOptions): S
   };
   const roles = inventRoles(random, scale);
   const world: SecretsWorld = { seed, flavor, state: { keys: new Map(), providers, roles, access, generated: [] } };
-  for (const plan of PLANS) addPlanned(world, plan, start);
+  const special = flavor === 'documents' ? [...PLANS, DOCUMENTS_PLAN] : PLANS;
+  for (const plan of special) addPlanned(world, plan, start);
   const filled = [...providers.keys()].filter((name) => name !== BACKUP_PROVIDER && name !== EMPTY_PROVIDER);
-  for (let index = 0; index < sized(25, scale) - PLANS.length; index++) {
+  for (let index = 0; index < sized(25, scale) - special.length; index++) {
     addPlanned(world, ordinaryPlan(index, random, filled), start);
   }
   return world;
