@@ -2,7 +2,7 @@
 with
   answers as (
     select name, body as data
-    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   )
 select
   name,

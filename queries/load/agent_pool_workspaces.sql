@@ -2,7 +2,7 @@
 with
   pools as (
     select unnest(body.data) as item
-    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
   ),
   related as (
     select item ->> 'id' as pool_id, 'attached' as relation, unnest((item -> '$.relationships.workspaces.data')::json[]) as workspace

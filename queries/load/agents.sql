@@ -6,7 +6,7 @@ with
       $files,
       format = 'newline_delimited',
       columns = {pool_id: 'VARCHAR', body: 'STRUCT(data JSON[])'},
-      maximum_object_size = 268435456
+      maximum_object_size = $longest_line
     )
   ),
   items as (select pool_id, item ->> 'id' as agent_id, item -> 'attributes' as attributes from pages)

@@ -2,7 +2,7 @@
 with
   answers as (
     select body
-    from read_json($files, format = 'newline_delimited', columns = {body: 'JSON'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {body: 'JSON'}, maximum_object_size = $longest_line)
   ),
   items as (
     select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,

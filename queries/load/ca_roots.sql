@@ -2,7 +2,7 @@
 with
   answers as (
     select unnest(body."Roots") as item
-    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT("Roots" JSON[])'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT("Roots" JSON[])'}, maximum_object_size = $longest_line)
   )
 select
   item ->> 'ID' as root_id,

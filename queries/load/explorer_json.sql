@@ -7,7 +7,7 @@ with
       $files,
       format = 'newline_delimited',
       columns = {body: 'STRUCT(data STRUCT(id VARCHAR, attributes JSON)[])'},
-      maximum_object_size = 268435456
+      maximum_object_size = $longest_line
     )
   ),
   items as (select unnest(body.data, recursive := true) from pages)

@@ -7,6 +7,6 @@ from read_json(
   $files,
   format = 'newline_delimited',
   columns = {plugin_id: 'VARCHAR', error: 'VARCHAR'},
-  maximum_object_size = 268435456
+  maximum_object_size = $longest_line
 )
 group by plugin_id

@@ -6,7 +6,7 @@ with
       $files,
       format = 'newline_delimited',
       columns = {plugin_id: 'VARCHAR', body: 'STRUCT("Volumes" JSON[])'},
-      maximum_object_size = 268435456
+      maximum_object_size = $longest_line
     )
   )
 select

@@ -6,7 +6,7 @@ with
       $files,
       format = 'newline_delimited',
       columns = {provider_name: 'VARCHAR', key_name: 'VARCHAR', body: 'STRUCT(data JSON)'},
-      maximum_object_size = 268435456
+      maximum_object_size = $longest_line
     )
   )
 select

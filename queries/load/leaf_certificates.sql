@@ -2,7 +2,7 @@
 with
   answers as (
     select service, body as item
-    from read_json($files, format = 'newline_delimited', columns = {service: 'VARCHAR', body: 'JSON'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {service: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   )
 select
   coalesce(nullif(item ->> 'Service', ''), service) as service,

@@ -8,6 +8,6 @@ from read_json(
   $files,
   format = 'newline_delimited',
   columns = {view_id: 'VARCHAR', error: 'VARCHAR', body: 'STRUCT(data JSON[])'},
-  maximum_object_size = 268435456
+  maximum_object_size = $longest_line
 )
 group by view_id

@@ -6,7 +6,7 @@ with
       $files,
       format = 'newline_delimited',
       columns = {view_id: 'VARCHAR', "offset": 'BIGINT', body: 'STRUCT(data JSON[])'},
-      maximum_object_size = 268435456
+      maximum_object_size = $longest_line
     )
     where body is not null
   ),

@@ -2,7 +2,7 @@
 with
   volumes as (
     select body as volume
-    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
     where kind = 'read'
   ),
   claims as (
@@ -28,9 +28,9 @@ with
       case when json_type(claims.claim.value) = 'OBJECT' then claims.claim.value else listed.allocation end as allocation,
     from claims
     left join listed
-      on listed.volume_id = claims.volume ->> 'ID'
+      on listed.volume_id = (claims.volume ->> 'ID')
       and listed.namespace = coalesce(claims.volume ->> 'Namespace', '')
-      and listed.allocation ->> 'ID' = claims.claim.key
+      and (listed.allocation ->> 'ID') = claims.claim.key
   )
 select
   volume_id,

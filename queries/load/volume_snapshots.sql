@@ -6,7 +6,7 @@ with
       $files,
       format = 'newline_delimited',
       columns = {plugin_id: 'VARCHAR', body: 'STRUCT("Snapshots" JSON[])'},
-      maximum_object_size = 268435456
+      maximum_object_size = $longest_line
     )
   ),
   items as (select *, (item ->> 'CreateTime')::hugeint as created from pages)
@@ -25,6 +25,6 @@ select distinct on (coalesce(nullif(item ->> 'PluginID', ''), plugin_id), item -
   (item ->> 'IsReady')::boolean as is_ready,
   json_merge_patch(
     item,
-    '{"PluginID": null, "ID": null, "ExternalSourceVolumeID": null, "SourceVolumeID": null, "SizeBytes": null, "CreateTime": null, "IsReady": null}'
+    '{"PluginID": null, "ID": null, "ExternalSourceVolumeID": null, "SourceVolumeID": null, "SizeBytes": null, "CreateTime": null, "IsReady": null, "Parameters": null}'
   ) as extra,
 from items

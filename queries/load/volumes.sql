@@ -3,7 +3,7 @@
 with
   lines as (
     select kind, body
-    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = 268435456)
+    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   ),
   listed as (select unnest(body::json[]) as item from lines where kind = 'list'),
   seen as (select body as item from lines where kind = 'read'),
@@ -11,11 +11,11 @@ with
     select
       listed.item,
       coalesce(listed.item ->> 'Namespace', '') as namespace,
-      json_merge_patch(coalesce(seen.item, '{}'), listed.item) as known,
+      json_merge_patch(coalesce(seen.item, '{}'::json), listed.item) as known,
       listed.item ->> 'ResourceExhausted' as exhausted,
     from listed
     left join seen
-      on seen.item ->> 'ID' = listed.item ->> 'ID'
+      on (seen.item ->> 'ID') = (listed.item ->> 'ID')
       and coalesce(seen.item ->> 'Namespace', '') = coalesce(listed.item ->> 'Namespace', '')
   )
 select

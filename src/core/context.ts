@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import type { ExitCode } from './errors.ts';
 import type { Log } from './log.ts';
 import type { Redactor } from './redact.ts';
 
@@ -10,7 +11,6 @@ export interface Context {
   readonly readStdin: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
   readonly stdoutIsTerminal: boolean;
-  readonly stderrIsTerminal: boolean;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   /** stderr, where it is a terminal that progress can be drawn on. */
@@ -22,6 +22,8 @@ export interface Context {
   readonly clock: Clock;
   readonly log: Log;
   readonly redactor: Redactor;
+  /** The code that the command ends with, where it ends without an error. @default 0 */
+  readonly exit: (code: ExitCode) => void;
   /** Aborted by SIGTERM and Ctrl-C. */
   readonly signal: AbortSignal;
 }

@@ -5,6 +5,8 @@ export interface LandedFile {
   readonly format: 'csv' | 'ndjson';
   readonly bytes: number;
   readonly sha256: string;
+  /** Bytes of the longest line, for JSON: the reader sizes its buffers by it. */
+  readonly longestLine?: number;
   /** Names of the CSV header, in the file's order. */
   readonly columns?: readonly string[];
   /** Whether nulls stand as a bare `null`, as some saved-view and live exports write them. */

@@ -66,13 +66,12 @@ export async function pullAll(options: PullOptions): Promise<readonly PullOutcom
   const loads = pLimit(1);
   const services = connectAll(options);
   const memos = new Map(options.config.targets.map(({ name }) => [name, memo()]));
-  return Promise.all(
-    options.pulls.map((pull) => {
-      const service = services.get(pull.target.name) as Service;
-      const shared = memos.get(pull.target.name) as Extraction['shared'];
-      return pullOne(options, { ...pull, service, shared, loads, meter: createMeter() });
-    }),
-  );
+  const outcomes = options.pulls.map((pull) => {
+    const service = services.get(pull.target.name) as Service;
+    const shared = memos.get(pull.target.name) as Extraction['shared'];
+    return pullOne(options, { ...pull, service, shared, loads, meter: createMeter() });
+  });
+  return Promise.all(outcomes).finally(() => Promise.all([...services.values()].map((service) => service.close())));
 }
 
 /** A pull under way. */
@@ -161,9 +160,11 @@ function connectAll({ pulls, config, env, log, redactor, signal }: PullOptions):
     const key = credentialKey(target);
     const limiter = limiters.get(key) ?? limiterFor(target);
     limiters.set(key, limiter);
+    // Arguments come from the services' own answers here: what is unusual about them is not the reader's to mend.
+    const quiet = { ...log, warn: () => {} };
     services.set(
       target.name,
-      connect(target, { redactor, log, signal, env, maxWaitMs: config.maxWait * 1000, limiter }),
+      connect(target, { redactor, log: quiet, signal, env, maxWaitMs: config.maxWait * 1000, limiter }),
     );
   }
   return services;

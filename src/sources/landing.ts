@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { finished } from 'node:stream/promises';
 import { parse, stringify } from 'lossless-json';
 import type { LandedFile, Manifest } from '../core/landed.ts';
 import { mentionsSecretField, type Redactor, withoutSecretFields } from '../core/redact.ts';
@@ -39,33 +36,36 @@ export interface LandingOptions {
 
 export function openLanding({ directory, source, target, runId, asOf, redactor }: LandingOptions): Landing {
   const lines = `${source}.ndjson`;
-  let stream: WriteStream | undefined;
+  let handle: FileHandle | undefined;
+  let tail: Promise<void> = Promise.resolve();
+  let longest = 0;
   let hash = createHash('sha256');
   let bytes = 0;
   let expected: number | undefined;
   let files: LandedFile[] = [];
 
-  const write = async (text: string) => {
-    if (!stream) {
-      await mkdir(directory, { recursive: true });
-      stream = createWriteStream(join(directory, `${lines}.part`));
-      await once(stream, 'open');
-    }
-    hash.update(text);
-    bytes += Buffer.byteLength(text);
-    if (!stream.write(text)) await once(stream, 'drain');
+  // Several slices land at once: one line after another, whole.
+  const write = (text: string) => {
+    tail = tail.then(async () => {
+      handle ??= await openPart(directory, lines);
+      const line = Buffer.from(text);
+      hash.update(line);
+      bytes += line.length;
+      longest = Math.max(longest, line.length);
+      await handle.write(line);
+    });
+    return tail;
   };
   const close = async () => {
-    if (!stream) return;
-    stream.end();
-    await finished(stream);
-    stream = undefined;
+    await tail.catch(() => undefined); // whoever wrote has been told
+    await handle?.close();
+    handle = undefined;
   };
   const landedLines = async () => {
-    if (!stream) return;
+    if (!handle) return;
     await close();
     await rename(join(directory, `${lines}.part`), join(directory, lines));
-    files.push({ file: lines, format: 'ndjson', bytes, sha256: hash.digest('hex') });
+    files.push({ file: lines, format: 'ndjson', bytes, sha256: hash.digest('hex'), longestLine: longest });
   };
 
   return {
@@ -79,7 +79,8 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       await close();
       await rm(join(directory, `${lines}.part`), { force: true });
       for (const { file } of files) await rm(join(directory, file), { force: true });
-      [hash, bytes, expected, files] = [createHash('sha256'), 0, undefined, []];
+      [hash, bytes, longest, expected, files] = [createHash('sha256'), 0, 0, undefined, []];
+      tail = Promise.resolve();
     },
     async finish() {
       await landedLines();
@@ -93,6 +94,11 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       for (const file of left) await setAside(join(directory, file));
     },
   };
+}
+
+async function openPart(directory: string, name: string): Promise<FileHandle> {
+  await mkdir(directory, { recursive: true });
+  return open(join(directory, `${name}.part`), 'w');
 }
 
 function lineOf(fields: Readonly<Record<string, string | number | null>>, body: string | undefined): string {

@@ -92,11 +92,13 @@ async function startFromPublished(paths: WarehouseFiles): Promise<void> {
 /** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE when nothing was pulled yet. */
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
-  if (!existsSync(published)) {
-    throw new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
-      hint: 'fill one with `tidemark pull`, or see one with `tidemark demo`',
-    });
-  }
+  if (!existsSync(published)) throw missingWarehouse(published);
   const database = await openDatabase(published, { readOnly: true, memoryLimit: config.memoryLimit });
   return { database, files: sqlFiles(searchPath(config.directory)) };
+}
+
+export function missingWarehouse(published: string): TidemarkError {
+  return new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
+    hint: 'fill one with `tidemark pull`, or see one with `tidemark demo`',
+  });
 }

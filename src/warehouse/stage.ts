@@ -1,7 +1,7 @@
 import { TidemarkError } from '../core/errors.ts';
 import type { LandedFile } from '../core/landed.ts';
 import { isSecretField } from '../core/redact.ts';
-import type { Database } from './database.ts';
+import type { Database, Params } from './database.ts';
 import { literal, quoted, type SqlFiles } from './sql-files.ts';
 import { type Column, columnList, type Table } from './tables.ts';
 
@@ -9,6 +9,8 @@ import { type Column, columnList, type Table } from './tables.ts';
 export interface RowsFile extends LandedFile {
   readonly path: string;
 }
+
+const MEBIBYTE = 1024 * 1024;
 
 /** Live names of documented explorer fields (live-services.md, section 0). */
 const LIVE_NAMES: Readonly<Record<string, string>> = {
@@ -37,16 +39,11 @@ export async function fillStage(
   const load = table.explorer
     ? await files.filled('load/explorer_json', { select: jsonSelect(table) })
     : await files.text(`load/${table.name}`);
-  await fill(database, files, table, load, { files: json.map(({ path }) => path), target });
+  const longest_line = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
+  await fill(database, files, table, load, { files: json.map(({ path }) => path), target, longest_line });
 }
 
-async function fill(
-  database: Database,
-  files: SqlFiles,
-  table: Table,
-  load: string,
-  params: Readonly<Record<string, string | readonly string[]>>,
-): Promise<void> {
+async function fill(database: Database, files: SqlFiles, table: Table, load: string, params: Params): Promise<void> {
   const shape = await database.rows(await files.filled('warehouse/describe_load', { rows: load }), params);
   const loaded = new Set(shape.map(({ column_name }) => String(column_name)));
   const cleaned = table.columns.map((column) => cleanedColumn(column, loaded)).join(',\n  ');
@@ -63,7 +60,6 @@ function cleanedColumn({ name, type }: Column, loaded: ReadonlySet<string>): str
   return column;
 }
 
-const MEBIBYTE = 1024 * 1024;
 const LONGEST_LINE = 256 * MEBIBYTE;
 
 function csvParts(table: Table, file: RowsFile): Record<string, string> {

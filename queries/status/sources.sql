@@ -1,0 +1,22 @@
+-- grain: one row per target and source ever pulled
+-- $now: the present; $stale_hours: age from which a source counts as stale
+with
+  states as (
+    select *, extract(epoch from ($now::timestamptz - as_of)) / 3600 as hours
+    from source_state
+  )
+select
+  target,
+  source,
+  status,
+  as_of,
+  case
+    when hours is null then 'never'
+    when hours < 2 then format('{:.0f} min', hours * 60)
+    when hours < 72 then format('{:.0f} h', hours)
+    else format('{:.0f} d', hours / 24)
+  end as age,
+  coalesce(status <> 'complete' or hours > $stale_hours, true) as stale,
+  error,
+from states
+order by target, source;

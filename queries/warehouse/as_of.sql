@@ -1,0 +1,2 @@
+-- Hides a table behind what was known at a moment.
+create temp view {{table}} as from {{at}}({{moment}});

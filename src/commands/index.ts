@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import type { Context } from '../core/context.ts';
+
+/** Adds a command to the program; `context` is ready once the command line is parsed. */
+export type Register = (program: Command, context: () => Context) => void;
+
+/** Every command, one line each; only the one that is called is loaded. */
+export const commands: readonly {
+  readonly name: string;
+  readonly about: string;
+  readonly load: () => Promise<Register>;
+}[] = [
+  {
+    name: 'init',
+    about: 'write a commented tidemark.yaml and .env.example',
+    load: async () => (await import('./init.ts')).registerInit,
+  },
+  {
+    name: 'demo',
+    about: 'play several nights of an invented estate, and leave its warehouse and reports',
+    load: async () => (await import('./demo.ts')).registerDemo,
+  },
+  {
+    name: 'sandbox',
+    about: 'serve the five services on loopback',
+    load: async () => (await import('./sandbox.ts')).registerSandbox,
+  },
+  {
+    name: 'doctor',
+    about: 'check targets, permissions, limits, clock, warehouse and mail',
+    load: async () => (await import('./doctor.ts')).registerDoctor,
+  },
+  { name: 'pull', about: 'extract and load', load: async () => (await import('./pull.ts')).registerPull },
+  {
+    name: 'run',
+    about: 'one job now: pull, findings, reports, mail',
+    load: async () => (await import('./run.ts')).registerRun,
+  },
+  {
+    name: 'status',
+    about: 'last runs, freshness of every source, next runs',
+    load: async () => (await import('./status.ts')).registerStatus,
+  },
+  {
+    name: 'sql',
+    about: 'read-only SQL over the published warehouse',
+    load: async () => (await import('./sql.ts')).registerSql,
+  },
+  {
+    name: 'tables',
+    about: 'the tables, their columns, types and meaning',
+    load: async () => (await import('./tables.ts')).registerTables,
+  },
+];

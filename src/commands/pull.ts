@@ -1,0 +1,90 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Config, loadConfig } from '../core/config.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { searchPath } from '../core/paths.ts';
+import { nearestName } from '../core/yaml-file.ts';
+import { planPulls } from '../pipeline/pull.ts';
+import { exitOf, type RunResult, requirePulls, runPulls } from '../pipeline/run.ts';
+import { sources } from '../sources/index.ts';
+import { sqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
+
+interface Options {
+  readonly target: readonly string[];
+  readonly source: readonly string[];
+  readonly from?: string;
+  readonly acceptShrink: readonly string[];
+}
+
+const collect = (value: string, previous: readonly string[]) => [...previous, value];
+
+export function registerPull(program: Command, context: () => Context): void {
+  program
+    .command('pull')
+    .description('extract and load')
+    .option('--target <name>', 'only this target; repeatable', collect, [])
+    .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
+    .option('--from <run>', 'load again what this run landed, without the network')
+    .option(
+      '--accept-shrink <source>',
+      'pull this source and take the mass disappearance of its rows; repeatable',
+      collect,
+      [],
+    )
+    .action((options: Options) => pull(context(), options));
+}
+
+async function pull(context: Context, options: Options): Promise<void> {
+  const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
+  const acceptShrink = await sourceNames(config, options.acceptShrink);
+  const asked = await sourceNames(config, options.source);
+  const pulls = planPulls(config, {
+    targets: targetNames(config, options.target),
+    sources: asked.length > 0 ? asked : acceptShrink,
+  });
+  const result = await runPulls({
+    config,
+    context,
+    job: 'pull',
+    pulls: requirePulls(pulls),
+    acceptShrink,
+    ...(options.from !== undefined && { from: options.from }),
+  });
+  tell(context, result);
+  context.exit(exitOf(result));
+}
+
+function tell({ json, stdout }: Context, result: RunResult): void {
+  if (json) {
+    stdout(`${JSON.stringify(result, null, 2)}\n`);
+    return;
+  }
+  const complete = result.pulls.filter(({ status }) => status === 'complete').length;
+  stdout(`run ${result.run_id}: ${result.status}, ${complete} of ${result.pulls.length} sources complete\n`);
+}
+
+/** Known target names. @throws TidemarkError USAGE naming the nearest. */
+export function targetNames(config: Config, names: readonly string[]): readonly string[] {
+  const known = config.targets.map(({ name }) => name);
+  return names.map((name) => (known.includes(name) ? name : refuse('target', name, known)));
+}
+
+/** Source names; a table's name stands for the source that fills it. @throws TidemarkError USAGE naming the nearest. */
+async function sourceNames(config: Config, names: readonly string[]): Promise<readonly string[]> {
+  if (names.length === 0) return [];
+  const tables = await loadTables(sqlFiles(searchPath(config.directory)));
+  const known = new Set(sources.map(({ name }) => name));
+  return names.map((name) => {
+    const source = known.has(name) ? name : tables.get(name)?.source;
+    return source ?? refuse('source', name, [...known]);
+  });
+}
+
+function refuse(what: string, name: string, known: readonly string[]): never {
+  const nearest = nearestName(name, known);
+  throw new TidemarkError('USAGE', `unknown ${what} ${name}`, {
+    hint: nearest ? `did you mean ${nearest}?` : `known are ${known.join(', ')}`,
+  });
+}

@@ -1,0 +1,61 @@
+import { TidemarkError } from '../core/errors.ts';
+import { discover } from '../core/paths.ts';
+import { headerOf, type SqlFiles } from '../warehouse/sql-files.ts';
+
+export const SEVERITIES = ['info', 'warning', 'critical'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
+export interface Rule {
+  readonly name: string;
+  /** What it finds, in one sentence. */
+  readonly about: string;
+  /** Severity of a row that names none. */
+  readonly severity: Severity;
+  /** The highest severity that a row of it may have. */
+  readonly worst: Severity;
+  /** What kind of thing a finding of it is about. */
+  readonly subject: string;
+  /** Every source that it relies on: what it does not find is gone only when all of them were pulled completely. */
+  readonly sources: readonly string[];
+  /** Its query, without the closing semicolon. */
+  readonly sql: string;
+}
+
+/** Every rule by name. @throws TidemarkError DATA naming the file whose head is not as it must be. */
+export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Rule>> {
+  const paths = await discover(files.roots, 'queries/findings', '.sql');
+  const rules = await Promise.all(
+    [...paths.keys()].map(async (name) => ruleOf(name, await files.text(`findings/${name}`))),
+  );
+  return new Map(rules.map((rule) => [rule.name, rule]));
+}
+
+function ruleOf(name: string, sql: string): Rule {
+  const header = headerOf(sql);
+  const line = (key: string): string => header[key] ?? refuse(name, key, 'is missing');
+  const severity = severityOf(name, 'severity', line('severity'));
+  const sources = line('sources');
+  return {
+    name,
+    about: line('rule'),
+    severity,
+    worst: header.worst === undefined ? severity : severityOf(name, 'worst', header.worst),
+    subject: line('subject'),
+    sources: sources === 'none' ? [] : sources.split(/,\s*/u),
+    sql: sql.replace(/;\s*$/u, ''),
+  };
+}
+
+function severityOf(name: string, key: string, text: string): Severity {
+  return SEVERITIES.find((severity) => severity === text) ?? refuse(name, key, `is none of ${SEVERITIES.join(', ')}`);
+}
+
+function refuse(name: string, key: string, what: string): never {
+  throw new TidemarkError('DATA', `queries/findings/${name}.sql: the line \`-- ${key}: …\` of its head ${what}`);
+}
+
+/** The severities at or above one. */
+export function atOrAbove(severity: Severity): readonly Severity[] {
+  return SEVERITIES.slice(SEVERITIES.indexOf(severity));
+}

@@ -1,0 +1,102 @@
+import type { Thresholds } from '../core/config.ts';
+import { type Database, firstLine, type Params } from '../warehouse/database.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { loadRules, type Rule } from './find-rules.ts';
+
+export interface FindOptions {
+  /** The working warehouse, outside of any transaction. */
+  readonly database: Database;
+  readonly files: SqlFiles;
+  /** The run's moment: what `pulls.as_of` says of the pulls that this evaluation may rely on. */
+  readonly asOf: Date;
+  readonly thresholds: Thresholds;
+  /** Names of the configured targets: others are no longer called stale. @default all that were ever pulled */
+  readonly targets?: readonly string[];
+}
+
+/** What an evaluation changed, in findings. */
+export interface FindSummary {
+  /** Of rules and targets assessed for the first time: open, but no news. */
+  readonly baseline: number;
+  readonly found: number;
+  readonly reopened: number;
+  /** Accepted ones whose acceptance ended, or that got worse. */
+  readonly returned: number;
+  readonly resolved: number;
+  /** Kept, since nothing complete tells whether they still hold. */
+  readonly unassessed: number;
+  /** New or open after it. */
+  readonly standing: number;
+  readonly accepted: number;
+  /** Rules that could not be asked; their findings are kept. */
+  readonly failed: readonly { readonly rule: string; readonly error: string }[];
+}
+
+/**
+ * Asks every rule of `queries/findings/` and carries each finding's life on: new, open, resolved, reopened, accepted. The rules
+ * are asked first, into temporary tables; the lives are then written in one transaction. The same run again changes nothing.
+ */
+export async function findAll(options: FindOptions): Promise<FindSummary> {
+  const { database, files, asOf } = options;
+  const moment = { as_of: asOf.toISOString() };
+  const run = async (name: string, params: Params = {}) => database.run(await files.text(`warehouse/${name}`), params);
+
+  const failed = await askRules(options, run);
+  return database.transaction(async () => {
+    await run('find_assessed', moment);
+    await run('find_life', moment);
+    await run('find_merge');
+    await run('find_events');
+    await run('find_assessments', moment);
+    const [summary] = await database.rows(await files.text('warehouse/find_summary'));
+    return { ...(summary as unknown as Omit<FindSummary, 'failed'>), failed };
+  });
+}
+
+type Run = (name: string, params?: Params) => Promise<void>;
+
+async function askRules(options: FindOptions, run: Run): Promise<FindSummary['failed']> {
+  const { database, files } = options;
+  for (const macro of ['semver_key', 'iso_time']) {
+    await database.run(await files.filled(`warehouse/${macro}`, { kind: 'temp macro' }));
+  }
+  await run('find_rules');
+  await run('find_found');
+  const params = parametersOf(options);
+  const failed: { rule: string; error: string }[] = [];
+  for (const rule of (await loadRules(files)).values()) {
+    const error = await ask(options, rule, params);
+    if (error !== undefined) {
+      await run('find_forget', { rule: rule.name });
+      failed.push({ rule: rule.name, error });
+    }
+    const { name, severity, subject, sources } = rule;
+    await run('find_rule', {
+      rule: name,
+      severity,
+      subject,
+      sources,
+      error: error === undefined ? null : 'the rule failed',
+    });
+  }
+  return failed;
+}
+
+/** Asks a rule; what is wrong with it, if anything: a rule of a user's own must not take the others down. */
+async function ask({ database, files }: FindOptions, rule: Rule, params: Params): Promise<string | undefined> {
+  const query = await files.filled('warehouse/find_ask', { rows: rule.sql });
+  try {
+    await database.run(query, { ...params, rule: rule.name });
+  } catch (error) {
+    return firstLine(error);
+  }
+  const [wrong] = await database.rows(await files.text('warehouse/find_wrong'), { rule: rule.name });
+  return wrong && `it yields ${wrong.problem}`;
+}
+
+/** What a rule may use: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
+function parametersOf({ asOf, thresholds, targets }: FindOptions): Params {
+  const snake = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
+  const named = Object.entries(thresholds).map(([name, value]) => [snake(name), value]);
+  return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: targets ?? null };
+}

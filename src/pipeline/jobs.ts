@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Config } from '../core/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { discover, searchPath } from '../core/paths.ts';
+import { nearestName, readYamlFile } from '../core/yaml-file.ts';
+
+const addresses = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).transform((to) => [to].flat());
+
+const jobSchema = z.strictObject({
+  schedule: z.string().min(1).optional().describe('cron expression, five fields'),
+  timezone: z.string().min(1).default('UTC').describe('IANA zone of the schedule'),
+  pull: z.union([z.literal('all'), z.literal(false), z.array(z.string().min(1)).min(1)]).default('all'),
+  reports: z.array(z.string().min(1)).default([]),
+  mail: z
+    .strictObject({
+      to: addresses,
+      when: z.enum(['always', 'changed', 'findings'], 'must be always, changed or findings').default('always'),
+    })
+    .optional(),
+  heartbeat: z.url('must be a URL').optional(),
+  playbooks: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1),
+        mode: z.enum(['plan', 'apply'], 'must be plan or apply'),
+        approvedBy: z.string().min(1).optional(),
+      }),
+    )
+    .default([]),
+});
+
+export interface Job extends z.infer<typeof jobSchema> {
+  readonly name: string;
+}
+
+/** Every job beside the configuration or in the package, by name. @throws TidemarkError CONFIG naming file and field. */
+export async function loadJobs(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ReadonlyMap<string, Job>> {
+  const paths = await discover(searchPath(config.directory), 'jobs', '.yaml');
+  return new Map(
+    [...paths].map(([name, path]) => [name, { name, ...readYamlFile(path, jobSchema, env, knownKeys).value }]),
+  );
+}
+
+/** One job. @throws TidemarkError USAGE naming the nearest. */
+export async function loadJob(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+): Promise<Job> {
+  const paths = await discover(searchPath(config.directory), 'jobs', '.yaml');
+  const path = paths.get(name);
+  if (path) return { name, ...readYamlFile(path, jobSchema, env, knownKeys).value };
+  const nearest = nearestName(name, paths.keys());
+  throw new TidemarkError('USAGE', `unknown job ${name}`, {
+    hint: nearest ? `did you mean ${nearest}?` : `known are ${[...paths.keys()].join(', ')}`,
+  });
+}
+
+function knownKeys(path: readonly PropertyKey[]): readonly string[] {
+  if (path.length === 0) return Object.keys(jobSchema.shape);
+  return path[0] === 'mail' ? ['to', 'when'] : ['name', 'mode', 'approvedBy'];
+}

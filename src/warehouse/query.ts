@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
+import type { Config } from '../core/config.ts';
+import { messageOf, TidemarkError } from '../core/errors.ts';
+import { searchPath } from '../core/paths.ts';
+import { warehouseFiles } from './publish.ts';
+import { missingWarehouse } from './session.ts';
+import { literal, quoted, sqlFiles } from './sql-files.ts';
+import { loadTables } from './tables.ts';
+import { type Row, toPlain } from './values.ts';
+
+export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'markdown', 'parquet'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export interface QueryOptions {
+  readonly config: Config;
+  readonly query: string;
+  /** Values of `$name`; DuckDB casts the text to what the query compares it with. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Every table then shows what was known at this moment. */
+  readonly asOf?: Date;
+  /** Writes the result to this Parquet file instead of returning rows. */
+  readonly parquet?: string;
+  /** Interrupts a query that runs long. */
+  readonly signal: AbortSignal;
+}
+
+export interface QueryResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+}
+
+/**
+ * Runs one SELECT over the published warehouse. It can read nothing else: no file, no network, no setting can be changed.
+ * @throws TidemarkError DATA with DuckDB's words when the query is refused; UNREACHABLE when there is no warehouse.
+ */
+export async function runQuery(options: QueryOptions): Promise<QueryResult> {
+  const { published } = warehouseFiles(options.config.data);
+  if (!existsSync(published)) throw missingWarehouse(published);
+  const instance = await DuckDBInstance.create(published, {
+    access_mode: 'READ_ONLY',
+    memory_limit: options.config.memoryLimit,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  const interrupt = () => connection.interrupt();
+  options.signal.addEventListener('abort', interrupt, { once: true });
+  try {
+    if (options.asOf) await showPast(connection, options.config, options.asOf);
+    await confine(connection, options.parquet);
+    return await select(connection, options);
+  } catch (error) {
+    if (error instanceof TidemarkError) throw error;
+    throw new TidemarkError('DATA', `the query was refused: ${messageOf(error)}`, { cause: error });
+  } finally {
+    options.signal.removeEventListener('abort', interrupt);
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Temporary views hide each table behind its past. */
+async function showPast(connection: DuckDBConnection, config: Config, asOf: Date): Promise<void> {
+  const files = sqlFiles(searchPath(config.directory));
+  for (const table of (await loadTables(files)).values()) {
+    if (!table.source) continue;
+    const parts = { table: quoted(table.name), at: quoted(`${table.name}_at`), moment: literal(asOf.toISOString()) };
+    await connection.run(await files.filled('warehouse/as_of', parts));
+  }
+}
+
+/** Order matters: directories before access is closed, and the lock on settings last. */
+async function confine(connection: DuckDBConnection, parquet: string | undefined): Promise<void> {
+  await connection.run("set TimeZone = 'UTC'");
+  if (parquet !== undefined) await connection.run(`set allowed_directories = [${literal(dirname(parquet))}]`);
+  await connection.run('set enable_external_access = false');
+  await connection.run('set lock_configuration = true');
+}
+
+async function select(connection: DuckDBConnection, { query, params, parquet }: QueryOptions): Promise<QueryResult> {
+  const statements = await connection.extractStatements(query);
+  if (statements.count !== 1) throw new TidemarkError('DATA', `one statement is expected, ${statements.count} came`);
+  const prepared = await statements.prepare(0);
+  if (prepared.statementType !== StatementType.SELECT && prepared.statementType !== StatementType.EXPLAIN) {
+    throw new TidemarkError('DATA', 'the warehouse is read-only: give a SELECT, DESCRIBE, SUMMARIZE or EXPLAIN');
+  }
+  if (parquet !== undefined) {
+    const bare = query.trim().replace(/;\s*$/u, '');
+    const copy = await connection.prepare(`copy (${bare}\n) to ${literal(parquet)} (format parquet)`);
+    copy.bind(boundValues(copy, params));
+    await copy.run();
+    return { columns: [], rows: [] };
+  }
+  prepared.bind(boundValues(prepared, params));
+  const reader = await prepared.runAndReadAll();
+  return {
+    columns: reader.deduplicatedColumnNames(),
+    rows: reader.convertRowObjects((value, type) => toPlain(value, type)) as Row[],
+  };
+}
+
+function boundValues(
+  prepared: { readonly parameterCount: number; parameterName(index: number): string },
+  params: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const asked = Array.from({ length: prepared.parameterCount }, (_, index) => prepared.parameterName(index + 1));
+  const missing = asked.find((name) => params[name] === undefined);
+  if (missing !== undefined)
+    throw new TidemarkError('USAGE', `the query asks for $${missing}`, { hint: `give --param ${missing}=VALUE` });
+  const unused = Object.keys(params).find((name) => !asked.includes(name));
+  if (unused !== undefined)
+    throw new TidemarkError('USAGE', `--param ${unused}: the query does not mention $${unused}`);
+  return Object.fromEntries(asked.map((name) => [name, params[name] as string]));
+}
