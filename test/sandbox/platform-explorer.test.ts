@@ -291,6 +291,9 @@ test('flavor hashicorp renames, adds and refuses what the real service does', as
     expect((await ask(`type=workspaces&${filter('providers', 'does not contain', 'aws')}`)).status).toBe(422);
     expect((await ask(`type=workspaces&${filter('providers', 'does_not_contain', 'aws')}`)).status).toBe(200);
     expect((await allRows(live, 'type=resources')).length).toBeGreaterThan(0);
+    const cookie = (await ask('type=workspaces')).headers.get('set-cookie')?.split(';')[0] ?? '';
+    const headers = { authorization: `Bearer ${live.tokens.platform.read}`, cookie };
+    expect((await fetch(`${live.urls.platform}/api/v2/ping`, { headers })).status).toBe(401);
     const { data } = await json<Paged>(ask('type=workspaces&fields[workspaces]=workspace_name'));
     expect(Object.keys(data[0]?.attributes ?? {})).toEqual(['workspace-name']);
   } finally {

@@ -1,6 +1,6 @@
 import { accessOf, tokenIn, tokensOf } from '../access.ts';
 import { createRandom } from '../prng.ts';
-import type { Flavor, Service } from '../types.ts';
+import type { Flavor, Route, Service } from '../types.ts';
 import { agentRoutes } from './agents.ts';
 import { NEWEST_TOOL } from './catalogue.ts';
 import { createExplorer } from './explorer.ts';
@@ -28,6 +28,17 @@ export interface PlatformOptions {
 
 export type PlatformService = Service & { readonly state: PlatformState };
 
+/** HCP Terraform sets it, and a client that sends it back is told 401 whatever its token (live-services.md A1). */
+const SESSION_COOKIE = '_atlas_session_data';
+
+const settingCookie = (route: Route): Route => ({
+  ...route,
+  answer: (ask) => {
+    const reply = route.answer(ask);
+    return { ...reply, headers: { ...reply.headers, 'set-cookie': `${SESSION_COOKIE}=none; path=/; HttpOnly` } };
+  },
+});
+
 /** The organization platform of platform.md over an invented organization. */
 export function createPlatform({ seed, scale, flavor, start }: PlatformOptions): PlatformService {
   const at = start.getTime();
@@ -48,20 +59,22 @@ export function createPlatform({ seed, scale, flavor, start }: PlatformOptions):
   const views = createViewsOf(state, flavor);
   const explorer = createExplorer(state, views, flavor);
   const tokens = tokensOf('platform', seed);
+  const routes: Route[] = [
+    { method: 'GET', path: '/ping', answer: () => ({ status: 204, headers: { 'tfp-api-version': '2.6' } }) },
+    ...explorer.routes,
+    ...viewRoutes(state, views, explorer, seed, flavor),
+    ...poolRoutes(state, seed, flavor),
+    ...agentRoutes(state, flavor),
+  ];
   return {
     kind: 'platform',
     base: '/api/v2',
     state,
-    routes: [
-      { method: 'GET', path: '/ping', answer: () => ({ status: 204, headers: { 'tfp-api-version': '2.6' } }) },
-      ...explorer.routes,
-      ...viewRoutes(state, views, explorer, seed, flavor),
-      ...poolRoutes(state, seed, flavor),
-      ...agentRoutes(state, flavor),
-    ],
+    routes: flavor === 'hashicorp' ? routes.map(settingCookie) : routes,
     // A good token without the permission is told 404, never 403 (platform.md, Authentication).
     authenticate: (ask, write) => {
-      const access = accessOf(tokenIn(ask), tokens);
+      const session = flavor === 'hashicorp' && ask.headers.cookie?.includes(SESSION_COOKIE) === true;
+      const access = session ? undefined : accessOf(tokenIn(ask), tokens);
       if (access === undefined) return errorReply(401, '');
       return write && access === 'read' ? errorReply(404, '') : undefined;
     },
