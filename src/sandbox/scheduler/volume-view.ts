@@ -1,5 +1,5 @@
 import { createRandom } from '../prng.ts';
-import { allocationJson, nanoseconds } from './allocations.ts';
+import { allocationJson, nanoseconds } from './allocation-view.ts';
 import type { SchedulerWorld, Volume } from './state.ts';
 
 /** An integer in the document (of what, it does not say: here nanoseconds), a time in Nomad (live-services.md C3). */
