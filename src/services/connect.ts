@@ -136,7 +136,7 @@ export function connect(target: Target, options: ConnectOptions): Service {
         (response) => readAnswer(operation, args, response, call.meter),
         call,
       );
-    return withOtherPath(operation, ask);
+    return withOtherPath(operation, target, ask);
   };
 
   return {
@@ -149,7 +149,7 @@ export function connect(target: Target, options: ConnectOptions): Service {
       const call = prepare(operation, args, callOptions, timing.downloadMs);
       const parts = { args, body: callOptions.body, write: callOptions.write ?? false };
       const into = { maxBytes: timing.maxDownloadBytes, meter: call.meter, refuse };
-      return withOtherPath(operation, (other) =>
+      return withOtherPath(operation, target, (other) =>
         client.send(
           buildRequest(operation, target, { ...parts, other }),
           (response) => (response.ok ? saveBody(response, file, into) : refusal(operation, response, call.meter)),
@@ -166,13 +166,22 @@ function argsOf(args: object | undefined): Args {
   return (args ?? {}) as Args;
 }
 
-/** The real product may serve an operation at another path (live-services.md A5): a 404 of the first tries the second. */
-async function withOtherPath<T>(operation: Operation, ask: (other: boolean) => Promise<T>): Promise<T> {
+/**
+ * Where the real product may serve an operation at another path (live-services.md A5), its flavor tries that first, and
+ * either falls back on the other when the answer is 404.
+ */
+async function withOtherPath<T>(
+  { otherPath }: Operation,
+  { flavor }: Target,
+  ask: (other: boolean) => Promise<T>,
+): Promise<T> {
+  if (otherPath === undefined) return ask(false);
+  const otherFirst = flavor === 'hashicorp';
   try {
-    return await ask(false);
+    return await ask(otherFirst);
   } catch (error) {
-    if (!operation.otherPath || !(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
-    return await ask(true).catch(() => {
+    if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
+    return await ask(!otherFirst).catch(() => {
       throw error;
     });
   }

@@ -71,7 +71,7 @@ export interface Operation {
   readonly query?: (args: Args, target: Target) => readonly (readonly [string, string])[];
   /** What the real product wants where it differs from the documents (live-services.md). */
   readonly hashicorp?: (draft: Draft, args: Args) => Draft;
-  /** Another path that the real product may serve instead, tried when the first answers 404. */
+  /** Another path that the real product may serve instead; whichever is tried first, a 404 tries the other. */
   readonly otherPath?: string;
 }
 
