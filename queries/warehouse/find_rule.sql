@@ -1,1 +1,1 @@
-insert into find_rules values ($rule, $severity, $subject, $sources::varchar[], $error::varchar);
+insert into find_rules values ($rule, $severity, $subject, from_json($sources, '["varchar"]'), $error::varchar);

@@ -75,7 +75,7 @@ async function askRules(options: FindOptions, run: Run): Promise<FindSummary['fa
       rule: name,
       severity,
       subject,
-      sources,
+      sources: JSON.stringify(sources),
       error: error === undefined ? null : 'the rule failed',
     });
   }

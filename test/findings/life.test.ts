@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+
+/** 02:15 of a night in November. */
+const night = (day: number) => `2026-11-${String(day).padStart(2, '0')}T02:15:00Z`;
+
+const workspace = (id: string, drifted: boolean | null, resources = 1): Rows[number] => ({
+  external_id: id,
+  workspace_name: `name of ${id}`,
+  drifted,
+  resources_drifted: drifted ? resources : 0,
+});
+
+async function play(warehouse: FindingsWarehouse, day: number, rows: Rows | 'failed' | 'quarantined', target = 'acme') {
+  if (typeof rows === 'string') await warehouse.fail(night(day), target, 'workspaces', rows);
+  else await warehouse.pull(night(day), target, 'workspaces', { workspaces: rows });
+  return warehouse.find(night(day));
+}
+
+const drifting = async (warehouse: FindingsWarehouse, target = 'acme') =>
+  Object.fromEntries((await warehouse.findings('drifted-workspace', target)).map((row) => [row.subject_id, row]));
+
+test('the first evaluation of a target is a silent baseline, the next one makes news', async () => {
+  const warehouse = await findingsWarehouse();
+  const first = await play(warehouse, 1, [workspace('ws-1', true)]);
+  expect(first).toMatchObject({ baseline: 1, found: 0, standing: 1, failed: [] });
+  expect((await drifting(warehouse))['ws-1']).toMatchObject({
+    state: 'open',
+    first_seen: night(1),
+    opened_at: night(1),
+  });
+
+  const second = await play(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true)]);
+  expect(second).toMatchObject({ baseline: 0, found: 1, standing: 2 });
+  expect((await drifting(warehouse))['ws-2']).toMatchObject({
+    state: 'new',
+    first_seen: night(2),
+    last_seen: night(2),
+  });
+});
+
+test('a finding goes from new to open, unknown, open, resolved, reopened and accepted, and back', async () => {
+  const warehouse = await findingsWarehouse();
+  const one = async () => (await drifting(warehouse))['ws-1']!;
+  await play(warehouse, 1, [workspace('ws-1', false)]);
+  expect(await one()).toBeUndefined();
+
+  await play(warehouse, 2, [workspace('ws-1', true, 2)]);
+  expect(await one()).toMatchObject({
+    state: 'new',
+    severity: 'warning',
+    weight: 2,
+    finding_id: expect.stringMatching(/^f-[0-9a-f]{12}$/),
+  });
+
+  await play(warehouse, 3, [workspace('ws-1', true, 3)]);
+  expect(await one()).toMatchObject({
+    state: 'open',
+    weight: 3,
+    last_seen: night(3),
+    state_since: night(3),
+    opened_at: night(2),
+  });
+
+  expect(await play(warehouse, 4, [workspace('ws-1', null)])).toMatchObject({ unassessed: 1, resolved: 0 });
+  expect(await one()).toMatchObject({
+    state: 'open',
+    last_seen: night(3),
+    unassessed_since: night(4),
+    detail: { unassessed: 'drift is not assessed', resources_drifted: 3 },
+  });
+
+  await play(warehouse, 5, [workspace('ws-1', true, 3)]);
+  const seenAgain = await one();
+  expect(seenAgain).toMatchObject({ state: 'open', last_seen: night(5), unassessed_since: null });
+  expect(seenAgain.detail).not.toHaveProperty('unassessed');
+
+  expect(await play(warehouse, 6, [workspace('ws-1', false)])).toMatchObject({ resolved: 1, standing: 0 });
+  expect(await one()).toMatchObject({
+    state: 'resolved',
+    resolved_at: night(6),
+    last_seen: night(5),
+    times_reopened: 0,
+  });
+
+  await play(warehouse, 7, [workspace('ws-1', null)]);
+  expect(await one()).toMatchObject({ state: 'resolved', resolved_at: night(6), unassessed_since: null });
+
+  expect(await play(warehouse, 8, [workspace('ws-1', true, 3)])).toMatchObject({ reopened: 1, found: 0 });
+  expect(await one()).toMatchObject({
+    state: 'new',
+    first_seen: night(2),
+    opened_at: night(8),
+    resolved_at: null,
+    times_reopened: 1,
+  });
+  expect(
+    (
+      await warehouse.database.rows(
+        `select reason from finding_events where rule = 'drifted-workspace' order by changed_at`,
+      )
+    ).map(({ reason }) => reason),
+  ).toEqual(['found', 'no longer new', 'gone', 'reopened']);
+});
