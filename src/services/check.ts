@@ -74,13 +74,14 @@ function valueProblems(where: string, param: Param, value: unknown, target: Targ
 }
 
 /**
- * Names that would address something else: Vault, Nomad and Consul decode the path before they route, so a `/` splits it,
- * and Vault's names may not end in a dot (live-services.md B1, C1); `.` and `..` are resolved away by URL rules everywhere.
+ * Names that would address something else: the real Vault, Nomad and Consul decode the path before they route, so a `/` splits
+ * it, and Vault's names may not end in a dot (live-services.md B1, C1); the documents know no such limit, so there it goes out
+ * percent-encoded. `.` and `..` are resolved away by URL rules everywhere.
  */
-function pathProblems(where: string, text: string, { kind }: Target): ArgProblem[] {
+function pathProblems(where: string, text: string, { kind, flavor }: Target): ArgProblem[] {
   if (text === '.' || text === '..') return [{ where, message: 'must not be `.` or `..`' }];
-  if (kind !== 'platform' && text.includes('/'))
-    return [{ where, message: 'must not contain `/`: the service cannot address it' }];
+  if (flavor !== 'hashicorp' || kind === 'platform') return [];
+  if (text.includes('/')) return [{ where, message: 'must not contain `/`: the service cannot address it' }];
   if (kind === 'secrets' && text.endsWith('.'))
     return [{ where, message: 'must not end in `.`: the service cannot address it' }];
   return [];

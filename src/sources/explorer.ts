@@ -2,14 +2,13 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parse as parseCsv } from 'csv-parse';
 import { TidemarkError } from '../core/errors.ts';
+import type { Service } from '../services/connect.ts';
 import { platform } from '../services/platform.ts';
 import { landPages } from './pages.ts';
+import { PAGE_SIZE } from './pools.ts';
 import type { Extraction, Source } from './source.ts';
 
 type View = 'workspaces' | 'tf_versions' | 'providers' | 'modules';
-
-/** Rows a page: the platform's maximum (live-services.md A2). */
-const PAGE_SIZE = 100;
 
 /**
  * A view of the explorer, by CSV export (platform.md, "Explorer queries"): one request for the whole of it, one for the total
@@ -19,7 +18,8 @@ export function explorerView(view: View, column: string): Source {
   const byCsv = (run: Extraction) =>
     run.service.target.explorer === 'json' ? byPages(run) : exportCsv(run, view, column);
   const byPages = (run: Extraction) => landPages(run, platform.explorer.query, { type: view, 'page[size]': PAGE_SIZE });
-  return { name: view, kind: 'platform', extract: byCsv, otherwise: [byCsv, byPages] };
+  const probe = (service: Service) => service.call(platform.explorer.query, { type: view, 'page[size]': 1 });
+  return { name: view, kind: 'platform', probe, extract: byCsv, otherwise: [byCsv, byPages] };
 }
 
 async function exportCsv({ service, land, options }: Extraction, view: View, column: string): Promise<void> {

@@ -1,11 +1,21 @@
-import { agentPools, agents } from './agents.ts';
-import { autoscalerHealth, autoscalerMetrics } from './autoscaler.ts';
+import { aclPolicies } from './acl-policies.ts';
+import { agentPools } from './agent-pools.ts';
+import { agents } from './agents.ts';
+import { autoscalerHealth } from './autoscaler-health.ts';
+import { autoscalerMetrics } from './autoscaler-metrics.ts';
+import { caRoots } from './ca-roots.ts';
 import { explorerView } from './explorer.ts';
-import { caRoots, leafCertificates } from './mesh.ts';
-import { savedViewRows, savedViews } from './saved-views.ts';
-import { aclPolicies, externalVolumes, volumeSnapshots, volumes } from './scheduler.ts';
-import { keyDistributions, keys, kmsProviders, meshRoles } from './secrets.ts';
+import { externalVolumes } from './external-volumes.ts';
+import { keyDistributions } from './key-distributions.ts';
+import { keys } from './keys.ts';
+import { kmsProviders } from './kms-providers.ts';
+import { leafCertificates } from './leaf-certificates.ts';
+import { meshRoles } from './mesh-roles.ts';
+import { savedViewRows } from './saved-view-rows.ts';
+import { savedViews } from './saved-views.ts';
 import type { Source } from './source.ts';
+import { volumeSnapshots } from './volume-snapshots.ts';
+import { volumes } from './volumes.ts';
 
 /** Every source, one line each; what a source fills stands in `queries/tables/*.sql`. */
 export const sources: readonly Source[] = [

@@ -1,6 +1,7 @@
 import type { TargetKind } from '../core/config.ts';
 import type { Log } from '../core/log.ts';
 import type { Meter } from '../http/meter.ts';
+import type { Answer } from '../services/answer.ts';
 import type { CallOptions, Service } from '../services/connect.ts';
 import type { Landing } from './landing.ts';
 
@@ -9,6 +10,8 @@ export interface Source {
   readonly name: string;
   readonly kind: TargetKind;
   readonly extract: (run: Extraction) => Promise<void>;
+  /** The cheapest call that shows whether the token may read this source; `tidemark doctor` makes it. */
+  readonly probe: (service: Service) => Promise<Answer>;
   /** Other ways to ask, tried in turn where the one before was answered with something unusable. */
   readonly otherwise?: readonly ((run: Extraction) => Promise<void>)[];
 }

@@ -5,18 +5,10 @@ import type { Source } from './source.ts';
 export const autoscalerHealth: Source = {
   name: 'autoscaler_health',
   kind: 'autoscaler',
+  probe: (service) => service.call(autoscaler.health.read),
   async extract({ service, land, options, asOf }) {
     const { status } = await service.call(autoscaler.health.read, {}, options);
     await land.line({ status, checked_at: asOf });
     land.expect(1);
-  },
-};
-
-export const autoscalerMetrics: Source = {
-  name: 'autoscaler_metrics',
-  kind: 'autoscaler',
-  async extract({ service, land, options }) {
-    const answer = await service.call(autoscaler.metrics.read, {}, options);
-    await land.line({}, answer.text);
   },
 };

@@ -1,20 +1,11 @@
 import { mesh } from '../services/mesh.ts';
 import type { Source } from './source.ts';
 
-/** The CA roots that the mesh trusts. */
-export const caRoots: Source = {
-  name: 'ca_roots',
-  kind: 'mesh',
-  async extract({ service, land, options }) {
-    const answer = await service.call(mesh['ca-roots'].read, {}, options);
-    await land.line({}, answer.text);
-  },
-};
-
 /** Leaf certificates of the services that the target names; the private key is dropped before anything is written. */
 export const leafCertificates: Source = {
   name: 'leaf_certificates',
   kind: 'mesh',
+  probe: (service) => service.call(mesh['ca-roots'].read),
   async extract({ service, land, options, each }) {
     await each(service.target.services, async (name) => {
       const answer = await service.call(mesh['ca-leaf'].read, { service: name }, options);

@@ -1,0 +1,28 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { loadConfig } from '../core/config.ts';
+import type { Context } from '../core/context.ts';
+import { loadJob } from '../pipeline/jobs.ts';
+import { exitOf } from '../pipeline/run.ts';
+import { runJob } from '../pipeline/run-job.ts';
+
+export function registerRun(program: Command, context: () => Context): void {
+  program
+    .command('run')
+    .description('one job now: pull, findings, reports, mail')
+    .argument('<job>', 'name of a file in jobs/')
+    .action((name: string) => run(context(), name));
+}
+
+async function run(context: Context, name: string): Promise<void> {
+  const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
+  const job = await loadJob(config, context.env, name);
+  const result = await runJob(config, context, job);
+  if (context.json) context.stdout(`${JSON.stringify(result, null, 2)}\n`);
+  else {
+    const complete = result.pulls.filter(({ status }) => status === 'complete').length;
+    context.stdout(`run ${result.run_id}: ${result.status}, ${complete} of ${result.pulls.length} sources complete\n`);
+    if (result.reports.length > 0) context.stdout(`reports in ${config.output}: ${result.reports.join(', ')}\n`);
+  }
+  context.exit(exitOf(result));
+}

@@ -1,0 +1,140 @@
+import { existsSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import type { Config, Target } from '../core/config.ts';
+import type { Context } from '../core/context.ts';
+import { describe } from '../core/errors.ts';
+import { ServiceError } from '../http/service-error.ts';
+import type { Answer } from '../services/answer.ts';
+import { connect, type Service } from '../services/connect.ts';
+import type { Source } from '../sources/source.ts';
+import { openDatabase } from '../warehouse/database.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
+import { planPulls } from './pull.ts';
+
+/** One thing that `tidemark doctor` looked at. */
+export interface Check {
+  readonly ok: boolean;
+  /** A target's name, `warehouse` or `mail`. */
+  readonly about: string;
+  readonly check: string;
+  readonly detail: string;
+}
+
+/** Makes one cheap call for every source, and looks at the warehouse and the mail server. Changes nothing anywhere. */
+export async function examine(config: Config, context: Context): Promise<readonly Check[]> {
+  const targets = await Promise.all(config.targets.map((target) => examineTarget(config, context, target)));
+  return [...targets.flat(), ...(await examineWarehouse(config)), ...(await examineMail(config))];
+}
+
+interface Probe {
+  readonly source: Source;
+  readonly answer?: Answer;
+  readonly error?: unknown;
+}
+
+async function examineTarget(config: Config, context: Context, target: Target): Promise<readonly Check[]> {
+  const { redactor, signal, env, clock } = context;
+  const log = { ...context.log, info: () => {} };
+  const service = connect(target, { redactor, signal, env, log, maxWaitMs: config.maxWait * 1000 });
+  try {
+    const sources = planPulls(config, { targets: [target.name] }).map(({ source }) => source);
+    const probes = await Promise.all(sources.map((source) => probe(source, service)));
+    const say = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
+    return [
+      say(probes.some(answered), 'reachable', reachability(target, probes)),
+      say(!probes.some(refusesToken), 'token', probes.some(refusesToken) ? 'the service refuses it' : 'accepted'),
+      ...rateAndClock(probes, clock.now()).map(([ok, check, detail]) => say(ok, check, detail)),
+      ...probes.map(({ source, error }) =>
+        say(error === undefined, source.name, error === undefined ? 'permitted' : redactor.text(describe(error))),
+      ),
+    ];
+  } finally {
+    await service.close();
+  }
+}
+
+async function probe(source: Source, service: Service): Promise<Probe> {
+  try {
+    return { source, answer: await source.probe(service) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { source, error };
+    throw error;
+  }
+}
+
+function answered({ error }: Probe): boolean {
+  return error === undefined || (error instanceof ServiceError && error.status !== undefined);
+}
+
+function refusesToken({ error }: Probe): boolean {
+  return error instanceof ServiceError && error.failure === 'unauthorized';
+}
+
+function reachability(target: Target, probes: readonly Probe[]): string {
+  const [first] = probes;
+  return probes.some(answered) ? target.url : describe(first?.error);
+}
+
+/** More than this off, and tokens, certificates and "silent since" begin to lie. */
+const CLOCK_TOLERANCE_S = 60;
+
+function rateAndClock(probes: readonly Probe[], now: Date): readonly (readonly [boolean, string, string])[] {
+  const headers = probes.flatMap(({ answer }) => (answer ? [answer.headers] : []));
+  const limit = headers.map((all) => all.get('x-ratelimit-limit')).find((value) => value !== null);
+  const date = headers.map((all) => Date.parse(all.get('date') ?? '')).find((value) => !Number.isNaN(value));
+  const offS = date === undefined ? undefined : Math.round((now.getTime() - date) / 1000);
+  return [
+    [
+      true,
+      'rate limit',
+      limit === undefined || limit === null ? 'the service tells none' : `${limit} requests a second`,
+    ],
+    ...(offS === undefined
+      ? []
+      : [[Math.abs(offS) <= CLOCK_TOLERANCE_S, 'clock', `${offS} s from the service's`] as const]),
+  ];
+}
+
+async function examineWarehouse(config: Config): Promise<readonly Check[]> {
+  const { published } = warehouseFiles(config.data);
+  const say = (ok: boolean, check: string, detail: string) => ({ ok, about: 'warehouse', check, detail });
+  if (!existsSync(published)) return [say(true, 'published', `none yet at ${published}: \`tidemark pull\` makes it`)];
+  const { size } = await stat(published);
+  const { bavail, bsize } = await statfs(config.data);
+  const space = say(
+    bavail * bsize > 3 * size,
+    'space',
+    `${mebibytes(bavail * bsize)} free, the file has ${mebibytes(size)}`,
+  );
+  try {
+    (await openDatabase(published, { readOnly: true })).close();
+    return [say(true, 'published', published), space];
+  } catch (error) {
+    return [say(false, 'published', describe(error)), space];
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 / 1024)} MiB`;
+}
+
+const MAIL_TIMEOUT_MS = 5_000;
+
+/** Whether something listens; whether it takes the mail is for `tidemark mail JOB --to ME` to show. */
+async function examineMail({ mail }: Config): Promise<readonly Check[]> {
+  if (!mail) return [];
+  const { hostname, port, protocol } = new URL(mail.smtp);
+  const place = { host: hostname.replace(/^\[|\]$/gu, ''), port: Number(port) || (protocol === 'smtps:' ? 465 : 587) };
+  const problem = await new Promise<string | undefined>((done) => {
+    const socket = createConnection({ ...place, timeout: MAIL_TIMEOUT_MS });
+    socket.once('connect', () => done(undefined));
+    socket.once('timeout', () => done('no answer'));
+    socket.once('error', (error) => done(error.message));
+    socket.once('connect', () => socket.destroy());
+    socket.once('timeout', () => socket.destroy());
+  });
+  return [
+    { ok: problem === undefined, about: 'mail', check: 'reachable', detail: problem ?? `${place.host}:${place.port}` },
+  ];
+}

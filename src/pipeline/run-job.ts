@@ -1,0 +1,75 @@
+import type { Config } from '../core/config.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { searchPath } from '../core/paths.ts';
+import { nearestName } from '../core/yaml-file.ts';
+import { type RenderedReport, renderReports } from '../render/index.ts';
+import { sources } from '../sources/index.ts';
+import { openPublished } from '../warehouse/session.ts';
+import { type FindSummary, findAll } from './find.ts';
+import type { Job } from './jobs.ts';
+import { type Pull, planPulls } from './pull.ts';
+import { type RunResult, runPulls } from './run.ts';
+
+export interface JobResult extends RunResult {
+  readonly findings: FindSummary | null;
+  /** Names of the reports that were written. */
+  readonly reports: readonly string[];
+}
+
+/** One job from end to end: pull and load, findings, publish, reports. The flow of the whole program. */
+export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
+  let findings: FindSummary | null = null;
+  const result = await runPulls({
+    config,
+    context,
+    job: job.name,
+    pulls: pullsOf(config, job),
+    afterLoad: async ({ database, files }, { asOf }) => {
+      const targets = config.targets.map(({ name }) => name);
+      findings = await findAll({ database, files, asOf, thresholds: config.thresholds, targets });
+    },
+  });
+  const rendered = await renderJob(config, context, job.reports, new Date(result.as_of));
+  return { ...result, findings, reports: rendered.map(({ name }) => name) };
+}
+
+function pullsOf(config: Config, job: Job): readonly Pull[] {
+  if (job.pull === false) return [];
+  if (job.pull === 'all') return planPulls(config, {});
+  const known = sources.map(({ name }) => name);
+  const unknown = job.pull.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const nearest = nearestName(unknown, known);
+    throw new TidemarkError('CONFIG', `jobs/${job.name}.yaml: pull: unknown source ${unknown}`, {
+      hint: nearest ? `did you mean ${nearest}?` : `known are ${known.join(', ')}`,
+    });
+  }
+  return planPulls(config, { sources: job.pull });
+}
+
+async function renderJob(
+  config: Config,
+  context: Context,
+  names: readonly string[],
+  asOf: Date,
+): Promise<readonly RenderedReport[]> {
+  if (names.length === 0) return [];
+  const { database, files } = await openPublished(config);
+  try {
+    return await renderReports({
+      database,
+      files,
+      roots: searchPath(config.directory),
+      names,
+      asOf,
+      generatedAt: context.clock.now(),
+      out: config.output,
+      thresholds: config.thresholds,
+      reportDays: config.reportDays,
+      log: context.log,
+    });
+  } finally {
+    database.close();
+  }
+}

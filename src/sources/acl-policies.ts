@@ -1,0 +1,31 @@
+import { scheduler } from '../services/scheduler.ts';
+import { eachListed } from './listed.ts';
+import { type Extraction, type Source, text } from './source.ts';
+
+/** ACL policies with their rules, which only reading one shows. */
+export const aclPolicies: Source = {
+  name: 'acl_policies',
+  kind: 'scheduler',
+  probe: (service) => service.call(scheduler.policies.list),
+  async extract(run) {
+    await eachListed(
+      run,
+      await policyNames(run),
+      () => policyNames(run),
+      String,
+      async (name) => {
+        const answer = await run.service.call(scheduler.policies.read, { policy_name: name }, run.options);
+        await run.land.line({ name }, answer.text);
+        run.land.expect(1);
+      },
+    );
+  },
+};
+
+async function policyNames(run: Extraction): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const page of run.service.pages(scheduler.policies.list, {}, run.options)) {
+    names.push(...page.items.flatMap((item) => text(item, 'Name') ?? []));
+  }
+  return names;
+}

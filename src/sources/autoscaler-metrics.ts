@@ -1,0 +1,13 @@
+import { autoscaler } from '../services/autoscaler.ts';
+import type { Source } from './source.ts';
+
+/** The autoscaler's own metrics, of its last interval. */
+export const autoscalerMetrics: Source = {
+  name: 'autoscaler_metrics',
+  kind: 'autoscaler',
+  probe: (service) => service.call(autoscaler.metrics.read),
+  async extract({ service, land, options }) {
+    const answer = await service.call(autoscaler.metrics.read, {}, options);
+    await land.line({}, answer.text);
+  },
+};

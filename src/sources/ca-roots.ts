@@ -1,0 +1,13 @@
+import { mesh } from '../services/mesh.ts';
+import type { Source } from './source.ts';
+
+/** The CA roots that the mesh trusts. */
+export const caRoots: Source = {
+  name: 'ca_roots',
+  kind: 'mesh',
+  probe: (service) => service.call(mesh['ca-roots'].read),
+  async extract({ service, land, options }) {
+    const answer = await service.call(mesh['ca-roots'].read, {}, options);
+    await land.line({}, answer.text);
+  },
+};

@@ -1,0 +1,62 @@
+import { ServiceError } from '../http/service-error.ts';
+import type { Operation } from '../services/operation.ts';
+import { scheduler } from '../services/scheduler.ts';
+import { type Extraction, text } from './source.ts';
+
+export interface ListedVolume {
+  readonly id: string;
+  readonly namespace: string | undefined;
+  readonly plugin: string | undefined;
+}
+
+export interface VolumeList {
+  /** Pages as they came. */
+  readonly pages: readonly string[];
+  readonly volumes: readonly ListedVolume[];
+}
+
+export async function askVolumes(run: Extraction): Promise<VolumeList> {
+  const pages: string[] = [];
+  const volumes: ListedVolume[] = [];
+  for await (const page of run.service.pages(scheduler.volumes.list, { type: 'csi' }, run.options)) {
+    pages.push(page.text);
+    for (const item of page.items) {
+      volumes.push({ id: text(item, 'ID') ?? '', namespace: text(item, 'Namespace'), plugin: text(item, 'PluginID') });
+    }
+  }
+  return { pages, volumes };
+}
+
+/** Three sources start from the list of volumes: it is asked for once. */
+export function sharedVolumes(run: Extraction): Promise<VolumeList> {
+  return run.shared('volumes', () => askVolumes(run));
+}
+
+/** Items a page where the document requires a number (scheduler-autoscaler-mesh.md, "Volumes", rule 2). */
+const PER_PAGE = 100;
+
+/**
+ * Lands every page of a listing that the storage plugins answer, plugin by plugin, for each plugin that a volume names. A
+ * plugin that cannot list at all is an answer about the plugin: what it holds is then unknown, and kept as such.
+ */
+export async function landByPlugin(run: Extraction, operation: Operation): Promise<void> {
+  const { volumes } = await sharedVolumes(run);
+  const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))].sort();
+  await run.each(plugins, async (plugin) => {
+    const pages: string[] = [];
+    try {
+      const args = { plugin_id: plugin, per_page: PER_PAGE };
+      for await (const page of run.service.pages(operation, args, run.options)) pages.push(page.text);
+    } catch (error) {
+      if (!cannotList(error)) throw error;
+      await run.land.line({ plugin_id: plugin, error: error.words });
+      return;
+    }
+    for (const page of pages) await run.land.line({ plugin_id: plugin }, page);
+  });
+}
+
+/** The words of a plugin without the capability (scheduler-autoscaler-mesh.md, "Volumes", rule 3; live-services.md C1). */
+function cannotList(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && /not support|unsupported|unimplemented/iu.test(error.words);
+}
