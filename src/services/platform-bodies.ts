@@ -85,4 +85,3 @@ const either = (flat: z.ZodType) =>
 
 export const createView = either(flatCreate);
 export const updateView = either(flatUpdate);
-export type FlatView = z.infer<typeof flatUpdate> & { readonly query_type?: string };

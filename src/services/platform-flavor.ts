@@ -1,4 +1,4 @@
-import { hashicorpField, hashicorpOperator } from './explorer-fields.ts';
+import { documentField, documentOperator, hashicorpField, hashicorpOperator } from './explorer-fields.ts';
 import { filtersOf } from './explorer-filter.ts';
 import type { Args, Draft } from './operation.ts';
 
@@ -8,11 +8,7 @@ type Pairs = readonly (readonly [string, string])[];
 
 /** `type`, filters, `sort` and `fields` of an explorer query, with the document's names. */
 export function explorerQuery(args: Args): Pairs {
-  return queryPairs(
-    args,
-    (field) => field,
-    (operator) => operator,
-  );
+  return queryPairs(args, documentField, documentOperator);
 }
 
 /** The same with `*_terraform_version` and operators without spaces. */
@@ -24,7 +20,11 @@ export function hashicorpExplorer(draft: Draft, args: Args): Draft {
 
 function queryPairs(args: Args, fieldName: (name: string) => string, operatorName: (name: string) => string): Pairs {
   const signed = (name: string) => (name.startsWith('-') ? `-${fieldName(name.slice(1))}` : fieldName(name));
-  const list = (value: unknown) => [value].flat().flatMap((text) => String(text).split(','));
+  const list = (value: unknown) =>
+    [value]
+      .flat()
+      .flatMap((text) => String(text).split(','))
+      .map(signedDocumentField);
   const filters = filtersOf(args).map(({ field, operator, value }, index): readonly [string, string] => [
     `filter[${index}][${fieldName(field)}][${operatorName(operator)}][0]`,
     value,
@@ -35,6 +35,11 @@ function queryPairs(args: Args, fieldName: (name: string) => string, operatorNam
     ...(args.sort === undefined ? [] : [['sort', list(args.sort).map(signed).join(',')] as const]),
     ...(args.fields === undefined ? [] : [['fields', list(args.fields).map(fieldName).join(',')] as const]),
   ];
+}
+
+/** Names as the document has them, whichever form they were given in; a leading `-` sorts descending. */
+function signedDocumentField(name: string): string {
+  return name.startsWith('-') ? `-${documentField(name.slice(1))}` : documentField(name);
 }
 
 interface FlatView {

@@ -29,11 +29,20 @@ export const updateKey = z.looseObject({
   deletion_allowed: z.boolean('must be true or false').optional(),
 });
 
+const CREDENTIALS = 'must be a map of text to text, or a list of `name=value`';
+
 /** A map, or the payload form's list of `name=value` (secrets.md, "Create or update provider"). */
 const credentials = z.union(
-  [z.record(z.string(), z.string()), z.array(z.string().regex(/^[^=]+=/u))],
-  'must be a map of text to text, or a list of `name=value`',
+  [
+    z.record(z.string(), z.string(CREDENTIALS)),
+    z.unknown().refine((value) => Array.isArray(value) && value.every(isPair), CREDENTIALS),
+  ],
+  CREDENTIALS,
 );
+
+function isPair(value: unknown): boolean {
+  return typeof value === 'string' && /^[^=]+=/u.test(value);
+}
 
 export const writeProvider = z.looseObject({
   provider: filled,
@@ -41,9 +50,10 @@ export const writeProvider = z.looseObject({
   credentials: credentials.optional(),
 });
 
+const PURPOSE = 'is required: a list with at least one purpose, or a comma-separated text';
 const purpose = z.union(
-  [z.array(z.string().min(1)).min(1), z.string().regex(/[^,\s]/u)],
-  'is required: a list with at least one purpose, or a comma-separated text',
+  [z.array(z.string(PURPOSE).min(1, PURPOSE)).min(1, PURPOSE), z.string().regex(/[^,\s]/u, PURPOSE)],
+  PURPOSE,
 );
 
 export const distributeKey = z.looseObject({
@@ -75,10 +85,8 @@ export function checkMeshConfig(_args: Args, body: unknown, target: Target): Arg
   return given || target.flavor === 'hashicorp' ? [] : [{ where: 'body.token', message: 'is required' }];
 }
 
-const duration = z.union(
-  [z.string().regex(/^(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)?)*$/u), whole],
-  'must be seconds, or a duration such as 30m',
-);
+const DURATION = 'must be seconds, or a duration such as 30m';
+const duration = z.union([z.string().regex(/^(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)?)*$/u, DURATION), whole], DURATION);
 
 export const meshRole = z.looseObject({
   token_type: z.enum(['client', 'management'], 'must be client or management').optional(),

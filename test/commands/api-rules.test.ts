@@ -1,0 +1,466 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type ApiRun, runApi } from './api-harness.ts';
+
+let sandbox: RunningSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ workspaces: 60 });
+});
+afterAll(() => sandbox.close());
+beforeEach(() => {
+  sandbox.log.length = 0;
+});
+
+const run = (words: readonly string[], body?: unknown, flavor = 'documents'): Promise<ApiRun> => {
+  const config = sandbox.config().replaceAll('    kind:', `    flavor: ${flavor}\n    kind:`);
+  return runApi([...words, ...(body === undefined ? [] : ['--body', JSON.stringify(body)])], { config });
+};
+
+interface Wrong {
+  readonly rule: string;
+  readonly words: readonly string[];
+  readonly body?: unknown;
+  readonly flavor?: 'hashicorp';
+  /** Parameter or field that the message must name, and a part of the message. */
+  readonly says: readonly [string, string];
+}
+
+const pool = (data: unknown) => ({ data });
+const create = ['platform.agent-pools.create', '--yes'];
+const query = (...words: string[]) => ['platform.explorer.query', ...words];
+const role = ['secrets.mesh-roles.write', 'name=r', '--yes'];
+const policyWrite = ['scheduler.policies.write', 'policy_name=p', '--yes'];
+const policyBody = (jobAcl: unknown) => ({ Name: 'p', Rules: 'r', JobACL: jobAcl });
+const save = ['platform.views.create', '--yes'];
+
+const wrongs: readonly Wrong[] = [
+  { rule: 'a required path parameter', words: ['platform.agents.list'], says: ['agent_pool_id', 'is required'] },
+  {
+    rule: 'a required query parameter',
+    words: ['scheduler.volumes.detach', 'volume_id=v', '--yes'],
+    says: ['node', 'is required'],
+  },
+  { rule: 'an empty required parameter', words: ['platform.agents.show', 'id='], says: ['id', 'is required'] },
+  {
+    rule: 'an unknown parameter',
+    words: ['platform.agents.list', 'agent_pool=x'],
+    says: ['agent_pool', 'did you mean `agent_pool_id`?'],
+  },
+  {
+    rule: 'the organization, which the target names',
+    words: ['platform.views.list', 'organization_name=x'],
+    says: ['organization_name', 'comes from the target'],
+  },
+  { rule: 'a parameter given twice', words: ['platform.agents.show', 'id=a', 'id=b'], says: ['id', 'more than once'] },
+  {
+    rule: 'a whole number',
+    words: ['platform.agent-pools.list', 'page[size]=ten'],
+    says: ['page[size]', 'whole number'],
+  },
+  {
+    rule: 'a boolean',
+    words: ['scheduler.volumes.deregister', 'volume_id=v', 'force=yes', '--yes'],
+    says: ['force', 'true or false'],
+  },
+  {
+    rule: 'a timestamp',
+    words: ['platform.agents.list', 'agent_pool_id=p', 'filter[last-ping-since]=today'],
+    says: ['filter[last-ping-since]', 'ISO 8601'],
+  },
+  { rule: 'a required body', words: create, says: ['body', 'is required'] },
+  {
+    rule: 'no body where none is taken',
+    words: ['secrets.keys.rotate', 'name=k', '--yes'],
+    body: {},
+    says: ['body', 'takes none'],
+  },
+  {
+    rule: "create pool's data.type",
+    words: create,
+    body: pool({ type: 'pools', attributes: { name: 'a' } }),
+    says: ['body.data.type', 'must be `agent-pools`'],
+  },
+  {
+    rule: "create pool's name",
+    words: create,
+    body: pool({ type: 'agent-pools', attributes: {} }),
+    says: ['body.data.attributes.name', 'is required'],
+  },
+  {
+    rule: 'the characters of a pool name',
+    words: create,
+    body: pool({ type: 'agent-pools', attributes: { name: 'a b' } }),
+    says: ['body.data.attributes.name', 'letters, numbers'],
+  },
+  {
+    rule: 'the type of an allowed workspace',
+    words: create,
+    body: pool({
+      type: 'agent-pools',
+      attributes: { name: 'a' },
+      relationships: { 'allowed-workspaces': { data: [{ id: 'ws-1', type: 'workspace' }] } },
+    }),
+    says: ['body.data.relationships.allowed-workspaces.data[0].type', 'must be `workspaces`'],
+  },
+  {
+    rule: "update pool's data.type",
+    words: ['platform.agent-pools.update', 'id=x', '--yes'],
+    body: pool({}),
+    says: ['body.data.type', 'must be `agent-pools`'],
+  },
+  { rule: 'the view', words: query('type=stacks'), says: ['type', 'must be one of workspaces'] },
+  {
+    rule: 'the view `resources`, which only the real product has',
+    words: query('type=resources'),
+    says: ['type', 'must be one of'],
+  },
+  {
+    rule: 'the form of a filter',
+    words: query('type=workspaces', 'filter=drifted'),
+    says: ['filter', 'FIELD:OPERATOR:VALUE'],
+  },
+  {
+    rule: 'an operator that exists',
+    words: query('type=workspaces', 'filter=workspace_name:like:x'),
+    says: ['filter', '`like` is not an operator'],
+  },
+  {
+    rule: 'an operator that suits a boolean',
+    words: query('type=workspaces', 'filter=drifted:contains:t'),
+    says: ['filter', 'does not go with drifted, a boolean'],
+  },
+  {
+    rule: 'an operator that suits a number',
+    words: query('type=workspaces', 'filter=checks_failed:contains:1'),
+    says: ['filter', 'a number'],
+  },
+  {
+    rule: 'an operator that suits text',
+    words: query('type=workspaces', 'filter=workspace_name:gt:1'),
+    says: ['filter', 'a string'],
+  },
+  {
+    rule: 'an operator that suits a datetime',
+    words: query('type=workspaces', 'filter=workspace_created_at:is:x'),
+    says: ['filter', 'use is_before, is_after'],
+  },
+  {
+    rule: 'filter indexes from 0',
+    words: query('type=workspaces', 'filter[1][drifted][is][0]=true'),
+    says: ['filter', 'indexes must be 0, 1, 2'],
+  },
+  {
+    rule: 'filter indexes that are unique',
+    words: query('type=workspaces', 'filter[0][drifted][is][0]=true', 'filter[0][workspace_name][is][0]=a'),
+    says: ['filter', 'each once; they are 0, 0'],
+  },
+  {
+    rule: 'the last bracket 0',
+    words: query('type=workspaces', 'filter[0][drifted][is][1]=true'),
+    says: ['filter[0][drifted][is][1]', 'the last bracket must be 0'],
+  },
+  {
+    rule: 'one field to sort by',
+    words: query('type=workspaces', 'sort=drifted,modules'),
+    says: ['sort', 'takes one field'],
+  },
+  {
+    rule: "a saved view's name",
+    words: save,
+    body: pool({ query_type: 'workspaces', query: {} }),
+    says: ['body.data.name', 'is required'],
+  },
+  {
+    rule: "a saved view's type",
+    words: save,
+    body: pool({ name: 'n', query_type: 'x', query: {} }),
+    says: ['body.data.query_type', 'must be one of'],
+  },
+  {
+    rule: "a saved view's operators",
+    words: save,
+    body: pool({
+      name: 'n',
+      query_type: 'workspaces',
+      query: { filter: [{ field: 'drifted', operator: 'gt', value: ['1'] }] },
+    }),
+    says: ['body.data.query.filter', 'does not go with drifted'],
+  },
+  {
+    rule: 'the whole query of an updated view',
+    words: ['platform.views.update', 'view_id=v', '--yes'],
+    body: pool({ name: 'n', query: { filter: [] } }),
+    says: ['body.data.query.fields', 'must be a list'],
+  },
+  {
+    rule: 'the type of a key',
+    words: ['secrets.keys.create', 'name=k', '--yes'],
+    body: { type: 'rsa-1024' },
+    says: ['body.type', 'must be one of aes256-gcm96'],
+  },
+  { rule: 'a name without a slash', words: ['secrets.keys.read', 'name=a/b'], says: ['name', 'must not contain `/`'] },
+  {
+    rule: 'a name that does not end in a dot',
+    words: ['secrets.keys.read', 'name=a.'],
+    says: ['name', 'must not end in `.`'],
+  },
+  {
+    rule: 'a name that is not resolved away',
+    words: ['platform.agents.show', 'id=..'],
+    says: ['id', 'must not be `.` or `..`'],
+  },
+  {
+    rule: "a provider's fields",
+    words: ['secrets.kms.write', 'name=k', '--yes'],
+    body: { provider: 'awskms' },
+    says: ['body.key_collection', 'is required'],
+  },
+  {
+    rule: "a provider's credentials",
+    words: ['secrets.kms.write', 'name=k', '--yes'],
+    body: { provider: 'p', key_collection: 'c', credentials: ['x'] },
+    says: ['body.credentials', 'must be a map'],
+  },
+  {
+    rule: 'a purpose that is not an empty list',
+    words: ['secrets.kms-keys.distribute', 'name=k', 'key_name=k', '--yes'],
+    body: { purpose: [] },
+    says: ['body.purpose', 'at least one'],
+  },
+  {
+    rule: 'a purpose that is not an empty text',
+    words: ['secrets.kms-keys.distribute', 'name=k', 'key_name=k', '--yes'],
+    body: { purpose: ' , ' },
+    says: ['body.purpose', 'at least one'],
+  },
+  {
+    rule: 'client_cert with client_key',
+    words: ['secrets.mesh-config.write', '--yes'],
+    body: { address: 'a:1', token: 'tttt', client_cert: 'x' },
+    says: ['body.client_key', 'give both'],
+  },
+  {
+    rule: 'client_key with client_cert',
+    words: ['secrets.mesh-config.write', '--yes'],
+    body: { address: 'a:1', token: 'tttt', client_key: 'xxxx' },
+    says: ['body.client_cert', 'give both'],
+  },
+  {
+    rule: 'the address of the mesh system',
+    words: ['secrets.mesh-config.write', '--yes'],
+    body: { address: 'a', token: 'tttt' },
+    says: ['body.address', 'HOST:PORT'],
+  },
+  {
+    rule: 'the token of the mesh system',
+    words: ['secrets.mesh-config.write', '--yes'],
+    body: { address: 'a:1' },
+    says: ['body.token', 'is required'],
+  },
+  {
+    rule: 'a token that is not empty, in either flavor',
+    words: ['secrets.mesh-config.write', '--yes'],
+    body: { address: 'a:1', token: '' },
+    flavor: 'hashicorp',
+    says: ['body.token', 'must not be empty'],
+  },
+  {
+    rule: 'a token type',
+    words: role,
+    body: { token_type: 'root', policies: ['a'] },
+    says: ['body.token_type', 'client or management'],
+  },
+  { rule: 'a base64 policy', words: role, body: { policy: 'key "" {}' }, says: ['body.policy', 'base64'] },
+  {
+    rule: 'policy or policies',
+    words: role,
+    body: { token_type: 'client' },
+    says: ['body.policy', 'is required unless'],
+  },
+  {
+    rule: 'not both of policy and policies',
+    words: role,
+    body: { policy: 'YQ==', policies: ['a'] },
+    says: ['body.policies', 'either'],
+  },
+  {
+    rule: 'fields of one version: lease',
+    words: role,
+    body: { policies: 'a,b', lease: '1h', ttl: '1h' },
+    says: ['body.lease', 'below 1.4'],
+  },
+  {
+    rule: 'fields of one version: policies as text',
+    words: role,
+    body: { policies: 'a,b', token_type: 'client' },
+    says: ['body.policies', 'below 1.4'],
+  },
+  { rule: 'policies below version 1.4', words: role, body: { lease: '1h' }, says: ['body.policy', 'is required'] },
+  { rule: 'a duration', words: role, body: { policies: ['a'], ttl: 'an hour' }, says: ['body.ttl', 'duration'] },
+  { rule: "a policy's rules", words: policyWrite, body: { Name: 'p' }, says: ['body.Rules', 'is required'] },
+  {
+    rule: "a policy's name, which is the path's",
+    words: policyWrite,
+    body: { Name: 'q', Rules: 'r' },
+    says: ['body.Name', 'must equal policy_name'],
+  },
+  {
+    rule: 'JobACL with JobID',
+    words: policyWrite,
+    body: policyBody({ Namespace: 'n' }),
+    says: ['body.JobACL.JobID', 'to use JobACL'],
+  },
+  {
+    rule: 'JobACL.Namespace with JobID',
+    words: policyWrite,
+    body: policyBody({ JobID: 'j' }),
+    says: ['body.JobACL.Namespace', 'when JobID'],
+  },
+  {
+    rule: 'JobACL.Group with Task',
+    words: policyWrite,
+    body: policyBody({ Namespace: 'n', JobID: 'j', Task: 't' }),
+    says: ['body.JobACL.Group', 'when Task'],
+  },
+  {
+    rule: "the real product's policy names",
+    words: ['scheduler.policies.write', 'policy_name=a_b', '--yes'],
+    body: { Name: 'a_b', Rules: 'r' },
+    flavor: 'hashicorp',
+    says: ['policy_name', 'letters, digits'],
+  },
+  {
+    rule: 'per_page of external volumes',
+    words: ['scheduler.external-volumes.list', 'plugin_id=ab'],
+    says: ['per_page', 'is required'],
+  },
+  {
+    rule: 'plugin_id of external volumes',
+    words: ['scheduler.external-volumes.list', 'per_page=1'],
+    says: ['plugin_id', 'is required'],
+  },
+  {
+    rule: 'per_page of snapshots',
+    words: ['scheduler.snapshots.list', 'plugin_id=ab'],
+    says: ['per_page', 'is required'],
+  },
+  {
+    rule: 'plugin_id of snapshots, in either flavor',
+    words: ['scheduler.snapshots.list'],
+    flavor: 'hashicorp',
+    says: ['plugin_id', 'is required'],
+  },
+  {
+    rule: 'a node_id of whole bytes',
+    words: ['scheduler.volumes.list', 'node_id=abc'],
+    says: ['node_id', 'even number'],
+  },
+  { rule: 'a hexadecimal node_id', words: ['scheduler.volumes.list', 'node_id=xy'], says: ['node_id', 'hexadecimal'] },
+  {
+    rule: 'one volume in path and body',
+    words: ['scheduler.volumes.register', 'volume_id=v', '--yes'],
+    body: { Volumes: [{ ID: 'w' }] },
+    says: ['body.Volumes[0].ID', 'must equal volume_id'],
+  },
+  {
+    rule: 'a volume to register',
+    words: ['scheduler.volumes.register', 'volume_id=v', '--yes'],
+    body: { Volumes: [] },
+    says: ['body.Volumes', 'must not be empty'],
+  },
+  {
+    rule: 'one volume in path and snapshot',
+    words: ['scheduler.snapshots.create', 'volume_id=v', '--yes'],
+    body: { Snapshots: [{ SourceVolumeID: 'w' }] },
+    says: ['body.Snapshots[0].SourceVolumeID', 'must equal'],
+  },
+  {
+    rule: 'the fields of an authorization',
+    words: ['mesh.connect.authorize'],
+    body: { Target: 'db', ClientCertURI: 'spiffe://x' },
+    says: ['body.ClientCertSerial', 'is required'],
+  },
+];
+
+describe('what is checked before anything is sent', () => {
+  it.each(wrongs)('refuses with exit 2: $rule', async ({ words, body, flavor, says: [where, part] }) => {
+    const { exit, stderr, stdout } = await run(words, body, flavor);
+    expect(stderr).toContain(`${words[0]}: ${where}: `);
+    expect(stderr).toContain(part);
+    expect(exit).toBe(2);
+    expect(stdout).toBe('');
+    expect(sandbox.log).toEqual([]);
+  });
+
+  it('says all that is wrong at once', async () => {
+    const { stderr } = await run(['platform.agents.list', 'page[size]=x', 'size=3']);
+    expect(stderr).toMatch(/agent_pool_id: .*\n.*page\[size\]: .*\n.*: size: /u);
+  });
+});
+
+describe('what only warns, or is let through', () => {
+  it('a field that the document does not list', async () => {
+    const { exit, stderr } = await run(['platform.explorer.query', 'type=workspaces', 'sort=workspace_nme']);
+    expect(stderr).toMatch(
+      /warning: .*sort: the documents list no field `workspace_nme` .*did you mean `workspace_name`/u,
+    );
+    expect(sandbox.log).toHaveLength(1);
+    expect(exit).toBe(3); // the sandbox does not know it either
+  });
+
+  it('a plugin_id that is a name', async () => {
+    const { exit, stderr } = await run(['scheduler.external-volumes.list', 'plugin_id=aws-ebs0', 'per_page=1']);
+    expect([exit, stderr]).toEqual([0, expect.stringMatching(/^warning: .*plugin_id: is not hexadecimal/u)]);
+  });
+
+  it('what the real product does not demand: per_page, even node ids, the token of the mesh system', async () => {
+    expect(
+      (await run(['scheduler.external-volumes.list', 'plugin_id=aws-ebs0'], undefined, 'hashicorp')).stderr,
+    ).not.toContain('per_page: is required');
+    expect((await run(['scheduler.volumes.list', 'node_id=abc'], undefined, 'hashicorp')).stderr).not.toContain(
+      'node_id: must be',
+    );
+    expect((await run(['secrets.mesh-config.write', '--yes'], { address: 'a:1' }, 'hashicorp')).stderr).not.toContain(
+      'body.token',
+    );
+    expect(sandbox.log).toHaveLength(3);
+  });
+
+  it.each([
+    [{ policies: 'a,b', lease: '1h' }],
+    [{ token_type: 'management' }],
+    [{ policies: ['a'], ttl: 3600, max_ttl: '2h' }],
+  ])('a role in the form of one version: %j', async (body) => {
+    expect((await run(role, body)).stderr).toBe('');
+  });
+
+  it('written-out filters, in any order, as the document has them', async () => {
+    await run(query('type=workspaces', 'filter[1][workspace_name][contains][0]=a:b', 'filter[0][drifted][is][0]=true'));
+    const sent = new URLSearchParams(sandbox.log[0]?.query);
+    expect(sent.get('filter[0][drifted][is][0]')).toBe('true');
+    expect(sent.get('filter[1][workspace_name][contains][0]')).toBe('a:b');
+  });
+
+  it("the real product's names of fields and operators, sent as the flavor has them", async () => {
+    const words = query(
+      'type=workspaces',
+      'filter=workspace_terraform_version:does_not_contain:1',
+      'sort=-workspace_iac_version',
+      'fields=state-version-terraform-version',
+    );
+    await run(words);
+    await run(words, undefined, 'hashicorp');
+    const [documents, hashicorp] = sandbox.log.map((record) => Object.fromEntries(new URLSearchParams(record.query)));
+    expect(documents).toEqual({
+      type: 'workspaces',
+      'filter[0][workspace_iac_version][does not contain][0]': '1',
+      sort: '-workspace_iac_version',
+      fields: 'state_version_iac_version',
+    });
+    expect(hashicorp).toMatchObject({
+      'filter[0][workspace_terraform_version][does_not_contain][0]': '1',
+      sort: '-workspace_terraform_version',
+      fields: 'state_version_terraform_version',
+    });
+  });
+});

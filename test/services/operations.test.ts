@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { operationHelp, operationsMarkdown } from '../../src/services/describe.ts';
+import { operations } from '../../src/services/index.ts';
+import {
+  autoscalerEndpoints,
+  meshEndpoints,
+  platformEndpoints,
+  queryParameters,
+  schedulerEndpoints,
+  secretsEndpoints,
+} from './documents.ts';
+
+const all = [...operations.values()];
+const declared = (kind: string) =>
+  all
+    .filter((operation) => operation.kind === kind)
+    .map(({ method, path }) => `${method} ${path.replaceAll(/\{([^}]+)\}/gu, ':$1')}`)
+    .sort();
+
+describe('the documents and the declarations', () => {
+  it.each([
+    ['platform', platformEndpoints, 17],
+    ['secrets', secretsEndpoints, 21],
+    ['autoscaler', autoscalerEndpoints, 2],
+    ['scheduler', schedulerEndpoints, 15],
+    ['mesh', meshEndpoints, 3],
+  ] as const)('every endpoint of %s has its operation, and no operation is without one', (kind, endpoints, count) => {
+    expect(declared(kind)).toEqual([...endpoints].sort());
+    expect(endpoints).toHaveLength(count);
+  });
+
+  it.each(Object.entries(queryParameters))('%s takes the query parameters of its document', (name, parameters) => {
+    const params = Object.entries(operations.get(name)?.params ?? {}).filter(([, param]) => param.in === 'query');
+    for (const parameter of parameters) {
+      const [, param] = params.find(([known]) => known === parameter.replace('*', '')) ?? [];
+      expect(param, parameter).toBeDefined();
+      if (parameter.endsWith('*')) expect(param?.required).not.toBe(false);
+    }
+  });
+
+  it('every path parameter is declared, and nothing is declared that the path lacks', () => {
+    for (const { name, path, params } of all) {
+      const inPath = [...path.matchAll(/\{([^}]+)\}/gu)]
+        .map(([, param]) => param)
+        .filter((p) => p !== 'organization_name');
+      const given = Object.entries(params).flatMap(([param, { in: place }]) => (place === 'path' ? [param] : []));
+      expect(given.sort(), name).toEqual(inPath.sort());
+    }
+  });
+});
+
+describe('what may be repeated and undone', () => {
+  const named = (pick: (operation: (typeof all)[number]) => boolean) => all.filter(pick).map(({ name }) => name);
+
+  it('rotate, generate, create, distribute and what touches the storage provider are never sent again', () => {
+    expect(named(({ repeat }) => repeat === 'never')).toEqual([
+      'platform.agent-pools.create',
+      'platform.views.create',
+      'secrets.keys.create',
+      'secrets.keys.rotate',
+      'secrets.kms-keys.distribute',
+      'secrets.mesh-creds.generate',
+      'scheduler.volumes.create',
+      'scheduler.volumes.delete',
+      'scheduler.snapshots.create',
+      'scheduler.snapshots.delete',
+    ]);
+  });
+
+  it('only what changes nothing is retried as a read', () => {
+    for (const { name, changes, repeat } of all) expect(repeat === 'read', name).toBe(!changes);
+  });
+
+  it('deleting a key, a volume or a snapshot cannot be undone', () => {
+    expect(named(({ reversible }) => !reversible)).toEqual([
+      'secrets.keys.delete',
+      'scheduler.volumes.delete',
+      'scheduler.snapshots.delete',
+    ]);
+  });
+
+  it('minting a mesh token changes something although it is a GET; asking for an authorization does not', () => {
+    expect(operations.get('secrets.mesh-creds.generate')).toMatchObject({ method: 'GET', changes: true });
+    expect(operations.get('mesh.connect.authorize')).toMatchObject({ method: 'POST', changes: false });
+  });
+});
+
+describe('texts from the declarations', () => {
+  it('docs/operations.md has a row for each operation (npx vitest -u writes it)', async () => {
+    const table = operationsMarkdown(all);
+    const rows = table.split('\n');
+    for (const { name } of all)
+      expect(
+        rows.filter((row) => row.startsWith(`| \`${name}\` |`)),
+        name,
+      ).toHaveLength(1);
+    await expect(table).toMatchFileSnapshot('../../docs/operations.md');
+  });
+
+  it('help names every parameter, the permission and the rule', () => {
+    for (const operation of all) {
+      const help = operationHelp(operation);
+      for (const text of [...Object.keys(operation.params), operation.permission, operation.rule]) {
+        expect(help).toContain(text);
+      }
+    }
+  });
+});
