@@ -1,0 +1,50 @@
+-- grain: one row per pool without an idle or busy agent
+-- title: Pools without a live agent
+-- about: Since: the pull that first saw it without one. Waiting: workspaces attached to it, whose runs have nobody to do them.
+-- empty: Every pool has a live agent.
+-- labels: pool_name=Pool; agents=Agents; since=Since; waiting=Workspaces waiting; last_ping_at=Last ping; organization_scoped=For the whole organization
+-- links: waiting=stranded
+-- hidden: pool_id
+with
+  down as (
+    select
+      pools.target,
+      pools.pool_id,
+      pools.name as pool_name,
+      pools.organization_scoped,
+      count(agents.agent_id) as agents,
+      max(agents.last_ping_at) as last_ping_at,
+    from agent_pools_at($as_of) as pools
+    left join agents_at($as_of) as agents using (target, pool_id)
+    group by all
+    having count(*) filter (agents.status in ('idle', 'busy')) = 0
+  ),
+  last_live as (
+    select target, pool_id, max(valid_to) as until
+    from agents_history
+    where status in ('idle', 'busy') and valid_from <= $as_of::timestamptz
+    group by target, pool_id
+  ),
+  first_seen as (
+    select target, pool_id, min(valid_from) as since from agent_pools_history group by target, pool_id
+  ),
+  waiting as (
+    select target, pool_id, count(*) as waiting
+    from agent_pool_workspaces_at($as_of)
+    where relation = 'attached'
+    group by target, pool_id
+  )
+select
+  down.target,
+  down.pool_name,
+  down.agents,
+  coalesce(waiting.waiting, 0) as waiting,
+  coalesce(last_live.until, first_seen.since) as since,
+  down.last_ping_at,
+  down.organization_scoped,
+  down.pool_id,
+from down
+left join last_live using (target, pool_id)
+left join first_seen using (target, pool_id)
+left join waiting using (target, pool_id)
+order by waiting desc, since, down.pool_name, down.target, down.pool_id;

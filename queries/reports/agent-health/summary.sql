@@ -1,0 +1,83 @@
+-- grain: one row
+-- title: Agent health
+-- sources: agent_pools, agents
+-- about: Pools, their agents, and what waits for a pool that nobody serves. Live: idle or busy. Silent: no ping within the minutes allowed before this report's time.
+with
+  state as (
+    select
+      coalesce(bool_and(previous_as_of is not null), false) as comparable,
+      max(as_of) filter (source = 'agents') as agents_as_of,
+    from source_state_at($as_of)
+    where source in ('agents', 'agent_pools') and as_of is not null
+  ),
+  pools as (
+    select
+      pools.target,
+      pools.pool_id,
+      count(agents.agent_id) as agents,
+      count(agents.agent_id) filter (agents.status in ('idle', 'busy')) as live,
+    from agent_pools_at($as_of) as pools
+    left join agents_at($as_of) as agents using (target, pool_id)
+    group by pools.target, pools.pool_id
+  ),
+  pools_before as (
+    select
+      pools.target,
+      pools.pool_id,
+      count(agents.agent_id) filter (agents.status in ('idle', 'busy')) as live,
+    from agent_pools_before($as_of) as pools
+    left join agents_before($as_of) as agents using (target, pool_id)
+    group by pools.target, pools.pool_id
+  ),
+  agent_counts as (
+    select
+      count(*) as agents,
+      count(*) filter (
+        last_ping_at is null or last_ping_at < $as_of::timestamptz - to_seconds($agent_silent_minutes::double * 60)
+      ) as silent_agents,
+      count(*) filter (
+        last_ping_at is null or last_ping_at < state.as_of - to_seconds($agent_silent_minutes::double * 60)
+      ) as silent_when_pulled,
+      count(*) filter (agents.status in ('idle', 'busy')) as live_agents,
+      count(*) filter (name is null) as unnamed_agents,
+    from agents_at($as_of) as agents
+    left join source_state_at($as_of) as state on state.target = agents.target and state.source = 'agents'
+  ),
+  statuses as (
+    select coalesce(map_from_entries(list({'k': status, 'v': agents} order by status)), map([], [])) as by_status
+    from (
+      select coalesce(status, 'unknown') as status, count(*) as agents from agents_at($as_of) group by 1
+    )
+  ),
+  attached as (
+    select count(distinct row(links.target, links.workspace_id)) as stranded_workspaces
+    from agent_pool_workspaces_at($as_of) as links
+    join pools using (target, pool_id)
+    where links.relation = 'attached' and pools.live = 0
+  ),
+  counted as (
+    select
+      (select count(*) from pools) as pools,
+      agent_counts.agents,
+      statuses.by_status,
+      (select count(*) from pools where live = 0) as pools_without_live_agents,
+      agent_counts.silent_agents,
+      agent_counts.silent_when_pulled,
+      agent_counts.live_agents,
+      agent_counts.unnamed_agents,
+      (select count(*) from pools where agents = 0) as empty_pools,
+      attached.stranded_workspaces,
+      case when state.comparable then (select count(*) from pools_before) end as pools_before,
+      case when state.comparable then (select count(*) from agents_before($as_of)) end as agents_before,
+      case when state.comparable then (select count(*) from pools_before where live = 0) end as pools_without_live_agents_before,
+      case when state.comparable
+        then (select count(*) from agents_before($as_of) where status in ('idle', 'busy'))
+      end as live_agents_before,
+      not state.comparable as baseline,
+    from agent_counts, statuses, attached, state
+  )
+select
+  *,
+  format('{} of {} pools have no live agent; {} of {} agents silent', pools_without_live_agents, pools, silent_agents, agents)
+    as headline,
+from counted;

@@ -1,0 +1,49 @@
+-- grain: one row
+-- title: Drift
+-- sources: workspaces
+-- about: Whose real infrastructure differs from its configuration. NULL means not assessed, never clean.
+with
+  state as (
+    select target, previous_as_of is not null as comparable
+    from source_state_at($as_of)
+    where source = 'workspaces' and as_of is not null
+  ),
+  compared as (
+    select
+      now.external_id is not null as present,
+      now.drifted,
+      now.resources_drifted,
+      now.current_run_status in ('errored', 'discarded') as stale_assessment,
+      before.external_id is not null as was_present,
+      before.drifted as was_drifted,
+      coalesce(state.comparable, false) as comparable,
+    from workspaces_at($as_of) as now
+    full join workspaces_before($as_of) as before
+      on before.target = now.target and before.external_id = now.external_id
+    left join state on state.target = coalesce(now.target, before.target)
+  ),
+  counted as (
+    select
+      count(*) filter (present) as workspaces,
+      count(*) filter (present and drifted) as drifted,
+      count(*) filter (present and not drifted) as clean,
+      count(*) filter (present and drifted is null) as unknown,
+      coalesce(sum(resources_drifted) filter (present), 0) as resources_drifted,
+      count(*) filter (comparable and present and drifted and was_drifted is distinct from true) as newly_drifted,
+      count(*) filter (present and was_drifted and not drifted) as resolved,
+      count(*) filter (present and was_drifted and drifted) as still_drifted,
+      count(*) filter (was_drifted and drifted is null) as lost_sight,
+      count(*) filter (present and drifted and stale_assessment) as stale_assessments,
+      count(*) filter (was_present) as workspaces_before,
+      count(*) filter (was_drifted) as drifted_before,
+      count(*) filter (was_present and not was_drifted) as clean_before,
+      count(*) filter (was_present and was_drifted is null) as unknown_before,
+      (select coalesce(not bool_and(comparable), true) from state) as baseline,
+    from compared
+  )
+select
+  *,
+  format('{} of {} workspaces drift', drifted, workspaces)
+  || case when baseline then '' else format(': {} new, {} resolved', newly_drifted, resolved) end
+  || case when unknown > 0 then format('; {} not assessed', unknown) else '' end as headline,
+from counted;

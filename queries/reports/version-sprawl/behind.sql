@@ -1,0 +1,59 @@
+-- grain: one row per workspace whose tool version is lower than the newest release in use
+-- title: Workspaces behind
+-- sources: tf_versions, workspaces
+-- about: Farthest behind first. By: how many of that part lie between. Since: the pull that first saw this version there.
+-- empty: Every workspace is on the newest release in use.
+-- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; behind=Behind; by=By; since=Since; state_version_iac_version=State written by; newest_version=Newest
+-- hidden: external_id, newest_version
+with
+  used as (
+    select version, semver_key(version) as key from tf_versions_at($as_of)
+    union
+    select workspace_iac_version, semver_key(workspace_iac_version)
+    from workspaces_at($as_of)
+    where not exists (from tf_versions_at($as_of))
+  ),
+  newest as (select version, key as newest_key from used where key[55] = '~' order by key desc, version limit 1),
+  behind as (
+    select now.*, semver_key(workspace_iac_version) as key, newest.newest_key, newest.version as newest_version
+    from workspaces_at($as_of) as now, newest
+    where semver_key(workspace_iac_version) < newest.newest_key
+  ),
+  moved as (
+    select
+      target,
+      external_id,
+      valid_from,
+      workspace_iac_version is distinct from
+        lag(workspace_iac_version) over (partition by target, external_id order by valid_from) as changed,
+    from workspaces_history
+    where valid_from <= $as_of::timestamptz
+  ),
+  settled as (
+    select target, external_id, max(valid_from) filter (changed) as since, min(valid_from) as first_seen
+    from moved
+    group by target, external_id
+  )
+select
+  behind.target,
+  behind.workspace_name,
+  behind.project_name,
+  behind.workspace_iac_version,
+  case
+    when key[:18] < newest_key[:18] then 'major'
+    when key[:36] < newest_key[:36] then 'minor'
+    when key[:54] < newest_key[:54] then 'patch'
+    else 'prerelease'
+  end as behind,
+  case
+    when key[:18] < newest_key[:18] then newest_key[:18]::bigint - key[:18]::bigint
+    when key[:36] < newest_key[:36] then newest_key[19:36]::bigint - key[19:36]::bigint
+    when key[:54] < newest_key[:54] then newest_key[37:54]::bigint - key[37:54]::bigint
+  end as "by",
+  coalesce(settled.since, settled.first_seen) as since,
+  behind.state_version_iac_version,
+  behind.newest_version,
+  behind.external_id,
+from behind
+left join settled on settled.target = behind.target and settled.external_id = behind.external_id
+order by key, behind.workspace_name, behind.target, behind.external_id;

@@ -1,0 +1,16 @@
+-- grain: one row per workspace on a prerelease
+-- title: On prereleases
+-- sources: workspaces
+-- empty: No workspace is on a prerelease.
+-- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; state_version_iac_version=State written by
+-- hidden: external_id
+select
+  target,
+  workspace_name,
+  project_name,
+  workspace_iac_version,
+  state_version_iac_version,
+  external_id,
+from workspaces_at($as_of)
+where semver_key(workspace_iac_version)[55] <> '~'
+order by semver_key(workspace_iac_version), workspace_name, target, external_id;

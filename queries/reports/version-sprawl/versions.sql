@@ -1,0 +1,50 @@
+-- grain: one row per tool version in use
+-- title: Tool versions
+-- sources: tf_versions, workspaces
+-- about: Newest first. Behind: the first part in which it is lower than the newest release. Workspaces: those configured for it; in the list of versions: as the service counts them.
+-- labels: workspace_count=In the list of versions; workspaces_before=Workspaces the night before; behind=Behind
+-- links: workspaces=behind
+with
+  used as (
+    select version, semver_key(version) as key from tf_versions_at($as_of)
+    union
+    select workspace_iac_version, semver_key(workspace_iac_version)
+    from workspaces_at($as_of)
+    where not exists (from tf_versions_at($as_of))
+  ),
+  newest as (select key from used where key[55] = '~' order by key desc limit 1),
+  listed as (select version, sum(workspace_count) as workspace_count from tf_versions_at($as_of) group by version),
+  configured as (
+    select workspace_iac_version as version, count(*) as workspaces from workspaces_at($as_of) group by all
+  ),
+  configured_before as (
+    select workspace_iac_version as version, count(*) as workspaces from workspaces_before($as_of) group by all
+  ),
+  every as (
+    select version from listed
+    union
+    select version from configured
+    union
+    select version from configured_before
+  ),
+  keyed as (select version, semver_key(version) as key, (select key from newest) as newest_key from every)
+select
+  keyed.version,
+  case when key is null then 'not comparable' when key[55] = '~' then 'release' else 'prerelease' end as kind,
+  case
+    when key is null or newest_key is null then null
+    when key = newest_key then 'newest'
+    when key > newest_key then 'ahead'
+    when key[:18] < newest_key[:18] then 'major'
+    when key[:36] < newest_key[:36] then 'minor'
+    when key[:54] < newest_key[:54] then 'patch'
+    else 'prerelease'
+  end as behind,
+  coalesce(configured.workspaces, 0) as workspaces,
+  coalesce(configured_before.workspaces, 0) as workspaces_before,
+  listed.workspace_count,
+from keyed
+left join listed on listed.version is not distinct from keyed.version
+left join configured on configured.version is not distinct from keyed.version
+left join configured_before on configured_before.version is not distinct from keyed.version
+order by key desc nulls last, keyed.version;
