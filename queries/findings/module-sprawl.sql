@@ -1,9 +1,10 @@
--- rule: A module is in use in more than one version, and a workspace uses one that is not the newest.
+-- rule: A module is in use in more than one version, and a workspace uses an older one than the newest.
 -- severity: info
 -- sources: modules
 -- subject: workspace
 -- grain: one row per workspace and module (name and source) that it uses in an older version; grouped by the oldest of them
--- Newest is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
+-- Newest is the highest release in use by semantic precedence, or the highest prerelease where there is no release;
+-- a prerelease beyond it is not older, what is no semantic version is.
 with
   ranked as (
     select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as place
@@ -13,6 +14,7 @@ with
     select
       *,
       arg_max(version, place) over same as newest_version,
+      substr(max(place) over same, 2) as newest_rank,
       count(*) over same as versions_in_use,
     from ranked
     window same as (partition by target, name, source)
@@ -20,7 +22,7 @@ with
   used as (
     select *, trim(unnest(string_split(workspaces, ','))) as workspace_name
     from compared
-    where version <> newest_version
+    where rank < newest_rank
   ),
   behind as (
     select

@@ -32,6 +32,8 @@ export interface FindingsWarehouse {
 }
 
 export interface WarehouseOptions {
+  /** When the warehouse goes. @default at the end of the test */
+  readonly cleanup?: (clean: () => Promise<void>) => void;
   /** Roots in which queries are looked for before the package's. */
   readonly roots?: readonly string[];
   readonly file?: string;
@@ -42,7 +44,8 @@ export async function findingsWarehouse(options: WarehouseOptions = {}): Promise
   const files = sqlFiles([...(options.roots ?? []), PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const database = await openDatabase(options.file ?? join(directory, 'warehouse.duckdb'));
-  onTestFinished(async () => {
+  const { cleanup = onTestFinished } = options;
+  cleanup(async () => {
     database.close();
     await rm(directory, { recursive: true, force: true });
   });

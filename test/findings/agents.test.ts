@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+
+const FIRST = '2026-11-18T02:15:00Z';
+const NOW = '2026-11-20T02:15:00Z';
+const HALF_A_SECOND_BEFORE = '2026-11-20T02:14:59.500Z';
+
+const agent = (id: string, status: string | null, ping: string | null, pool = 'apool-1'): Rows[number] => ({
+  agent_id: id,
+  pool_id: pool,
+  name: `agent "${id}"`,
+  status,
+  last_ping_at: ping,
+});
+const pool = (id: string, scoped: boolean | null, more: Rows[number] = {}): Rows[number] => ({
+  pool_id: id,
+  name: `pool of ${id}`,
+  organization_scoped: scoped,
+  agent_count: 0,
+  ...more,
+});
+const related = (poolId: string, workspaceId: string, relation = 'attached'): Rows[number] => ({
+  pool_id: poolId,
+  workspace_id: workspaceId,
+  relation,
+});
+
+describe('agents', () => {
+  let warehouse: FindingsWarehouse;
+  const HOURS_24 = '2026-11-19T02:15:00Z';
+  const LONGER = '2026-11-19T02:14:59Z';
+
+  beforeAll(async () => {
+    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    await warehouse.pull(FIRST, 'acme', 'agents', {
+      agents: [
+        agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),
+        agent('old-never-pinged', 'errored', null),
+        agent('untold-status', 'idle', LONGER),
+      ],
+    });
+    await warehouse.pull(NOW, 'acme', 'agents', {
+      agents: [
+        agent('unknown', 'unknown', LONGER),
+        agent('errored', 'errored', LONGER),
+        agent('exited', 'exited', LONGER),
+        agent('edge', 'errored', HOURS_24),
+        agent('idle', 'idle', LONGER),
+        agent('odd-status', 'paused', LONGER),
+        agent('future', 'errored', '2026-11-21T00:00:00Z'),
+        agent('new-never-pinged', 'errored', null),
+        agent('old-never-pinged', 'errored', null),
+        agent('lost-its-ping', 'unknown', null),
+        agent('untold-status', null, LONGER),
+      ],
+    });
+    await warehouse.pull(NOW, 'other', 'agents', { agents: [agent('edge', 'errored', LONGER)] });
+    await warehouse.find(NOW);
+  });
+
+  test('dead-agent: unknown, errored or exited, and silent for over deadAgentHours', async () => {
+    const rows = await warehouse.findings('dead-agent');
+    expect(rows.map(({ target, subject_id }) => `${target} ${subject_id}`)).toEqual([
+      'acme errored',
+      'acme exited',
+      'acme lost-its-ping',
+      'acme old-never-pinged',
+      'acme unknown',
+      'other edge',
+    ]);
+    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['untold-status']);
+  });
+
+  test('dead-agent: without a ping, silence counts from the last one told or from the first sight, and the title says so', async () => {
+    const rows = Object.fromEntries((await warehouse.findings('dead-agent')).map((row) => [row.subject_id, row]));
+    expect(rows['lost-its-ping']?.detail).toMatchObject({
+      silent_since: '2026-11-18T02:10:00.000Z',
+      never_pinged: false,
+    });
+    expect(rows['old-never-pinged']).toMatchObject({
+      title:
+        'Agent agent "old-never-pinged" of pool apool-1 is errored and silent since 2026-11-18 02:15 UTC, when it was first seen: it never told a ping',
+      detail: {
+        agent_id: 'old-never-pinged',
+        pool_id: 'apool-1',
+        status: 'errored',
+        last_ping_at: null,
+        never_pinged: true,
+      },
+      group_key: 'pool apool-1',
+      severity: 'warning',
+      subject_type: 'agent',
+    });
+  });
+
+  test('silent-agent: the last ping is over agentSilentMinutes old, or none is told', async () => {
+    const silent = await findingsWarehouse();
+    await silent.pull(NOW, 'acme', 'agents', {
+      agents: [
+        agent('edge', 'idle', '2026-11-20T02:05:00Z'),
+        agent('over', 'idle', '2026-11-20T02:04:59Z'),
+        agent('gone', 'exited', '2026-11-01T00:00:00Z'),
+        agent('never', null, null),
+        agent('lively', 'busy', HALF_A_SECOND_BEFORE),
+      ],
+    });
+    await silent.find(NOW);
+    expect((await silent.findings('silent-agent')).map(({ subject_id, severity }) => [subject_id, severity])).toEqual([
+      ['gone', 'info'],
+      ['never', 'info'],
+      ['over', 'warning'],
+    ]);
+  });
+});
+
+describe('agent pools', () => {
+  let warehouse: FindingsWarehouse;
+
+  beforeAll(async () => {
+    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    await warehouse.pull(NOW, 'acme', 'agent_pools', {
+      agent_pools: [
+        pool('empty', false),
+        pool('empty-allowed', true),
+        pool('counted', false, { agent_count: 2 }),
+        pool('attached', true),
+        pool('three', true),
+        pool('four', true),
+        pool('scope-untold', null),
+        pool('scoped', false),
+        pool('dead', false),
+        pool('alive', false),
+        pool('status-untold', false),
+      ],
+      agent_pool_workspaces: [
+        related('empty-allowed', 'ws-1', 'allowed'),
+        related('attached', 'ws-1'),
+        ...['ws-1', 'ws-2', 'ws-3'].map((id) => related('three', id)),
+        related('three', 'ws-9', 'allowed'),
+        ...['ws-1', 'ws-2', 'ws-3', 'ws-4'].map((id) => related('four', id)),
+        related('scope-untold', 'ws-1'),
+        related('scoped', 'ws-1'),
+        related('dead', 'ws-1'),
+      ],
+    });
+    await warehouse.pull(NOW, 'acme', 'agents', {
+      agents: [
+        agent('a', 'exited', NOW, 'dead'),
+        agent('b', 'busy', NOW, 'alive'),
+        agent('c', 'errored', NOW, 'alive'),
+        agent('d', null, NOW, 'status-untold'),
+        agent('e', 'idle', NOW, 'attached'),
+        agent('f', 'idle', NOW, 'three'),
+        agent('g', 'idle', NOW, 'four'),
+        agent('h', 'idle', NOW, 'scope-untold'),
+        agent('i', 'idle', NOW, 'scoped'),
+      ],
+    });
+    // the same pools in another target, where nothing is wrong
+    await warehouse.pull(NOW, 'other', 'agent_pools', { agent_pools: [pool('empty', false)] });
+    await warehouse.pull(NOW, 'other', 'agents', { agents: [agent('a', 'idle', NOW, 'empty')] });
+    await warehouse.find(NOW);
+  });
+
+  test('empty-agent-pool: no agents and no attached workspaces; an agent that is counted but not listed leaves it open', async () => {
+    expect(await warehouse.seen('empty-agent-pool')).toEqual({
+      found: ['empty', 'empty-allowed'],
+      unknown: ['counted'],
+    });
+    expect((await warehouse.findings('empty-agent-pool'))[1]?.detail).toMatchObject({
+      pool_id: 'empty-allowed',
+      allowed_workspaces: 1,
+    });
+  });
+
+  test('unscoped-agent-pool: open to the organization, attached to one to three workspaces', async () => {
+    expect(await warehouse.seen('unscoped-agent-pool')).toEqual({
+      found: ['attached', 'three'],
+      unknown: ['scope-untold'],
+    });
+    expect((await warehouse.findings('unscoped-agent-pool'))[1]?.detail).toEqual({
+      pool_id: 'three',
+      workspace_ids: ['ws-1', 'ws-2', 'ws-3'],
+      allowed_workspace_ids: ['ws-9'],
+    });
+  });
+
+  test('pool-without-live-agents: none idle or busy; critical where workspaces wait for it', async () => {
+    expect(await warehouse.seen('pool-without-live-agents')).toEqual({
+      found: ['counted', 'dead', 'empty', 'empty-allowed'],
+      unknown: ['status-untold'],
+    });
+    const rows = await warehouse.findings('pool-without-live-agents');
+    expect(rows.map(({ subject_id, severity, weight }) => [subject_id, severity, weight])).toContainEqual([
+      'dead',
+      'critical',
+      1,
+    ]);
+    expect(rows.filter(({ severity }) => severity === 'critical')).toHaveLength(1);
+  });
+});

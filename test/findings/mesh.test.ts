@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { findingsWarehouse, type Rows } from '../helpers/findings.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+const DAYS_30 = '2026-12-20T02:15:00Z';
+const LATER = '2026-12-20T02:15:01Z';
+
+test('ca-root-expiring: within certificateDays; worse where it signs, worst where it has ended', async () => {
+  const warehouse = await findingsWarehouse();
+  const root = (id: string, active: boolean | null, ends: string | null): Rows[number] => ({
+    root_id: id,
+    name: `root ${id}`,
+    active,
+    not_after: ends,
+  });
+  await warehouse.pull(NOW, 'consul', 'ca_roots', {
+    ca_roots: [
+      root('active', true, DAYS_30),
+      root('later', true, LATER),
+      root('ended', true, NOW),
+      root('inactive', false, DAYS_30),
+      root('inactive-ended', false, NOW),
+      root('activity-untold', null, DAYS_30),
+      root('end-untold', true, null),
+    ],
+  });
+  await warehouse.find(NOW);
+  expect(await warehouse.seen('ca-root-expiring')).toMatchObject({ unknown: ['end-untold'] });
+  expect(
+    (await warehouse.findings('ca-root-expiring')).map(({ subject_id, severity }) => [subject_id, severity]),
+  ).toEqual([
+    ['active', 'warning'],
+    ['activity-untold', 'warning'],
+    ['ended', 'critical'],
+    ['inactive', 'info'],
+    ['inactive-ended', 'info'],
+  ]);
+  expect((await warehouse.findings('ca-root-expiring'))[2]?.title).toBe(
+    'Active CA root root ended ended on 2026-11-20 02:15 UTC',
+  );
+});
+
+test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of its life for one that is renewed every few days', async () => {
+  const warehouse = await findingsWarehouse();
+  const leaf = (service: string, from: string | null, to: string | null): Rows[number] => ({
+    service,
+    valid_after: from,
+    valid_before: to,
+  });
+  await warehouse.pull(NOW, 'consul', 'leaf_certificates', {
+    leaf_certificates: [
+      leaf('year-edge', '2026-01-01T00:00:00Z', DAYS_30),
+      leaf('year-later', '2026-01-01T00:00:00Z', LATER),
+      leaf('fresh-72h', '2026-11-20T00:00:00Z', '2026-11-23T00:00:00Z'),
+      leaf('last-tenth-72h', '2026-11-17T09:15:00Z', '2026-11-20T09:15:00Z'),
+      leaf('nine-tenths-72h', '2026-11-17T09:30:00Z', '2026-11-20T09:30:00Z'),
+      leaf('ended', '2026-11-17T02:15:00Z', NOW),
+      leaf('start-untold', null, DAYS_30),
+      leaf('end-untold', NOW, null),
+    ],
+  });
+  await warehouse.find(NOW);
+  expect(await warehouse.seen('leaf-expiring')).toEqual({
+    found: ['ended', 'last-tenth-72h', 'start-untold', 'year-edge'],
+    unknown: ['end-untold'],
+  });
+  expect((await warehouse.findings('leaf-expiring')).map(({ severity }) => severity)).toEqual([
+    'critical',
+    'warning',
+    'warning',
+    'warning',
+  ]);
+});
+
+test('autoscaler-down: it says that it is not alive', async () => {
+  const warehouse = await findingsWarehouse();
+  for (const [target, alive] of [
+    ['up', true],
+    ['down', false],
+    ['untold', null],
+  ] as const) {
+    await warehouse.pull(NOW, target, 'autoscaler_health', { autoscaler_health: [{ alive, checked_at: NOW }] });
+  }
+  await warehouse.find(NOW);
+  expect(await warehouse.seen('autoscaler-down')).toEqual({ found: ['down'], unknown: ['untold'] });
+  expect(await warehouse.findings('autoscaler-down')).toMatchObject([{ target: 'down', severity: 'critical' }]);
+});

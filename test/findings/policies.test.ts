@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { findingsWarehouse } from '../helpers/findings.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+
+/** Rules of the policy `anonymous`, and what they grant beyond reading. */
+const CASES: readonly (readonly [name: string, rules: string | null, grants: readonly string[] | 'unknown'])[] = [
+  ['reads', 'namespace "default" {\n  policy = "read"\n}\nnode { policy = "read" }\nplugin { policy = "list" }', []],
+  [
+    'denies',
+    'agent { policy = "deny" }\nnamespace "x" { capabilities = ["deny", "list-jobs", "read-logs", "csi-list-volume"] }',
+    [],
+  ],
+  ['write', 'namespace "default" { policy = "write" }', ['policy write']],
+  ['scale', 'namespace "default" { policy="scale" }', ['policy scale']],
+  ['node', 'namespace "*" { policy = "read" }\nnode { policy = "write" }', ['policy write']],
+  [
+    'capabilities',
+    'namespace "default" {\n capabilities = [\n "read-job", # fine\n "submit-job",\n "alloc-exec" ] }',
+    ['capability alloc-exec', 'capability submit-job'],
+  ],
+  [
+    'variables',
+    'namespace "a" { variables { path "x" { capabilities = ["read", "write"] } } }\nhost_volume "v" { capabilities = ["mount-readwrite"] }',
+    ['capability mount-readwrite', 'capability write'],
+  ],
+  ['unknown-capability', 'namespace "a" { capabilities = ["invented-next-year"] }', ['capability invented-next-year']],
+  [
+    'json',
+    '{"namespace":{"default":{"policy":"write","capabilities":["read-job","dispatch-job"]}}}',
+    ['capability dispatch-job', 'policy write'],
+  ],
+  ['json-reads', '{"namespace": {"default": {"policy": "read", "capabilities": ["list-jobs"]}}}', []],
+  [
+    'comments',
+    '# node { policy = "write" }\n// agent { policy = "write" }\n/* operator {\n policy = "write" } */ node { policy = "read" }',
+    [],
+  ],
+  ['hash-in-a-string', 'namespace "a#b" { policy = "write" }', ['policy write']],
+  ['slashes-in-a-string', 'namespace "a//b/*" { policy = "write" } node { policy = "read" }', ['policy write']],
+  ['quote-in-a-string', String.raw`namespace "a\"#" { policy = "write" }`, ['policy write']],
+  ['quoted-key', 'node { "policy" = "write" }', ['policy write']],
+  ['empty', 'namespace "default" {}', []],
+  ['untold', null, 'unknown'],
+];
+
+test('anonymous-write: the policy `anonymous` grants more than reading, in HCL or JSON', async () => {
+  const warehouse = await findingsWarehouse();
+  for (const [target, rules] of CASES) {
+    await warehouse.pull(NOW, target, 'acl_policies', {
+      acl_policies: [
+        { name: 'anonymous', rules, modify_index: 7 },
+        { name: 'admin', rules: 'agent { policy = "write" }' },
+      ],
+    });
+  }
+  await warehouse.pull(NOW, 'without', 'acl_policies', { acl_policies: [] });
+  expect(await warehouse.find(NOW)).toMatchObject({ failed: [] });
+
+  const found = await warehouse.findings('anonymous-write');
+  const expected = CASES.filter(([, , grants]) => grants !== 'unknown' && grants.length > 0);
+  expect(
+    Object.fromEntries(found.map(({ target, detail }) => [target, (detail as unknown as { grants: string[] }).grants])),
+  ).toEqual(Object.fromEntries(expected.map(([target, , grants]) => [target, grants])));
+  expect(await warehouse.seen('anonymous-write')).toMatchObject({ unknown: ['anonymous'] });
+  expect(found.find(({ target }) => target === 'write')).toMatchObject({
+    severity: 'critical',
+    weight: 1,
+    title: 'ACL policy anonymous grants more than reading: policy write',
+    detail: { policy_name: 'anonymous', modify_index: 7 },
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+const DAYS_90 = '2026-08-22T02:15:00Z';
+const OLDER = '2026-08-22T02:14:59Z';
+
+const key = (name: string, fields: Rows[number]): Rows[number] => ({
+  name,
+  type: 'rsa-2048',
+  deletion_allowed: false,
+  min_enabled_version: 1,
+  latest_version: 1,
+  ...fields,
+});
+const version = (name: string, number: number, created: string | null): Rows[number] => ({
+  key_name: name,
+  version: number,
+  creation_time: created,
+});
+
+describe('keys', () => {
+  let warehouse: FindingsWarehouse;
+
+  beforeAll(async () => {
+    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    await warehouse.pull(NOW, 'vault', 'keys', {
+      keys: [
+        key('overdue', {}),
+        key('edge', {}),
+        key('rotated', { latest_version: 2 }),
+        key('age-untold', {}),
+        key('no-versions', {}),
+        key('three', { latest_version: 3, min_enabled_version: 0 }),
+        key('four', { latest_version: 4, min_enabled_version: 0 }),
+        key('four-of-nine', { latest_version: 9, min_enabled_version: 6 }),
+        key('three-of-nine', { latest_version: 9, min_enabled_version: 7 }),
+        key('four-no-lowest', { latest_version: 4, min_enabled_version: null }),
+        key('latest-untold', { latest_version: null }),
+        key('retired', { deletion_allowed: true }),
+        key('retired-held', { deletion_allowed: true }),
+        key('retired-untold', { deletion_allowed: null }),
+      ],
+      key_versions: [
+        version('overdue', 1, OLDER),
+        version('edge', 1, DAYS_90),
+        version('rotated', 1, OLDER),
+        version('rotated', 2, NOW),
+        version('age-untold', 1, null),
+        ...['three', 'four', 'four-of-nine', 'three-of-nine', 'four-no-lowest', 'latest-untold'].map((name) =>
+          version(name, 9, NOW),
+        ),
+        ...['retired', 'retired-held', 'retired-untold'].map((name) => version(name, 1, NOW)),
+      ],
+    });
+    await warehouse.pull(NOW, 'vault', 'kms_providers', {
+      kms_providers: [
+        { name: 'aws', provider: 'awskms', key_collection: 'eu-west-1' },
+        { name: 'empty', provider: 'gcpckms' },
+      ],
+    });
+    await warehouse.pull(NOW, 'vault', 'key_distributions', {
+      key_distributions: [
+        { provider_name: 'aws', key_name: 'retired-held' },
+        { provider_name: 'azure', key_name: 'retired-held' },
+      ],
+    });
+    await warehouse.pull(NOW, 'other', 'keys', {
+      keys: [key('overdue', {})],
+      key_versions: [version('overdue', 1, NOW)],
+    });
+    await warehouse.pull(NOW, 'other', 'kms_providers', { kms_providers: [{ name: 'aws' }] });
+    await warehouse.pull(NOW, 'other', 'key_distributions');
+    await warehouse.find(NOW);
+  });
+
+  test('key-rotation-overdue: the newest version is older than keyRotationDays', async () => {
+    expect(await warehouse.seen('key-rotation-overdue')).toEqual({
+      found: ['overdue'],
+      unknown: ['age-untold', 'no-versions'],
+    });
+    expect(await warehouse.findings('key-rotation-overdue')).toMatchObject([
+      { target: 'vault', detail: { key_name: 'overdue', rotated_at: '2026-08-22T02:14:59.000Z' } },
+    ]);
+  });
+
+  test('old-key-version-enabled: more than keyVersionsKept versions are enabled; 0 enables all', async () => {
+    expect(await warehouse.seen('old-key-version-enabled')).toEqual({
+      found: ['four', 'four-no-lowest', 'four-of-nine'],
+      unknown: ['latest-untold'],
+    });
+    expect((await warehouse.findings('old-key-version-enabled'))[2]).toMatchObject({
+      weight: 4,
+      detail: { key_name: 'four-of-nine', min_enabled_version: 6, versions_enabled: 4, wanted_min_enabled_version: 7 },
+    });
+  });
+
+  test('retired-key: it may be deleted, distributed or not', async () => {
+    expect(await warehouse.seen('retired-key')).toEqual({
+      found: ['retired', 'retired-held'],
+      unknown: ['retired-untold'],
+    });
+    expect((await warehouse.findings('retired-key')).map(({ detail }) => detail)).toMatchObject([
+      { key_name: 'retired', providers: [] },
+      { key_name: 'retired-held', providers: ['aws', 'azure'] },
+    ]);
+  });
+
+  test('empty-kms-provider: it holds no key of its own target', async () => {
+    expect(
+      (await warehouse.findings('empty-kms-provider')).map(({ target, subject_id }) => [target, subject_id]),
+    ).toEqual([
+      ['other', 'aws'],
+      ['vault', 'empty'],
+    ]);
+  });
+});
+
+test('management-role: a role that hands out management tokens', async () => {
+  const warehouse = await findingsWarehouse();
+  await warehouse.pull(NOW, 'vault', 'mesh_roles', {
+    mesh_roles: [
+      { name: 'admin', token_type: 'management', lease: '1h0m0s' },
+      { name: 'app', token_type: 'client', policy: 'a2V5' },
+      { name: 'untold', token_type: null },
+    ],
+  });
+  await warehouse.find(NOW);
+  expect(await warehouse.seen('management-role')).toEqual({ found: ['admin'], unknown: ['untold'] });
+  expect(await warehouse.findings('management-role')).toMatchObject([
+    { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },
+  ]);
+});

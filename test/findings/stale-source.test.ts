@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { findingsWarehouse } from '../helpers/findings.ts';
+
+const NOW = '2026-11-20T14:15:00Z';
+const HOURS_36 = '2026-11-19T02:15:00Z';
+const OLDER = '2026-11-19T02:14:59Z';
+
+test('stale-source: not pulled completely for staleHours, or never; of configured targets only', async () => {
+  const warehouse = await findingsWarehouse();
+  await warehouse.pull(OLDER, 'acme', 'agents');
+  await warehouse.pull(HOURS_36, 'acme', 'agent_pools');
+  await warehouse.pull(OLDER, 'removed', 'agents');
+  await warehouse.fail(NOW, 'acme', 'agents', 'quarantined');
+  await warehouse.fail(NOW, 'acme', 'agent_pools');
+  await warehouse.fail(NOW, 'acme', 'workspaces');
+  await warehouse.pull(NOW, 'acme', 'providers');
+  await warehouse.find(NOW, { targets: ['acme'] });
+  expect(await warehouse.findings('stale-source')).toMatchObject([
+    {
+      target: 'acme',
+      subject_id: 'agents',
+      title: 'agents of acme has not been pulled completely since 2026-11-19 02:14 UTC',
+      group_key: 'sources of acme',
+      detail: {
+        status: 'quarantined',
+        as_of: '2026-11-19T02:14:59.000Z',
+        tried_at: '2026-11-20T14:15:00.000Z',
+        error: 'refused',
+      },
+    },
+    { subject_id: 'workspaces', title: 'workspaces of acme has never been pulled completely' },
+  ]);
+});
+
+test('stale-source: gone as soon as the source is pulled completely, or its target is configured no more', async () => {
+  const warehouse = await findingsWarehouse();
+  await warehouse.pull(OLDER, 'acme', 'agents');
+  await warehouse.pull(OLDER, 'other', 'agents');
+  await warehouse.fail(NOW, 'acme', 'agents');
+  await warehouse.fail(NOW, 'other', 'agents');
+  expect(await warehouse.find(NOW, { targets: ['acme', 'other'] })).toMatchObject({ standing: 2 });
+
+  const later = '2026-11-20T20:15:00Z';
+  await warehouse.pull(later, 'acme', 'agents');
+  expect(await warehouse.find(later, { targets: ['acme'] })).toMatchObject({ standing: 0, resolved: 2 });
+});
