@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
@@ -117,6 +118,7 @@ const GRACE_MS = 4_500;
 /** The command as a process. */
 export async function main(): Promise<void> {
   const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // every request under way listens
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(EXIT.incomplete);

@@ -41,9 +41,11 @@ async function examineTarget(config: Config, context: Context, target: Target): 
     const sources = planPulls(config, { targets: [target.name] }).map(({ source }) => source);
     const probes = await Promise.all(sources.map((source) => probe(source, service)));
     const say = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
+    if (!probes.some(answered)) return [say(false, 'reachable', redactor.text(describe(probes[0]?.error)))];
+    const refused = probes.some(refusesToken);
     return [
-      say(probes.some(answered), 'reachable', reachability(target, probes)),
-      say(!probes.some(refusesToken), 'token', probes.some(refusesToken) ? 'the service refuses it' : 'accepted'),
+      say(true, 'reachable', target.url),
+      say(!refused, 'token', refused ? 'the service refuses it' : 'accepted'),
       ...rateAndClock(probes, clock.now()).map(([ok, check, detail]) => say(ok, check, detail)),
       ...probes.map(({ source, error }) =>
         say(error === undefined, source.name, error === undefined ? 'permitted' : redactor.text(describe(error))),
@@ -69,11 +71,6 @@ function answered({ error }: Probe): boolean {
 
 function refusesToken({ error }: Probe): boolean {
   return error instanceof ServiceError && error.failure === 'unauthorized';
-}
-
-function reachability(target: Target, probes: readonly Probe[]): string {
-  const [first] = probes;
-  return probes.some(answered) ? target.url : describe(first?.error);
 }
 
 /** More than this off, and tokens, certificates and "silent since" begin to lie. */

@@ -1,6 +1,7 @@
 import type { Database } from './database.ts';
+import { mergeMembers } from './members.ts';
 import { quoted, type SqlFiles } from './sql-files.ts';
-import { columnList, type Table } from './tables.ts';
+import { columnList, storedName, type Table } from './tables.ts';
 
 /** What a load changes in one table of one target, in rows. */
 export interface Delta {
@@ -25,7 +26,14 @@ export async function compareStage(database: Database, files: SqlFiles, table: T
 }
 
 /** Closes what changed or went and adds what is new, as of a moment later than any before (ISO 8601). */
-export async function mergeStage(database: Database, files: SqlFiles, table: Table, asOf: string): Promise<void> {
+export async function mergeStage(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  target: string,
+  asOf: string,
+): Promise<void> {
+  if (table.members) await mergeMembers(database, files, table, { target, as_of: asOf });
   await database.run(await files.filled('warehouse/close', partsOf(table)), { as_of: asOf });
   await database.run(await files.filled('warehouse/append', partsOf(table)), { as_of: asOf });
 }
@@ -34,7 +42,7 @@ function partsOf(table: Table): Record<string, string> {
   const same = table.key.map((name) => `stage.${quoted(name)} is not distinct from open.${quoted(name)}`);
   return {
     table: table.name,
-    history: `${table.name}_history`,
+    history: storedName(table),
     sameKey: same.join(' and '),
     stageColumns: columnList(table, 'stage.'),
     openColumns: columnList(table, 'open.'),

@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
+import { createMembers } from './members.ts';
 import { literal, quoted, type SqlFiles } from './sql-files.ts';
-import { columnList, type Table } from './tables.ts';
+import { columnList, storedName, type Table } from './tables.ts';
 
-const TEMPLATES = ['present', 'at', 'before', 'source_state_at', 'source_state'] as const;
+const TEMPLATES = [
+  'present',
+  'at',
+  'before',
+  'source_state_at',
+  'source_state',
+  'members_table',
+  'members_list',
+  'members_history',
+] as const;
 
 /**
  * Brings a warehouse to the declared tables: creates what is missing, adds new columns, makes the views, macros and comments
@@ -34,18 +44,15 @@ async function digestOf(files: SqlFiles, tables: ReadonlyMap<string, Table>): Pr
   return hash.digest('hex');
 }
 
-function storedName(table: Table): string {
-  return table.source ? `${table.name}_history` : table.name;
-}
-
 async function createTable(database: Database, files: SqlFiles, table: Table): Promise<void> {
-  await database.run(table.ddl);
+  await database.run(table.ddl.replace(`${table.name}_history`, storedName(table)));
   const rows = await database.rows(await files.text('warehouse/columns'), { table: storedName(table) });
   const present = new Set(rows.map(({ name }) => name));
   for (const { name, type } of table.columns.filter((column) => !present.has(column.name))) {
     const parts = { table: quoted(storedName(table)), column: quoted(name), type };
     await database.run(await files.filled('warehouse/add_column', parts));
   }
+  if (table.members) await createMembers(database, files, table);
 }
 
 async function createViews(database: Database, files: SqlFiles, table: Table): Promise<void> {
@@ -69,7 +76,9 @@ async function comment(database: Database, files: SqlFiles, table: Table): Promi
       await database.run(await files.filled('warehouse/comment_on_column', place));
     }
   };
-  const stored = table.source ? `History of ${table.name}: every version of ${table.grain}` : table.grain;
-  await describe('table', storedName(table), stored);
-  if (table.source) await describe('view', table.name, table.grain);
+  if (!table.source) return describe('table', table.name, table.grain);
+  await describe('view', table.name, table.grain);
+  const history = `History of ${table.name}: every version of ${table.grain}`;
+  await describe(table.members ? 'view' : 'table', `${table.name}_history`, history);
+  if (table.members) await describe('table', storedName(table), `Stored form of ${table.name}_history; query that`);
 }

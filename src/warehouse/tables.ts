@@ -63,6 +63,12 @@ export function columnList(table: Table, prefix = ''): string {
   return table.columns.map(({ name }) => `${prefix}${quoted(name)}`).join(', ');
 }
 
+/** The table that versions of rows are stored in; where lists are kept apart, `T_history` is a view over it. */
+export function storedName(table: Table): string {
+  if (!table.source) return table.name;
+  return table.members ? `${table.name}_rows` : `${table.name}_history`;
+}
+
 /** The tables that a source fills, its main table first. */
 export function tablesOf(source: string, tables: ReadonlyMap<string, Table>): readonly Table[] {
   const mine = [...tables.values()].filter((table) => table.source === source);

@@ -1,0 +1,134 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { createRandom } from '../../src/sandbox/prng.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
+import { takeLists } from '../../src/warehouse/members.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+
+const files = sqlFiles([PACKAGE_ROOT]);
+let folder: string;
+let database: Database;
+let table: Table;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidemark-members-'));
+  database = await openDatabase(join(folder, 'w.duckdb'));
+  const tables = await loadTables(files);
+  await migrate(database, files, tables);
+  table = tables.get('tf_versions') as Table;
+});
+
+afterEach(async () => {
+  database.close();
+  await rm(folder, { recursive: true });
+});
+
+type Lists = Readonly<Record<string, string | null>>;
+
+const momentOf = (night: number) => new Date(Date.UTC(2026, 0, 1 + night)).toISOString();
+
+/** Loads lists by version, as a pull of one night would. */
+async function load(lists: Lists, night: number, target = 'acme'): Promise<void> {
+  await database.run(
+    'create or replace temp table stage_tf_versions as select * exclude (valid_from, valid_to) from tf_versions_history limit 0',
+  );
+  for (const [version, workspaces] of Object.entries(lists)) {
+    const sql =
+      'insert into stage_tf_versions by name select $target as target, $version as version, $workspaces as workspaces';
+    await database.run(sql, { target, version, workspaces });
+  }
+  await takeLists(database, files, table);
+  await compareStage(database, files, table, target);
+  await mergeStage(database, files, table, target, momentOf(night));
+}
+
+async function listsAt(night: number, target = 'acme'): Promise<Lists> {
+  const sql = 'select version, workspaces from tf_versions_at($at) where target = $target order by version';
+  const rows = await database.rows(sql, { at: momentOf(night), target });
+  return Object.fromEntries(rows.map(({ version, workspaces }) => [version, workspaces])) as Lists;
+}
+
+async function count(sql: string): Promise<number> {
+  const [row] = await database.rows(sql);
+  return Number(row?.n);
+}
+
+test('a list is read back as it was sent, whatever its order, repeats and separators', async () => {
+  const lists = {
+    '1.0.0': 'b, a, c',
+    '1.1.0': 'a, a, b, a',
+    '1.2.0': 'x,y,z',
+    '1.3.0': null,
+    '1.4.0': 'end, , comma, ',
+  };
+  await load(lists, 0);
+  expect(await listsAt(0)).toEqual(lists);
+});
+
+test('one name more costs one member, and one version of the row', async () => {
+  const names = Array.from({ length: 500 }, (_, index) => `ws-${index}`);
+  await load({ '1.0.0': names.join(', ') }, 0);
+  await load({ '1.0.0': ['new-first', ...names.slice(0, 250), 'new-middle', ...names.slice(250)].join(', ') }, 1);
+  expect(await count('select count(*) as n from tf_versions_members')).toBe(502);
+  expect(await count('select count(*) as n from tf_versions_history')).toBe(2);
+  expect(await listsAt(0)).toEqual({ '1.0.0': names.join(', ') });
+});
+
+test('the same lists again write nothing', async () => {
+  await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 0);
+  await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 1);
+  expect(await count('select count(*) as n from tf_versions_members')).toBe(3);
+  expect(await count('select count(*) as n from tf_versions_history')).toBe(2);
+});
+
+test('a version that goes takes its members along, and no other target’s', async () => {
+  await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 0);
+  await load({ '1.0.0': 'z' }, 0, 'other');
+  await load({ '1.1.0': 'c' }, 1);
+  expect(await listsAt(1)).toEqual({ '1.1.0': 'c' });
+  expect(await listsAt(1, 'other')).toEqual({ '1.0.0': 'z' });
+  expect(await count("select count(*) as n from tf_versions_members where target = 'acme' and valid_to is null")).toBe(
+    1,
+  );
+});
+
+test('sixty insertions at one place run out of fractions, and the list still reads back', async () => {
+  const names = ['first', 'last'];
+  for (let night = 0; night < 60; night++) {
+    names.splice(1, 0, `n${night}`);
+    await load({ '1.0.0': names.join(', ') }, night);
+    expect(await listsAt(night)).toEqual({ '1.0.0': names.join(', ') });
+  }
+});
+
+test('forty nights of random changes: every night reads back as it was loaded', async () => {
+  const random = createRandom('members');
+  const nights: Lists[] = [];
+  let lists: Record<string, string[]> = { '1.0.0': ['a', 'b'], '1.1.0': [] };
+  for (let night = 0; night < 40; night++) {
+    lists = Object.fromEntries(Object.entries(lists).map(([version, names]) => [version, changed(names)]));
+    if (random.chance(0.2)) lists[`2.${night}.0`] = ['fresh'];
+    if (random.chance(0.1)) delete lists[random.pick(Object.keys(lists))];
+    const loaded = Object.fromEntries(
+      Object.entries(lists).map(([version, names]) => [version, names.join(', ') || null]),
+    );
+    nights.push(loaded);
+    await load(loaded, night);
+  }
+  for (const [night, loaded] of nights.entries()) expect(await listsAt(night), `night ${night}`).toEqual(loaded);
+
+  function changed(names: readonly string[]): string[] {
+    const next = names.filter(() => !random.chance(0.1));
+    for (let times = random.int(0, 3); times > 0; times--) {
+      next.splice(random.int(0, next.length), 0, `w${random.int(0, 30)}`);
+    }
+    if (random.chance(0.2)) next.reverse();
+    return next;
+  }
+});
