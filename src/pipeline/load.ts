@@ -3,7 +3,6 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
 import { type Database, firstLine } from '../warehouse/database.ts';
 import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
-import { takeLists } from '../warehouse/members.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { checkStage, fillStage } from '../warehouse/stage.ts';
@@ -51,7 +50,6 @@ async function loadTable(table: Table, options: LoadOptions): Promise<Delta> {
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   await refusable(table, () => fillStage(database, files, table, landed, manifest.target));
   await checkStage(database, files, table);
-  if (table.members) await takeLists(database, files, table);
   const delta = await compareStage(database, files, table, manifest.target);
   checkCount(table, manifest, delta);
   if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);

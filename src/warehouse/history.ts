@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { mergeMembers } from './members.ts';
+import { mergeMembers, takeLists } from './members.ts';
 import { quoted, type SqlFiles } from './sql-files.ts';
 import { columnList, storedName, type Table } from './tables.ts';
 
@@ -14,6 +14,7 @@ export interface Delta {
 
 /** Compares the stage with what holds; `mergeStage` then writes exactly this. */
 export async function compareStage(database: Database, files: SqlFiles, table: Table, target: string): Promise<Delta> {
+  if (table.members) await takeLists(database, files, table);
   await database.run(await files.filled('warehouse/compare', partsOf(table)), { target });
   const [counts] = await database.rows(await files.filled('warehouse/delta_counts', partsOf(table)), { target });
   return {

@@ -6,7 +6,6 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRandom } from '../../src/sandbox/prng.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
-import { takeLists } from '../../src/warehouse/members.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { sqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
@@ -43,7 +42,6 @@ async function load(lists: Lists, night: number, target = 'acme'): Promise<void>
       'insert into stage_tf_versions by name select $target as target, $version as version, $workspaces as workspaces';
     await database.run(sql, { target, version, workspaces });
   }
-  await takeLists(database, files, table);
   await compareStage(database, files, table, target);
   await mergeStage(database, files, table, target, momentOf(night));
 }
