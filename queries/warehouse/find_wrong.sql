@@ -1,15 +1,20 @@
--- What is wrong with a row of a rule, if anything; the rule is then not assessed.
+-- grain: one row per rule that yields a row not as declared: what is wrong with it; the rule is then not assessed
 with
-  rows as (select *, coalesce(unknown, false) as unsure from find_found where rule = $rule)
-select
-  case
-    when target is null then 'a row without target'
-    when title is null then 'a row without title'
-    when subject_id is null and not unsure then 'a row without subject_id'
-    when subject_id is null and detail is null then 'an unknown row with neither subject_id nor detail'
-    when severity not in ('info', 'warning', 'critical') then format('a row with the severity `{}`', severity)
-  end as problem,
-from rows
+  rows as (select *, coalesce(unknown, false) as unsure from find_found),
+  problems as (
+    select
+      rule,
+      case
+        when target is null then 'a row without target'
+        when title is null then 'a row without title'
+        when subject_id is null and not unsure then 'a row without subject_id'
+        when subject_id is null and detail is null then 'an unknown row with neither subject_id nor detail'
+        when severity not in ('info', 'warning', 'critical') then format('a row with the severity `{}`', severity)
+      end as problem,
+    from rows
+  )
+select rule, min(problem) as problem
+from problems
 where problem is not null
-order by problem
-limit 1;
+group by rule
+order by rule;

@@ -55,43 +55,40 @@ export async function findAll(options: FindOptions): Promise<FindSummary> {
 
 type Run = (name: string, params?: Params) => Promise<void>;
 
+/** Asks every rule; a wrong one of a user's own is told and must not take the others down. */
 async function askRules(options: FindOptions, run: Run): Promise<FindSummary['failed']> {
   const { database, files } = options;
   for (const macro of ['semver_key', 'iso_time']) {
     await database.run(await files.filled(`warehouse/${macro}`, { kind: 'temp macro' }));
   }
-  await run('find_rules');
   await run('find_found');
+  const rules = [...(await loadRules(files)).values()];
   const params = parametersOf(options);
-  const failed: { rule: string; error: string }[] = [];
-  for (const rule of (await loadRules(files)).values()) {
+  const errors = new Map<string, string>();
+  for (const rule of rules) {
     const error = await ask(options, rule, params);
-    if (error !== undefined) {
-      await run('find_forget', { rule: rule.name });
-      failed.push({ rule: rule.name, error });
-    }
-    const { name, severity, subject, sources } = rule;
-    await run('find_rule', {
-      rule: name,
-      severity,
-      subject,
-      sources: JSON.stringify(sources),
-      error: error === undefined ? null : 'the rule failed',
-    });
+    if (error !== undefined) errors.set(rule.name, error);
   }
-  return failed;
+  for (const { rule, problem } of await database.rows(await files.text('warehouse/find_wrong'))) {
+    errors.set(String(rule), `it yields ${problem}`);
+  }
+  for (const rule of errors.keys()) await run('find_forget', { rule });
+  const asked = rules.map(({ name, severity, subject, sources }) => {
+    return { rule: name, severity, subject, sources, error: errors.has(name) ? 'the rule failed' : null };
+  });
+  await run('find_rules', { rules: JSON.stringify(asked) });
+  return [...errors].map(([rule, error]) => ({ rule, error }));
 }
 
-/** Asks a rule; what is wrong with it, if anything: a rule of a user's own must not take the others down. */
+/** Asks one rule; the database's words where it refuses. */
 async function ask({ database, files }: FindOptions, rule: Rule, params: Params): Promise<string | undefined> {
   const query = await files.filled('warehouse/find_ask', { rows: rule.sql });
   try {
     await database.run(query, { ...params, rule: rule.name });
+    return undefined;
   } catch (error) {
     return firstLine(error);
   }
-  const [wrong] = await database.rows(await files.text('warehouse/find_wrong'), { rule: rule.name });
-  return wrong && `it yields ${wrong.problem}`;
 }
 
 /** What a rule may use: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */

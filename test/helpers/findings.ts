@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, onTestFinished } from 'vitest';
 import { configSchema, type Thresholds } from '../../src/core/config-schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type FindSummary, findAll } from '../../src/pipeline/find.ts';
@@ -39,17 +39,35 @@ export interface WarehouseOptions {
   readonly file?: string;
 }
 
+/** A warehouse of the declared tables, made once for each test file. */
+let migrated: Promise<string> | undefined;
+
+async function migratedFile(files: SqlFiles): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidemark-migrated-'));
+  const file = join(directory, 'warehouse.duckdb');
+  const database = await openDatabase(file);
+  await migrate(database, files, await loadTables(files));
+  database.close();
+  return file;
+}
+
+afterAll(async () => {
+  if (migrated) await rm(dirname(await migrated), { recursive: true, force: true });
+});
+
 export async function findingsWarehouse(options: WarehouseOptions = {}): Promise<FindingsWarehouse> {
   const directory = await mkdtemp(join(tmpdir(), 'tidemark-findings-'));
   const files = sqlFiles([...(options.roots ?? []), PACKAGE_ROOT]);
   const tables = await loadTables(files);
-  const database = await openDatabase(options.file ?? join(directory, 'warehouse.duckdb'));
+  migrated ??= migratedFile(sqlFiles([PACKAGE_ROOT]));
+  const file = options.file ?? join(directory, 'warehouse.duckdb');
+  await copyFile(await migrated, file);
+  const database = await openDatabase(file);
   const { cleanup = onTestFinished } = options;
   cleanup(async () => {
     database.close();
     await rm(directory, { recursive: true, force: true });
   });
-  await migrate(database, files, tables);
 
   const record = async (at: string, target: string, source: string, status: string) =>
     database.run(
@@ -66,7 +84,7 @@ export async function findingsWarehouse(options: WarehouseOptions = {}): Promise
       await database.run(sql, { ...row, target });
     }
     await compareStage(database, files, table, target);
-    await mergeStage(database, files, table, at);
+    await mergeStage(database, files, table, target, at);
   };
 
   return {

@@ -1,0 +1,181 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { findAll } from '../../src/pipeline/find.ts';
+import { loadRules } from '../../src/pipeline/find-rules.ts';
+import { sources } from '../../src/sources/index.ts';
+import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables } from '../../src/warehouse/tables.ts';
+import { findingsWarehouse, THRESHOLDS } from '../helpers/findings.ts';
+
+const FIRST = '2026-11-01T02:15:00Z';
+const SECOND = '2026-11-02T02:15:00Z';
+
+/** Rules in surface.md: those behind a playbook, and those that only report. */
+const RULES = [
+  ...[
+    'dead-agent',
+    'empty-agent-pool',
+    'unscoped-agent-pool',
+    'drifted-workspace',
+    'dead-saved-view',
+    'key-rotation-overdue',
+  ],
+  ...[
+    'old-key-version-enabled',
+    'retired-key',
+    'empty-kms-provider',
+    'management-role',
+    'anonymous-write',
+    'lost-volume-claim',
+  ],
+  ...['missing-external-volume', 'orphaned-external-volume', 'unprotected-volume', 'stale-snapshot'],
+  ...[
+    'failing-checks',
+    'errored-checks',
+    'outdated-version',
+    'provider-sprawl',
+    'module-sprawl',
+    'pool-without-live-agents',
+  ],
+  ...[
+    'silent-agent',
+    'volume-unschedulable',
+    'abnormal-external-volume',
+    'autoscaler-down',
+    'ca-root-expiring',
+    'leaf-expiring',
+  ],
+  'stale-source',
+];
+
+/** A folder of a user's own, with rules in it. */
+async function ownRules(rules: Readonly<Record<string, string>>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'tidemark-rules-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  await mkdir(join(root, 'queries/findings'), { recursive: true });
+  for (const [name, sql] of Object.entries(rules)) await writeFile(join(root, `queries/findings/${name}.sql`), sql);
+  return root;
+}
+
+const HEAD = '-- rule: A rule of a user.\n-- severity: warning\n-- sources: workspaces\n-- subject: workspace\n';
+const pullWorkspaces = (ids: readonly string[]) => ({ workspaces: ids.map((external_id) => ({ external_id })) });
+
+test('every rule is there, and relies on sources that exist', async () => {
+  const rules = await loadRules(sqlFiles([PACKAGE_ROOT]));
+  expect([...rules.keys()].sort()).toEqual([...RULES].sort());
+  const known = sources.map(({ name }) => name);
+  for (const rule of rules.values()) expect(known, rule.name).toEqual(expect.arrayContaining([...rule.sources]));
+});
+
+test('every rule names all the sources whose tables it reads', async () => {
+  const files = sqlFiles([PACKAGE_ROOT]);
+  const tables = await loadTables(files);
+  const labels = ['agent_pools']; // dead-agent and silent-agent read a pool's name only
+  for (const rule of (await loadRules(files)).values()) {
+    const read = [...rule.sql.matchAll(/\b(?:from|join) (\w+)/gu)].map(
+      ([, name = '']) => tables.get(name.replace(/_history$/u, ''))?.source,
+    );
+    const missing = new Set(read.filter((source) => source && !rule.sources.includes(source)));
+    if (['dead-agent', 'silent-agent'].includes(rule.name)) for (const label of labels) missing.delete(label);
+    expect([...missing], rule.name).toEqual([]);
+  }
+});
+
+test('a rule of a user is found beside the configuration, and overrides one of the same name', async () => {
+  const root = await ownRules({
+    'my-rule': `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces;\n`,
+    'drifted-workspace': `${HEAD}select target, external_id as subject_id, 'mine' as title from workspaces`,
+  });
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
+  expect(await warehouse.find(FIRST)).toMatchObject({ failed: [] });
+  expect(await warehouse.findings('my-rule')).toMatchObject([
+    {
+      subject_id: 'ws-1',
+      subject_type: 'workspace',
+      severity: 'warning',
+      state: 'open',
+      detail: null,
+      group_key: null,
+    },
+  ]);
+  expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ title: 'mine' }]);
+});
+
+test('a rule added later begins with a baseline of its own', async () => {
+  const rules = {
+    'my-rule': `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces where false`,
+  };
+  const root = await ownRules(rules);
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
+  await warehouse.find(FIRST);
+  await writeFile(join(root, 'queries/findings/later.sql'), rules['my-rule'].replace('where false', ''));
+  await warehouse.pull(SECOND, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
+  await warehouse.find(SECOND);
+  expect(await warehouse.findings('later')).toMatchObject([{ state: 'open', first_seen: SECOND }]);
+});
+
+test('a rule that fails is told, keeps its findings, and takes no other down', async () => {
+  const good = `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces`;
+  const root = await ownRules({ own: good });
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
+  await warehouse.find(FIRST);
+
+  await writeFile(
+    join(root, 'queries/findings/own.sql'),
+    `${HEAD}select target, nothing as subject_id from workspaces`,
+  );
+  await warehouse.pull(SECOND, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
+  const files = sqlFiles([root, PACKAGE_ROOT]); // reads the rules anew
+  const fresh = await findAll({ ...warehouse, files, asOf: new Date(SECOND), thresholds: THRESHOLDS });
+  expect(fresh.failed).toEqual([{ rule: 'own', error: expect.stringContaining('nothing') }]);
+  expect(await warehouse.findings('own')).toMatchObject([{ state: 'open', detail: { unassessed: 'the rule failed' } }]);
+  expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ state: 'new' }]);
+});
+
+test.each([
+  ["select null as target, 'x' as subject_id, 'x' as title", 'it yields a row without target'],
+  ["select 'acme' as target, null as subject_id, 'x' as title", 'it yields a row without subject_id'],
+  ["select 'acme' as target, 'x' as subject_id, null as title", 'it yields a row without title'],
+  [
+    "select 'acme' as target, 'x' as subject_id, 'x' as title, 'dire' as severity",
+    'it yields a row with the severity `dire`',
+  ],
+  [
+    "select 'acme' as target, null as subject_id, 'x' as title, true as unknown",
+    'it yields an unknown row with neither subject_id nor detail',
+  ],
+  ["select 'acme' as target, 'x' as subject_id, 'x' as title, 1 as colour", expect.stringContaining('colour')],
+  [
+    "select 'acme' as target, 'x' as subject_id, $unheard_of as title",
+    'the query asks for $unheard_of, which was not given',
+  ],
+])('a rule that answers with `%s` is refused', async (sql, error) => {
+  const root = await ownRules({ own: HEAD + sql });
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces');
+  expect(await warehouse.find(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], standing: 0 });
+});
+
+test('a subject that a rule names twice counts once, with the worse', async () => {
+  const twice = `select 'acme' as target, 'x' as subject_id, unnest(['mild', 'bad']) as title, unnest(['info', 'critical']) as severity`;
+  const root = await ownRules({ own: HEAD + twice });
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces');
+  await warehouse.find(FIRST);
+  expect(await warehouse.findings('own')).toMatchObject([{ title: 'bad', severity: 'critical' }]);
+});
+
+test.each([
+  [HEAD.replace('-- severity: warning\n', ''), 'the line `-- severity: …` of its head is missing'],
+  [HEAD.replace('warning', 'dire'), 'the line `-- severity: …` of its head is none of info, warning, critical'],
+  [HEAD.replace('-- sources: workspaces\n', ''), 'the line `-- sources: …` of its head is missing'],
+])('a head without what it must say is refused with the file and the line', async (head, words) => {
+  const root = await ownRules({ own: `${head}select 1` });
+  await expect(loadRules(sqlFiles([root, PACKAGE_ROOT]))).rejects.toThrow(`queries/findings/own.sql: ${words}`);
+});
