@@ -51,4 +51,16 @@ export const commands: readonly {
     about: 'the tables, their columns, types and meaning',
     load: async () => (await import('./tables.ts')).registerTables,
   },
+  { name: 'report', about: 'render reports', load: async () => (await import('./report.ts')).registerReport },
+  {
+    name: 'findings',
+    about: 'the findings and their life',
+    load: async () => (await import('./findings.ts')).registerFindings,
+  },
+  { name: 'api', about: 'one call of any operation', load: async () => (await import('./api.ts')).registerApi },
+  {
+    name: 'export',
+    about: 'the warehouse as Hive-partitioned Parquet',
+    load: async () => (await import('./export.ts')).registerExport,
+  },
 ];
