@@ -1,3 +1,4 @@
+import { stringify } from 'lossless-json';
 import { isoSeconds } from '../core/clock.ts';
 import type { Thresholds } from '../core/config.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -66,7 +67,7 @@ export async function summariesOf(reports: Iterable<Report>, options: DataOption
   for (const { name, summary } of reports) {
     if (!usesSummaries(summary)) summaries.push([name, await summaryRow(summary, options, parametersOf(options))]);
   }
-  return JSON.stringify(Object.fromEntries(summaries));
+  return stringify(Object.fromEntries(summaries)) ?? '{}';
 }
 
 export function usesSummaries({ sql }: Dataset): boolean {

@@ -19,6 +19,8 @@ export interface Dataset {
   readonly labels: Readonly<Record<string, string>>;
   /** Column → dataset that holds the rows behind its numbers. */
   readonly links: Readonly<Record<string, string>>;
+  /** Column → column that names the report which its text links to. */
+  readonly pages: Readonly<Record<string, string>>;
   /** Columns for the data alone, not for the page. */
   readonly hidden: readonly string[];
   /** Rows shown on the page; the whole stands beside it as CSV. */
@@ -85,6 +87,7 @@ async function loadDataset(report: string, name: string, files: SqlFiles): Promi
     sources: listOf(header.sources),
     labels: pairsOf(header.labels),
     links: pairsOf(header.links),
+    pages: pairsOf(header.pages),
     hidden: listOf(header.hidden),
     limit: Number(header.limit ?? DEFAULT_LIMIT),
   };

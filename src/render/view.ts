@@ -60,7 +60,7 @@ export function tableView(dataset: Dataset, rows: readonly Row[], options: ViewO
     about: dataset.about,
     empty: dataset.empty,
     columns,
-    rows: shown.map((row) => cellsOf(row, columns, dataset.links)),
+    rows: shown.map((row) => cellsOf(row, columns, dataset)),
     total: rows.length,
     shown: shown.length,
     cut,
@@ -97,19 +97,17 @@ function columnsOf(dataset: Dataset, rows: readonly Row[], severalTargets: boole
   });
 }
 
-function cellsOf(row: Row, columns: readonly ColumnView[], links: Dataset['links']): readonly CellView[] {
+function cellsOf(row: Row, columns: readonly ColumnView[], { links, pages }: Dataset): readonly CellView[] {
   const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
   return columns.map(({ name, kind, numeric }) => {
     const value = row[name] ?? null;
+    const text = formatValue(value, kind);
+    const cell = { text, kind, numeric, sort: sortKey(value, kind, numeric) };
+    const page = row[pages[name] ?? ''];
+    if (typeof page === 'string') return { ...cell, href: `${page}.html`, filter: null };
     const linked = links[name] !== undefined && value !== null && value !== 0;
-    return {
-      text: formatValue(value, kind),
-      kind,
-      numeric,
-      sort: sortKey(value, kind, numeric),
-      href: linked ? `#${links[name]}` : null,
-      filter: linked && first ? formatValue(row[first.name] ?? null, first.kind) : null,
-    };
+    const filter = linked && first ? formatValue(row[first.name] ?? null, first.kind) : null;
+    return { ...cell, href: linked ? `#${links[name]}` : null, filter };
   });
 }
 

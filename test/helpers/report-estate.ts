@@ -7,6 +7,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type RenderOptions, type ReportData, reportData } from '../../src/render/index.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
+import { takeLists } from '../../src/warehouse/members.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { literal, quoted, type SqlFiles, sqlFiles } from '../../src/warehouse/sql-files.ts';
 import { columnList, loadTables, type Table, tablesOf } from '../../src/warehouse/tables.ts';
@@ -96,8 +97,10 @@ async function fill(
   await database.run(
     `insert into stage_${table.name} select ${columns} from (select unnest(from_json(${literal(json)}, ${literal(JSON.stringify([shape]))})) as entry)`,
   );
+  if (table.members) await takeLists(database, files, table);
   await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, asOf);
+  await mergeStage(database, files, table, target, asOf);
+  await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));
 }
 
 async function recordRun(database: Database, runId: string, asOf: string, target: string): Promise<void> {

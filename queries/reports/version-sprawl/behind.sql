@@ -13,7 +13,7 @@ with
     from workspaces_at($as_of)
     where not exists (from tf_versions_at($as_of))
   ),
-  newest as (select version, key as newest_key from used where key[55] = '~' order by key desc, version limit 1),
+  newest as (select version, key as newest_key from used where ends_with(key, '~') order by key desc, version limit 1),
   behind as (
     select now.*, semver_key(workspace_iac_version) as key, newest.newest_key, newest.version as newest_version
     from workspaces_at($as_of) as now, newest
@@ -41,14 +41,14 @@ select
   behind.workspace_iac_version,
   case
     when key[:18] < newest_key[:18] then 'major'
-    when key[:36] < newest_key[:36] then 'minor'
-    when key[:54] < newest_key[:54] then 'patch'
+    when key[:37] < newest_key[:37] then 'minor'
+    when key[:56] < newest_key[:56] then 'patch'
     else 'prerelease'
   end as behind,
   case
     when key[:18] < newest_key[:18] then newest_key[:18]::bigint - key[:18]::bigint
-    when key[:36] < newest_key[:36] then newest_key[19:36]::bigint - key[19:36]::bigint
-    when key[:54] < newest_key[:54] then newest_key[37:54]::bigint - key[37:54]::bigint
+    when key[:37] < newest_key[:37] then newest_key[20:37]::bigint - key[20:37]::bigint
+    when key[:56] < newest_key[:56] then newest_key[39:56]::bigint - key[39:56]::bigint
   end as "by",
   coalesce(settled.since, settled.first_seen) as since,
   behind.state_version_iac_version,

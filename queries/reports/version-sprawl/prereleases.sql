@@ -12,5 +12,5 @@ select
   state_version_iac_version,
   external_id,
 from workspaces_at($as_of)
-where semver_key(workspace_iac_version)[55] <> '~'
+where not ends_with(semver_key(workspace_iac_version), '~')
 order by semver_key(workspace_iac_version), workspace_name, target, external_id;

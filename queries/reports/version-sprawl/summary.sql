@@ -18,8 +18,8 @@ with
   used_before as (
     select version, semver_key(version) as key from tf_versions_before($as_of)
   ),
-  newest as (select version, key from used where key[55] = '~' order by key desc, version limit 1),
-  newest_before as (select version, key from used_before where key[55] = '~' order by key desc, version limit 1),
+  newest as (select version, key from used where ends_with(key, '~') order by key desc, version limit 1),
+  newest_before as (select version, key from used_before where ends_with(key, '~') order by key desc, version limit 1),
   held as (
     select
       workspace_iac_version as version,
@@ -32,9 +32,9 @@ with
       count(*) as workspaces,
       count(*) filter (key < newest_key) as workspaces_behind,
       count(*) filter (key < newest_key and key[:18] < newest_key[:18]) as behind_major,
-      count(*) filter (key < newest_key and key[:18] = newest_key[:18] and key[19:36] < newest_key[19:36]) as behind_minor,
-      count(*) filter (key < newest_key and key[:36] = newest_key[:36]) as behind_patch,
-      count(*) filter (key[55] <> '~') as workspaces_on_prereleases,
+      count(*) filter (key < newest_key and key[:18] = newest_key[:18] and key[20:37] < newest_key[20:37]) as behind_minor,
+      count(*) filter (key < newest_key and key[:37] = newest_key[:37]) as behind_patch,
+      count(*) filter (not ends_with(key, '~')) as workspaces_on_prereleases,
       count(*) filter (key is null) as not_comparable,
     from held
   ),
@@ -68,7 +68,7 @@ with
     select
       (select count(distinct version) from tf_versions_at($as_of)) as versions,
       (select version from newest) as newest_version,
-      (select count(distinct version) from used where key[55] <> '~') as prereleases,
+      (select count(distinct version) from used where not ends_with(key, '~')) as prereleases,
       workspace_counts.*,
       provider_counts.*,
       module_counts.*,

@@ -12,7 +12,7 @@ with
     from workspaces_at($as_of)
     where not exists (from tf_versions_at($as_of))
   ),
-  newest as (select key from used where key[55] = '~' order by key desc limit 1),
+  newest as (select key from used where ends_with(key, '~') order by key desc limit 1),
   listed as (select version, sum(workspace_count) as workspace_count from tf_versions_at($as_of) group by version),
   configured as (
     select workspace_iac_version as version, count(*) as workspaces from workspaces_at($as_of) group by all
@@ -30,14 +30,14 @@ with
   keyed as (select version, semver_key(version) as key, (select key from newest) as newest_key from every)
 select
   keyed.version,
-  case when key is null then 'not comparable' when key[55] = '~' then 'release' else 'prerelease' end as kind,
+  case when key is null then 'not comparable' when ends_with(key, '~') then 'release' else 'prerelease' end as kind,
   case
     when key is null or newest_key is null then null
     when key = newest_key then 'newest'
     when key > newest_key then 'ahead'
     when key[:18] < newest_key[:18] then 'major'
-    when key[:36] < newest_key[:36] then 'minor'
-    when key[:54] < newest_key[:54] then 'patch'
+    when key[:37] < newest_key[:37] then 'minor'
+    when key[:56] < newest_key[:56] then 'patch'
     else 'prerelease'
   end as behind,
   coalesce(configured.workspaces, 0) as workspaces,

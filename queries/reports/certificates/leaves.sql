@@ -1,0 +1,33 @@
+-- grain: one row per service, the first to end first
+-- title: Leaf certificates
+-- sources: leaf_certificates
+-- empty: No leaf certificate is known.
+-- labels: service=Service; valid_after=From; valid_before=Until; left_hours=Left (hours); lifetime_hours=Lifetime (hours); service_uri=URI; serial_number=Serial number
+with
+  timed as (
+    select
+      *,
+      case
+        when valid_after is null or valid_before - valid_after > to_seconds($certificate_days::double * 2 * 86400)
+          then to_seconds($certificate_days::double * 86400)
+        else to_seconds((epoch(valid_before) - epoch(valid_after)) / 10)
+      end as notice,
+    from leaf_certificates_at($as_of)
+  )
+select
+  target,
+  service,
+  case
+    when valid_before is null then 'unknown'
+    when valid_before <= $as_of::timestamptz then 'expired'
+    when valid_before <= $as_of::timestamptz + notice then 'expiring'
+    else 'valid'
+  end as state,
+  valid_after,
+  valid_before,
+  round(epoch(valid_before - $as_of::timestamptz) / 3600, 1) as left_hours,
+  round(epoch(valid_before - valid_after) / 3600, 1) as lifetime_hours,
+  service_uri,
+  serial_number,
+from timed
+order by valid_before nulls first, service, target;

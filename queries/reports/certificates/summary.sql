@@ -1,0 +1,62 @@
+-- grain: one row
+-- title: Certificates
+-- sources: ca_roots, leaf_certificates
+-- about: The mesh's roots and the leaf certificates of its services, by their end. A short-lived leaf counts as expiring in the last tenth of its life, since it is renewed all the time.
+with
+  comparable as (
+    select coalesce(bool_and(previous_as_of is not null), false) as yes
+    from source_state_at($as_of)
+    where source in ('ca_roots', 'leaf_certificates') and as_of is not null
+  ),
+  leaves as (
+    select
+      valid_before,
+      case
+        when valid_after is null or valid_before - valid_after > to_seconds($certificate_days::double * 2 * 86400)
+          then to_seconds($certificate_days::double * 86400)
+        else to_seconds((epoch(valid_before) - epoch(valid_after)) / 10)
+      end as notice,
+    from leaf_certificates_at($as_of)
+  ),
+  root_counts as (
+    select
+      count(*) as roots,
+      count(*) filter (active) as active_roots,
+      count(*) filter (not active) as inactive_roots,
+      count(*) filter (
+        not_after > $as_of::timestamptz
+        and not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
+      ) as roots_expiring,
+      count(*) filter (not_after <= $as_of::timestamptz) as roots_expired,
+      min(not_after) filter (active) as active_root_ends_at,
+    from ca_roots_at($as_of)
+  ),
+  leaf_counts as (
+    select
+      count(*) as leaves,
+      count(*) filter (
+        valid_before > $as_of::timestamptz and valid_before <= $as_of::timestamptz + notice
+      ) as leaves_expiring,
+      count(*) filter (valid_before <= $as_of::timestamptz) as leaves_expired,
+      min(valid_before) as first_leaf_ends_at,
+    from leaves
+  ),
+  counted as (
+    select
+      root_counts.*,
+      leaf_counts.*,
+      case when comparable.yes then (select count(*) from ca_roots_before($as_of)) end as roots_before,
+      case when comparable.yes then (select count(*) from leaf_certificates_before($as_of)) end as leaves_before,
+      not comparable.yes as baseline,
+    from root_counts, leaf_counts, comparable
+  )
+select
+  *,
+  format(
+    '{} of {} roots and {} of {} leaf certificates expire soon or have expired',
+    roots_expiring + roots_expired,
+    roots,
+    leaves_expiring + leaves_expired,
+    leaves
+  ) as headline,
+from counted;

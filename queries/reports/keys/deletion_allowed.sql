@@ -1,0 +1,33 @@
+-- grain: one row per key that may be deleted
+-- title: Deletion allowed
+-- sources: key_distributions, keys
+-- about: A key can be deleted once no provider holds it; deleting cannot be undone.
+-- empty: No key may be deleted.
+-- labels: name=Key; type=Type; held_by=Held by; since=Allowed since
+with
+  held as (
+    select target, key_name, list(provider_name order by provider_name) as held_by
+    from key_distributions_at($as_of)
+    group by target, key_name
+  ),
+  changed as (
+    select
+      target,
+      name,
+      valid_from,
+      deletion_allowed is distinct from lag(deletion_allowed) over (partition by target, name order by valid_from) as turned,
+    from keys_history
+    where valid_from <= $as_of::timestamptz
+  ),
+  allowed as (select target, name, max(valid_from) filter (turned) as since from changed group by target, name)
+select
+  keys.target,
+  keys.name,
+  keys.type,
+  held.held_by,
+  allowed.since,
+from keys_at($as_of) as keys
+left join held on held.target = keys.target and held.key_name = keys.name
+left join allowed on allowed.target = keys.target and allowed.name = keys.name
+where keys.deletion_allowed
+order by allowed.since, keys.name, keys.target;

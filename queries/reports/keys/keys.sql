@@ -1,0 +1,42 @@
+-- grain: one row per key
+-- title: Keys
+-- sources: key_distributions, keys
+-- about: The longest not rotated first. Enabled: versions that providers may still use.
+-- empty: No key is known.
+-- labels: name=Key; type=Type; age_days=Age since rotation (days); versions_enabled=Enabled; latest_version=Latest version; held_by=Held by; deletion_allowed=Deletion allowed
+with
+  rotated as (
+    select
+      keys.*,
+      keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
+      arg_max(versions.creation_time, versions.version) as rotated_at,
+    from keys_at($as_of) as keys
+    left join key_versions_at($as_of) as versions
+      on versions.target = keys.target
+      and versions.key_name = keys.name
+      and versions.version >= coalesce(keys.latest_version, 0)
+    group by all
+  ),
+  held as (
+    select target, key_name, list(provider_name order by provider_name) as held_by
+    from key_distributions_at($as_of)
+    group by target, key_name
+  )
+select
+  rotated.target,
+  rotated.name,
+  rotated.type,
+  rotated.rotated_at,
+  date_diff('hour', rotated.rotated_at, $as_of::timestamptz) // 24 as age_days,
+  case
+    when rotated.rotated_at is null then 'unknown'
+    when rotated.rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400) then 'overdue'
+    else 'in time'
+  end as state,
+  rotated.latest_version,
+  rotated.versions_enabled,
+  held.held_by,
+  rotated.deletion_allowed,
+from rotated
+left join held on held.target = rotated.target and held.key_name = rotated.name
+order by rotated.rotated_at nulls first, rotated.name, rotated.target;

@@ -1,0 +1,83 @@
+-- grain: one row
+-- title: Keys
+-- sources: key_distributions, keys, kms_providers, mesh_roles
+-- about: Keys by their age since rotation and the versions still enabled, where they are held, and roles that hand out management tokens.
+with
+  comparable as (
+    select coalesce(bool_and(previous_as_of is not null), false) as yes
+    from source_state_at($as_of)
+    where source in ('keys', 'mesh_roles') and as_of is not null
+  ),
+  rotated as (
+    select
+      keys.target,
+      keys.name,
+      keys.deletion_allowed,
+      keys.latest_version - greatest(coalesce(keys.min_enabled_version, 0), 1) + 1 as versions_enabled,
+      arg_max(versions.creation_time, versions.version) as rotated_at,
+    from keys_at($as_of) as keys
+    left join key_versions_at($as_of) as versions
+      on versions.target = keys.target
+      and versions.key_name = keys.name
+      and versions.version >= coalesce(keys.latest_version, 0)
+    group by all
+  ),
+  held as (select distinct target, key_name from key_distributions_at($as_of)),
+  key_counts as (
+    select
+      count(*) as keys,
+      count(*) filter (rotated_at < $as_of::timestamptz - to_seconds($key_rotation_days::double * 86400)) as overdue,
+      count(*) filter (rotated_at is null) as age_unknown,
+      coalesce(sum(versions_enabled), 0) as versions_enabled,
+      count(*) filter (versions_enabled > $key_versions_kept::bigint) as too_many_versions,
+      count(*) filter (held.key_name is null) as undistributed,
+      count(*) filter (deletion_allowed) as deletion_allowed,
+      max(date_diff('hour', rotated_at, $as_of::timestamptz) // 24) as oldest_days,
+    from rotated
+    left join held on held.target = rotated.target and held.key_name = rotated.name
+  ),
+  before as (
+    select
+      keys.target,
+      keys.name,
+      keys.deletion_allowed,
+      any_value(state.previous_as_of) as previous_as_of,
+      arg_max(versions.creation_time, versions.version) as rotated_at,
+    from keys_before($as_of) as keys
+    join source_state_at($as_of) as state on state.target = keys.target and state.source = 'keys'
+    left join key_versions_before($as_of) as versions
+      on versions.target = keys.target
+      and versions.key_name = keys.name
+      and versions.version >= coalesce(keys.latest_version, 0)
+    group by keys.target, keys.name, keys.deletion_allowed
+  ),
+  before_counts as (
+    select
+      count(*) filter (rotated_at < previous_as_of - to_seconds($key_rotation_days::double * 86400)) as overdue,
+      count(*) filter (deletion_allowed) as deletion_allowed,
+    from before
+  ),
+  counted as (
+    select
+      key_counts.*,
+      (select count(*) from kms_providers_at($as_of)) as providers,
+      (
+        select count(*)
+        from kms_providers_at($as_of) as providers
+        anti join key_distributions_at($as_of) as held
+          on held.target = providers.target and held.provider_name = providers.name
+      ) as empty_providers,
+      (select count(*) from mesh_roles_at($as_of)) as roles,
+      (select count(*) from mesh_roles_at($as_of) where lower(token_type) = 'management') as management_roles,
+      case when comparable.yes then before_counts.overdue end as overdue_before,
+      case when comparable.yes then before_counts.deletion_allowed end as deletion_allowed_before,
+      case when comparable.yes
+        then (select count(*) from mesh_roles_before($as_of) where lower(token_type) = 'management')
+      end as management_roles_before,
+      not comparable.yes as baseline,
+    from key_counts, before_counts, comparable
+  )
+select
+  *,
+  format('{} of {} keys are overdue for rotation; {} roles hand out management tokens', overdue, keys, management_roles) as headline,
+from counted;

@@ -1,0 +1,14 @@
+-- grain: one row per key that no provider holds
+-- title: Held by no provider
+-- sources: key_distributions, keys
+-- empty: Every key is held by a provider.
+-- labels: name=Key; type=Type; latest_version=Latest version; deletion_allowed=Deletion allowed
+select
+  keys.target,
+  keys.name,
+  keys.type,
+  keys.latest_version,
+  keys.deletion_allowed,
+from keys_at($as_of) as keys
+anti join key_distributions_at($as_of) as held on held.target = keys.target and held.key_name = keys.name
+order by keys.name, keys.target;

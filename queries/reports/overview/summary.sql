@@ -1,0 +1,38 @@
+-- grain: one row
+-- title: Overview
+-- about: Every area's number and its change, the findings that stand, and what the playbooks could do about them.
+with
+  state_then as (
+    select finding_id, arg_max(state, changed_at) as state, arg_max(severity, changed_at) as severity
+    from finding_events
+    where changed_at <= $as_of::timestamptz
+    group by finding_id
+  ),
+  counted as (
+    select
+      count(*) filter (state in ('new', 'open')) as findings_standing,
+      count(*) filter (state = 'new') as findings_new,
+      count(*) filter (state in ('new', 'open') and severity = 'critical') as critical,
+      count(*) filter (state in ('new', 'open') and severity = 'warning') as warning,
+      count(*) filter (state in ('new', 'open') and severity = 'info') as info,
+      count(*) filter (state = 'accepted') as accepted,
+      (select count(*) from finding_assessments where first_assessed_at <= $as_of::timestamptz) > 0 as assessed,
+    from state_then
+  )
+select
+  *,
+  ($summaries::json ->> '$."drift"."drifted"')::bigint as drifted,
+  ($summaries::json ->> '$."drift"."newly_drifted"')::bigint as newly_drifted,
+  ($summaries::json ->> '$."version-sprawl"."workspaces_behind"')::bigint as workspaces_behind,
+  ($summaries::json ->> '$."check-failure"."failing"')::bigint as failing,
+  ($summaries::json ->> '$."check-failure"."newly_failing"')::bigint as newly_failing,
+  ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint as pools_without_live_agents,
+  format(
+    '{} drifting, {} failing checks, {} pools without a live agent',
+    coalesce($summaries::json ->> '$."drift"."drifted"', '?'),
+    coalesce($summaries::json ->> '$."check-failure"."failing"', '?'),
+    coalesce($summaries::json ->> '$."agent-health"."pools_without_live_agents"', '?')
+  )
+  || case when assessed then format('; {} findings stand, {} of them critical', findings_standing, critical) else '' end
+    as headline,
+from counted;

@@ -1,0 +1,14 @@
+-- grain: one row per volume that its provider calls abnormal
+-- title: Abnormal in the provider
+-- sources: external_volumes
+-- empty: No provider reports trouble.
+-- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; provider_says=The provider says
+select
+  target,
+  external_id,
+  plugin_id,
+  capacity_bytes,
+  status as provider_says,
+from external_volumes_at($as_of)
+where is_abnormal
+order by external_id, target, plugin_id;

@@ -1,0 +1,33 @@
+-- grain: one row per volume that ended allocations alone claim
+-- title: Claimed by ended allocations
+-- sources: volumes
+-- empty: No volume is claimed by ended allocations alone.
+-- labels: volume=Volume; plugin_id=Plugin; allocations=Allocations; nodes=Nodes; jobs=Jobs
+with
+  claims as (
+    select
+      target,
+      namespace,
+      volume_id,
+      count(distinct allocation_id) as allocations,
+      list(distinct client_status order by client_status) as statuses,
+      list(distinct node_id order by node_id) filter (node_id is not null) as nodes,
+      list(distinct job_id order by job_id) filter (job_id is not null) as jobs,
+    from volume_allocations_at($as_of)
+    group by target, namespace, volume_id
+    having bool_and(client_status in ('complete', 'failed', 'lost'))
+  )
+select
+  volumes.target,
+  concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)) as volume,
+  volumes.plugin_id,
+  claims.allocations,
+  claims.statuses,
+  claims.jobs,
+  claims.nodes,
+from volumes_at($as_of) as volumes
+join claims
+  on claims.target = volumes.target
+  and claims.namespace is not distinct from volumes.namespace
+  and claims.volume_id = volumes.volume_id
+order by claims.allocations desc, volume, volumes.target, volumes.volume_id;

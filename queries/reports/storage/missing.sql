@@ -1,0 +1,27 @@
+-- grain: one row per registered volume that its provider does not hold and nothing claims
+-- title: Registered but missing
+-- sources: external_volumes, volumes
+-- about: Only where the plugin can list what it holds.
+-- empty: Every registered volume is there, as far as the plugins can list.
+-- labels: volume=Volume; plugin_id=Plugin; external_id=ID in the provider
+select
+  volumes.target,
+  concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)) as volume,
+  volumes.plugin_id,
+  volumes.external_id,
+from volumes_at($as_of) as volumes
+join external_volume_listings_at($as_of) as listing
+  on listing.target = volumes.target and listing.plugin_id = volumes.plugin_id and listing.supported
+anti join external_volumes_at($as_of) as held
+  on held.target = volumes.target
+  and held.plugin_id = volumes.plugin_id
+  and held.external_id = volumes.external_id
+anti join volume_allocations_at($as_of) as claims
+  on claims.target = volumes.target
+  and claims.namespace is not distinct from volumes.namespace
+  and claims.volume_id = volumes.volume_id
+where
+  volumes.external_id is not null
+  and coalesce(volumes.current_readers, 0) = 0
+  and coalesce(volumes.current_writers, 0) = 0
+order by volume, volumes.target, volumes.volume_id;

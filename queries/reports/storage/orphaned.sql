@@ -1,0 +1,19 @@
+-- grain: one row per volume in a provider that is not registered
+-- title: Orphaned
+-- sources: external_volumes, volumes
+-- about: In the storage provider, and not registered: it may cost without being used.
+-- empty: Every volume of the providers is registered.
+-- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; nodes=Attached to; is_abnormal=Abnormal
+select
+  held.target,
+  held.external_id,
+  held.plugin_id,
+  held.capacity_bytes,
+  held.published_node_ids as nodes,
+  held.is_abnormal,
+from external_volumes_at($as_of) as held
+anti join volumes_at($as_of) as volumes
+  on volumes.target = held.target
+  and volumes.plugin_id = held.plugin_id
+  and volumes.external_id = held.external_id
+order by held.capacity_bytes desc nulls last, held.external_id, held.target, held.plugin_id;

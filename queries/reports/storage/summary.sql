@@ -1,0 +1,137 @@
+-- grain: one row
+-- title: Storage
+-- sources: external_volumes, volume_snapshots, volumes
+-- about: Volumes of the scheduler against what their storage providers hold: what cannot be scheduled, is claimed by the dead, is missing, orphaned, unprotected or old. What a plugin cannot list is unknown and counts nowhere.
+with
+  comparable as (
+    select coalesce(bool_and(previous_as_of is not null), false) as yes
+    from source_state_at($as_of)
+    where source = 'volumes' and as_of is not null
+  ),
+  claims as (
+    select
+      target,
+      namespace,
+      volume_id,
+      bool_and(client_status in ('complete', 'failed', 'lost')) as ended,
+    from volume_allocations_at($as_of)
+    group by target, namespace, volume_id
+  ),
+  ready as (
+    select target, plugin_id, external_source_volume_id as external_id, max(created_at) as last_at
+    from volume_snapshots_at($as_of)
+    where is_ready
+    group by all
+  ),
+  judged as (
+    select
+      volumes.schedulable,
+      volumes.controllers_healthy < volumes.controllers_expected
+      or volumes.nodes_healthy < volumes.nodes_expected as unhealthy,
+      coalesce(claims.ended, false) as lost_claim,
+      coalesce(volume_list.supported, false) and volumes.external_id is not null as can_miss,
+      held.external_id is not null as is_held,
+      claims.volume_id is null
+      and coalesce(volumes.current_readers, 0) = 0
+      and coalesce(volumes.current_writers, 0) = 0 as unclaimed,
+      coalesce(snapshot_list.supported, false) and volumes.external_id is not null as can_protect,
+      ready.last_at,
+    from volumes_at($as_of) as volumes
+    left join claims
+      on claims.target = volumes.target
+      and claims.namespace is not distinct from volumes.namespace
+      and claims.volume_id = volumes.volume_id
+    left join external_volume_listings_at($as_of) as volume_list
+      on volume_list.target = volumes.target and volume_list.plugin_id = volumes.plugin_id
+    left join volume_snapshot_listings_at($as_of) as snapshot_list
+      on snapshot_list.target = volumes.target and snapshot_list.plugin_id = volumes.plugin_id
+    left join external_volumes_at($as_of) as held
+      on held.target = volumes.target
+      and held.plugin_id = volumes.plugin_id
+      and held.external_id = volumes.external_id
+    left join ready
+      on ready.target = volumes.target
+      and ready.plugin_id = volumes.plugin_id
+      and ready.external_id = volumes.external_id
+  ),
+  volume_counts as (
+    select
+      count(*) as volumes,
+      count(*) filter (not schedulable) as unschedulable,
+      count(*) filter (unhealthy) as unhealthy,
+      count(*) filter (lost_claim) as lost_claims,
+      count(*) filter (can_miss and not is_held and unclaimed) as missing,
+      count(*) filter (
+        can_protect
+        and (last_at is null or last_at < $as_of::timestamptz - to_seconds($snapshot_days::double * 86400))
+      ) as unprotected,
+      count(*) filter (not can_protect) as protection_unknown,
+    from judged
+  ),
+  external_counts as (
+    select
+      count(*) as external_volumes,
+      coalesce(sum(held.capacity_bytes), 0) as capacity_bytes,
+      count(*) filter (held.is_abnormal) as abnormal,
+      count(*) filter (volumes.volume_id is null) as orphaned,
+      coalesce(sum(held.capacity_bytes) filter (volumes.volume_id is null), 0) as orphaned_bytes,
+    from external_volumes_at($as_of) as held
+    left join (select distinct on (target, plugin_id, external_id) * from volumes_at($as_of)) as volumes
+      on volumes.target = held.target
+      and volumes.plugin_id = held.plugin_id
+      and volumes.external_id = held.external_id
+  ),
+  snapshots as (
+    select
+      taken.size_bytes,
+      taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400) as old,
+      coalesce(listing.supported, false)
+      and taken.external_source_volume_id is not null
+      and registered.external_id is null
+      and held.external_id is null as volume_gone,
+    from volume_snapshots_at($as_of) as taken
+    left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
+      on registered.target = taken.target
+      and registered.plugin_id = taken.plugin_id
+      and registered.external_id = taken.external_source_volume_id
+    left join external_volumes_at($as_of) as held
+      on held.target = taken.target
+      and held.plugin_id = taken.plugin_id
+      and held.external_id = taken.external_source_volume_id
+    left join external_volume_listings_at($as_of) as listing
+      on listing.target = taken.target and listing.plugin_id = taken.plugin_id
+  ),
+  snapshot_counts as (
+    select
+      count(*) as snapshots,
+      coalesce(sum(size_bytes), 0) as snapshot_bytes,
+      count(*) filter (old or volume_gone) as stale_snapshots,
+      coalesce(sum(size_bytes) filter (old or volume_gone), 0) as stale_snapshot_bytes,
+    from snapshots
+  ),
+  counted as (
+    select
+      volume_counts.*,
+      external_counts.*,
+      snapshot_counts.*,
+      case when comparable.yes then (select count(*) from volumes_before($as_of)) end as volumes_before,
+      case when comparable.yes
+        then (select count(*) from volumes_before($as_of) where not schedulable)
+      end as unschedulable_before,
+      case when comparable.yes then (select count(*) from external_volumes_before($as_of)) end as external_volumes_before,
+      case when comparable.yes then (select count(*) from volume_snapshots_before($as_of)) end as snapshots_before,
+      not comparable.yes as baseline,
+    from volume_counts, external_counts, snapshot_counts, comparable
+  )
+select
+  *,
+  format(
+    '{} of {} volumes unschedulable, {} claimed by ended allocations, {} missing, {} orphaned, {} unprotected',
+    unschedulable,
+    volumes,
+    lost_claims,
+    missing,
+    orphaned,
+    unprotected
+  ) as headline,
+from counted;

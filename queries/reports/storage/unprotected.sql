@@ -1,0 +1,33 @@
+-- grain: one row per volume without a ready snapshot within snapshotDays
+-- title: Unprotected
+-- sources: volume_snapshots, volumes
+-- about: No ready snapshot within the days allowed; only where the plugin can list its snapshots.
+-- empty: Every volume has a recent snapshot, as far as the plugins can list.
+-- labels: volume=Volume; plugin_id=Plugin; last_snapshot_at=Last ready snapshot; age_days=Age (days)
+with
+  ready as (
+    select target, plugin_id, external_source_volume_id as external_id, max(created_at) as last_at
+    from volume_snapshots_at($as_of)
+    where is_ready
+    group by all
+  )
+select
+  volumes.target,
+  concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)) as volume,
+  volumes.plugin_id,
+  ready.last_at as last_snapshot_at,
+  date_diff('hour', ready.last_at, $as_of::timestamptz) // 24 as age_days,
+from volumes_at($as_of) as volumes
+join volume_snapshot_listings_at($as_of) as listing
+  on listing.target = volumes.target and listing.plugin_id = volumes.plugin_id and listing.supported
+left join ready
+  on ready.target = volumes.target
+  and ready.plugin_id = volumes.plugin_id
+  and ready.external_id = volumes.external_id
+where
+  volumes.external_id is not null
+  and (
+    ready.last_at is null
+    or ready.last_at < $as_of::timestamptz - to_seconds($snapshot_days::double * 86400)
+  )
+order by ready.last_at nulls first, volume, volumes.target, volumes.volume_id;
