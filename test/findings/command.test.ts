@@ -1,0 +1,339 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { registerFindings } from '../../src/commands/findings.ts';
+import { frozenClock } from '../../src/core/clock.ts';
+import type { Context } from '../../src/core/context.ts';
+import { EXIT, TidemarkError } from '../../src/core/errors.ts';
+import { createLog } from '../../src/core/log.ts';
+import { createRedactor } from '../../src/core/redact.ts';
+import { replaceFile, warehouseFiles } from '../../src/warehouse/publish.ts';
+import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+
+const FIRST = '2026-11-18T02:15:00Z';
+const LAST = '2026-11-19T02:15:00Z';
+const NOW = '2026-11-19T08:00:00Z';
+const HOSTILE = 'evil\u001b[31m\n"name" | a';
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs `tidemark findings …` in this process over the configuration of `directory`. */
+async function findings(
+  directory: string,
+  args: readonly string[],
+  options: { json?: boolean; now?: string } = {},
+): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  let code: number = EXIT.done;
+  const redactor = createRedactor();
+  const write = (text: string) => {
+    err += text;
+  };
+  const context: Context = {
+    cwd: directory,
+    env: {},
+    readStdin: async () => '',
+    stdinIsTerminal: false,
+    stdoutIsTerminal: false,
+    stdout: (text) => {
+      out += text;
+    },
+    stderr: write,
+    terminal: undefined,
+    color: false,
+    json: options.json ?? false,
+    quiet: false,
+    configFile: 'tidemark.yaml',
+    clock: frozenClock(new Date(options.now ?? NOW)),
+    log: createLog({ write, redactor, quiet: false }),
+    redactor,
+    exit: (given) => {
+      code = given;
+    },
+    signal: new AbortController().signal,
+  };
+  const program = new Command().exitOverride().configureOutput({ writeOut: write, writeErr: write });
+  registerFindings(program, () => context);
+  try {
+    await program.parseAsync(['findings', ...args], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) code = EXIT.usage;
+    else if (error instanceof TidemarkError) {
+      code = error.exit;
+      err += error.message + (error.hint ?? '');
+    } else throw error;
+  }
+  return { code, out, err };
+}
+
+/** A configuration with an empty data folder. */
+async function project(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidemark-command-'));
+  await mkdir(join(directory, 'data/work'), { recursive: true });
+  const target = (name: string, kind: string) =>
+    `  - { name: ${name}, kind: ${kind}, url: "http://127.0.0.1:1", organization: o, token: t }\n`;
+  await writeFile(
+    join(directory, 'tidemark.yaml'),
+    `targets:\n${target('acme', 'platform')}${target('vault', 'secrets')}`,
+  );
+  return directory;
+}
+
+/** The rows of two nights, published: drift, old versions, and a role that hands out management tokens. */
+async function publishNights(
+  directory: string,
+  cleanup: (clean: () => Promise<void>) => void,
+  play: (warehouse: FindingsWarehouse) => Promise<void> = twoNights,
+): Promise<void> {
+  const files = warehouseFiles(join(directory, 'data'));
+  const warehouse = await findingsWarehouse({ file: files.work, cleanup });
+  await play(warehouse);
+  warehouse.database.close();
+  await replaceFile(files.work, files.published, 0o644);
+}
+
+const workspace = (id: string, fields: Rows[number] = {}): Rows[number] => ({
+  external_id: id,
+  workspace_name: id,
+  drifted: false,
+  checks_failed: 0,
+  checks_errored: 0,
+  workspace_iac_version: '1.10.0',
+  ...fields,
+});
+
+async function twoNights(warehouse: FindingsWarehouse): Promise<void> {
+  const behind = ['w1', 'w2', 'w3', 'w4', 'w5'].map((id) => workspace(id, { workspace_iac_version: '1.5.0' }));
+  for (const [at, drifts] of [
+    [FIRST, [workspace('gone', { drifted: true })]],
+    [LAST, [workspace('late', { drifted: true, workspace_name: HOSTILE })]],
+  ] as const) {
+    await warehouse.pull(at, 'acme', 'workspaces', { workspaces: [...behind, ...drifts] });
+    await warehouse.pull(at, 'acme', 'tf_versions', { tf_versions: [{ version: '1.10.0' }, { version: '1.5.0' }] });
+    await warehouse.pull(at, 'vault', 'mesh_roles', { mesh_roles: [{ name: 'admin', token_type: 'management' }] });
+    await warehouse.pull(at, 'removed', 'mesh_roles', { mesh_roles: [{ name: 'admin', token_type: 'management' }] });
+    await warehouse.find(at, { targets: ['acme', 'vault'] });
+  }
+}
+
+describe('tidemark findings', () => {
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await project();
+    afterAll(() => rm(directory, { recursive: true, force: true }));
+    await publishNights(directory, afterAll);
+  });
+
+  test('shows everything not resolved, worst first, one line a cause, with no control characters', async () => {
+    const { code, out } = await findings(directory, []);
+    expect(code).toBe(0);
+    const lines = out.split('\n');
+    expect(lines).toHaveLength(7);
+    expect(lines[1]).toMatch(
+      /^critical +open +2026-11-18 +vault +management-role +Mesh role admin hands out management tokens +f-[0-9a-f]{12}$/,
+    );
+    expect(lines[2]).toMatch(
+      /^warning +new +2026-11-19 +acme +drifted-workspace +Workspace evil\[31m "name" \| a drifts/,
+    );
+    expect(lines[3]).toMatch(
+      /^info +open +2026-11-18 +acme +outdated-version +version 1\.5\.0: 5 workspaces \(w1, w2, w3, …\) +f-[0-9a-f]{12} \+4$/,
+    );
+    expect(lines[5]).toBe('7 findings in 3 lines, 1 critical');
+  });
+
+  test('prints rows with --json, details as objects, group and acceptance beside them', async () => {
+    const { out } = await findings(directory, ['--rule', 'outdated-version'], { json: true });
+    const rows = JSON.parse(out);
+    expect(rows).toHaveLength(5);
+    expect(rows[0]).toMatchObject({
+      target: 'acme',
+      rule: 'outdated-version',
+      severity: 'info',
+      subject_type: 'workspace',
+      subject_id: 'w1',
+      state: 'open',
+      detail: { workspace_id: 'w1', version: '1.5.0', newest_version: '1.10.0', behind: 'minor' },
+      first_seen: FIRST,
+      last_seen: LAST,
+      resolved_at: null,
+      times_reopened: 0,
+      group_key: 'version 1.5.0',
+      group_size: 5,
+      accepted_until: null,
+    });
+  });
+
+  test.each([
+    [['--state', 'resolved'], ['gone']],
+    [['--state', 'new'], ['late']],
+    [['--target', 'vault'], ['admin']],
+    [
+      ['--severity', 'warning'],
+      ['admin', 'late'],
+    ],
+    [['--severity', 'critical', '--target', 'acme'], []],
+    [['--state', 'accepted'], []],
+  ])('%j chooses', async (args, subjects) => {
+    const { out, code } = await findings(directory, args, { json: true });
+    expect(JSON.parse(out).map(({ subject_id }: { subject_id: string }) => subject_id)).toEqual(subjects);
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    [['--rule', 'drifted-workspaces'], 'unknown rule drifted-workspacesdid you mean drifted-workspace?'],
+    [['--target', 'acne'], 'unknown target acnedid you mean acme?'],
+    [['--state', 'done'], "option '--state <state>' argument 'done' is invalid"],
+    [['--fail-on', 'dire'], "option '--fail-on <severity>' argument 'dire' is invalid"],
+    [['accept', 'f-1'], "required option '--reason <text>' not specified"],
+  ])('%j is wrong usage', async (args, words) => {
+    const { code, err } = await findings(directory, args);
+    expect(err).toContain(words);
+    expect(code).toBe(2);
+  });
+
+  test('says that there is no finding', async () => {
+    expect((await findings(directory, ['--state', 'accepted'])).out).toBe('no findings\n');
+  });
+
+  test.each([
+    ['critical', [], 5, '1 finding(s) critical, neither resolved nor accepted'],
+    ['warning', [], 5, '2 finding(s) warning or worse'],
+    ['info', [], 5, '7 finding(s) info or worse'],
+    ['warning', ['--rule', 'drifted-workspace'], 5, '1 finding(s) warning or worse'],
+    ['critical', ['--rule', 'drifted-workspace'], 0, ''],
+    ['critical', ['--target', 'acme', '--rule', 'outdated-version'], 0, ''],
+  ] as const)('--fail-on %s %j exits %i', async (severity, args, code, words) => {
+    const outcome = await findings(directory, ['--fail-on', severity, ...args]);
+    expect(outcome.err).toContain(words);
+    expect(outcome.code).toBe(code);
+    if (code === 0) expect(outcome.err).toBe('');
+  });
+
+  test('--fail-on counts what is standing, whatever state is listed', async () => {
+    expect((await findings(directory, ['--fail-on', 'critical', '--state', 'resolved'])).code).toBe(5);
+  });
+
+  test('--fail-on exits 1 where a stale source may hide something', async () => {
+    const args = ['--fail-on', 'warning', '--rule', 'failing-checks'];
+    expect(await findings(directory, args, { now: '2026-11-20T14:15:00Z' })).toMatchObject({ code: 0, err: '' });
+    expect(await findings(directory, args, { now: '2026-11-20T14:15:01Z' })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        'cannot know whether more is warning or worse: acme: nothing assessed since 2026-11-19 02:15 UTC',
+      ),
+    });
+  });
+});
+
+describe('what the gate cannot know', () => {
+  const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>) => {
+    const directory = await project();
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    await publishNights(directory, onTestFinished, play);
+    return findings(directory, ['--fail-on', 'critical']);
+  };
+
+  test('a source whose last pull failed, and a target that was never pulled', async () => {
+    const { code, err } = await gate(async (warehouse) => {
+      await warehouse.pull(FIRST, 'vault', 'mesh_roles');
+      await warehouse.find(FIRST);
+      await warehouse.fail(LAST, 'vault', 'mesh_roles');
+      await warehouse.find(LAST);
+    });
+    expect(err).toContain('acme: never pulled; vault: mesh_roles is failed');
+    expect(code).toBe(1);
+  });
+
+  test('nothing, where only sources fail whose findings are never that bad', async () => {
+    const { code, err } = await gate(async (warehouse) => {
+      await warehouse.pull(LAST, 'vault', 'mesh_roles');
+      await warehouse.pull(LAST, 'acme', 'agents');
+      await warehouse.pull(LAST, 'acme', 'agent_pools');
+      await warehouse.fail(LAST, 'acme', 'workspaces');
+      await warehouse.find(LAST);
+    });
+    expect(err).toBe('');
+    expect(code).toBe(0);
+  });
+
+  test('a rule that was never assessed', async () => {
+    const { code, err } = await gate(async (warehouse) => {
+      await warehouse.pull(LAST, 'vault', 'mesh_roles');
+      await warehouse.pull(LAST, 'acme', 'agents');
+    });
+    expect(err).toContain('vault: management-role never assessed');
+    expect(code).toBe(1);
+  });
+});
+
+describe('tidemark findings accept', () => {
+  test('takes findings until a day, publishes it, and lets the gate pass until then', async () => {
+    const directory = await project();
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    await publishNights(directory, onTestFinished);
+    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
+    const accept = [
+      'accept',
+      role.finding_id,
+      '--reason',
+      'break glass',
+      '--owner',
+      'security',
+      '--until',
+      '2026-11-20',
+    ];
+    expect(await findings(directory, accept)).toMatchObject({
+      code: 0,
+      out: `accepted until 2026-11-20T00:00:00.000Z: ${role.finding_id}\n`,
+    });
+
+    expect((await findings(directory, ['--target', 'vault'])).out).toContain('accepted until 2026-11-20');
+    const gate = ['--fail-on', 'critical', '--target', 'vault', '--rule', 'management-role'];
+    expect(await findings(directory, gate, { now: '2026-11-19T23:59:59Z' })).toMatchObject({ code: 0 });
+    expect(await findings(directory, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ code: 5 });
+  });
+
+  test('refuses an unknown ID, an end that is none or has passed, and empty words', async () => {
+    const directory = await project();
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    await publishNights(directory, onTestFinished);
+    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
+    const accept = (id: string, until: string, owner = 'me') =>
+      findings(directory, ['accept', id, '--reason', 'why', '--owner', owner, '--until', until]);
+    expect(await accept('f-000000000000', '2027-01-01')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('unknown finding f-000000000000'),
+    });
+    expect(await accept(role.finding_id, 'friday')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--until friday is no time'),
+    });
+    expect(await accept(role.finding_id, '2026-11-19')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('has passed'),
+    });
+    expect(await accept(role.finding_id, '2027-01-01', ' ')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('must say something'),
+    });
+  });
+
+  test('without a warehouse there is nothing to accept, and none is made', async () => {
+    const directory = await project();
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    expect(
+      await findings(directory, ['accept', 'f-1', '--reason', 'a', '--owner', 'b', '--until', '2027-01-01']),
+    ).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('there is no warehouse yet'),
+    });
+  });
+});
