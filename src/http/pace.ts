@@ -21,8 +21,8 @@ export interface PaceOptions {
   readonly startPerSecond: number;
 }
 
-/** Within a told window requests are spread over a quarter of it, rather than sent at once. */
-const SPREAD = 4;
+/** Within a told window requests are spread over a sixth of it, rather than sent at once. */
+const SPREAD = 6;
 const MAX_SPACING_MS = 33;
 /** A clock and a header disagree by their rounding (`X-RateLimit-Reset` has milliseconds). */
 const WINDOW_MARGIN_MS = 3;
@@ -58,6 +58,11 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
   let nextAtMs = 0;
   let window: Window | undefined;
   let decreasedAtPlace = 0;
+  /** Requests that are sent into a new window before one of its answers tells what is left. */
+  let unseen = Number.POSITIVE_INFINITY;
+  /** When each request that is under way was sent, and the shortest way there and back. */
+  const sentAtMs = new Map<number, number>();
+  let shortestMs = Number.POSITIVE_INFINITY;
   const accepted: number[] = [];
   const bucket = createBucket();
 
@@ -67,7 +72,7 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
     if (!window) return 0;
     if (nowMs >= window.endMs) {
       window.endMs = nowMs + window.lengthMs;
-      window.budget = shareOf(window.limit, share);
+      window.budget = Math.min(unseen, shareOf(window.limit, share));
       window.firstPlace = places + 1;
       window.lastRemaining = -1;
     }
@@ -79,7 +84,8 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
     if (window && place < window.firstPlace) return;
     const sentSince = places - place;
     const budget = told.remaining - (told.limit - shareOf(told.limit, share)) - sentSince;
-    const endMs = nowMs + told.resetMs + WINDOW_MARGIN_MS;
+    // The service counts from when a request reaches it; the next may leave so much earlier that it arrives after the end.
+    const endMs = nowMs + told.resetMs - shortestMs + WINDOW_MARGIN_MS;
     if (!window || fresh) {
       const lengthMs = Math.max(told.resetMs, window?.lengthMs ?? 0, 1);
       window = { limit: told.limit, lengthMs, endMs, budget, firstPlace: place, lastRemaining: told.remaining };
@@ -121,6 +127,7 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
       if (waitMs > 0) return { waitMs, place: 0 };
       bucket.take();
       places++;
+      sentAtMs.set(places, nowMs);
       if (window) {
         window.budget--;
         nextAtMs = nowMs + Math.min(MAX_SPACING_MS, window.lengthMs / (SPREAD * window.limit));
@@ -128,6 +135,10 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
       return { waitMs: 0, place: places };
     },
     answered(place, nowMs, told, turnedAway) {
+      shortestMs = Math.min(shortestMs, nowMs - (sentAtMs.get(place) ?? nowMs));
+      sentAtMs.delete(place);
+      // Windows that slide are not empty when one is over: from then on only a few go ahead of the next answer.
+      if (told && turnedAway) unseen = Math.max(1, Math.floor(Math.min(unseen, told.limit) / 4));
       if (told) learnTold(place, nowMs, told);
       else learnSilent(place, nowMs, turnedAway);
     },

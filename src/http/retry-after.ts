@@ -62,7 +62,8 @@ function secondsMs(text: string, nowMs: number): number | undefined {
 
 /** A date is measured against the answer's own `Date`, so that a wrong clock on either side does not matter. */
 function dateMs(text: string, headers: Headers, nowMs: number): number | undefined {
-  const until = Date.parse(text);
+  // An HTTP date begins with a weekday; Date.parse would make a year of a stray number.
+  const until = /^[a-z]{3}/iu.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(until)) return undefined;
   const sent = Date.parse(headers.get('date') ?? '');
   return Math.max(0, until - (Number.isNaN(sent) ? nowMs : sent));
