@@ -1,0 +1,2 @@
+-- Empties the copy of the ledger before it is filled again.
+delete from actions;

@@ -1,0 +1,19 @@
+-- grain: one row per finding of a rule that is not resolved, oldest first; accepted ones whose time is over count as open
+-- parameters: $rule, $targets, $now
+select
+  finding_id,
+  target,
+  severity,
+  subject_id,
+  subject_name,
+  title,
+  detail,
+  if(state = 'accepted' and accepted_until <= $now::timestamptz, 'open', state) as state,
+  coalesce(opened_at, first_seen) as since,
+  last_seen,
+  unassessed_since,
+  accepted_until,
+  accepted_reason,
+from findings
+where rule = $rule and state <> 'resolved' and list_contains($targets::varchar[], target)
+order by target, since, title, finding_id;
