@@ -27,7 +27,7 @@ async function exportCsv({ service, land, options }: Extraction, view: View, col
     if (page.total !== undefined) land.expect(page.total);
     break;
   }
-  const path = land.path('csv');
+  const path = await land.path('csv');
   const download = await service.download(platform.explorer.export, { type: view }, path, {
     ...options,
     refuse: ({ contentType, firstBytes }) => notCsv(contentType, firstBytes),

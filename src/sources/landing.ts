@@ -13,7 +13,7 @@ export interface Landing {
   /** One line: `fields`, and under `body` the answer's JSON text as it came, digit for digit. */
   line(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void>;
   /** Path for a file that is streamed by others; `add` then takes it in. */
-  path(extension: string): string;
+  path(extension: string): Promise<string>;
   add(file: LandedFile): void;
   /** Adds to the number of rows that the service says there are. */
   expect(rows: number): void;
@@ -69,7 +69,10 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
   };
 
   return {
-    path: (extension) => join(directory, `${source}.${extension}`),
+    async path(extension) {
+      await mkdir(directory, { recursive: true });
+      return join(directory, `${source}.${extension}`);
+    },
     add: (file) => files.push(file),
     expect: (rows) => {
       expected = (expected ?? 0) + rows;
