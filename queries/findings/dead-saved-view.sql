@@ -49,6 +49,5 @@ select
 from answered
 where
   status is null
-  or status = 'failed'
   or result_rows is null
   or (result_rows = 0 and empty_since <= $as_of::timestamptz - to_seconds($dead_view_days * 86400))

@@ -39,6 +39,7 @@ describe('agents', () => {
         agent('untold-status', 'idle', LONGER),
       ],
     });
+    await warehouse.pull(FIRST, 'other', 'agents', { agents: [agent('new-never-pinged', 'errored', null)] });
     await warehouse.pull(NOW, 'acme', 'agents', {
       agents: [
         agent('unknown', 'unknown', LONGER),
@@ -54,7 +55,9 @@ describe('agents', () => {
         agent('untold-status', null, LONGER),
       ],
     });
-    await warehouse.pull(NOW, 'other', 'agents', { agents: [agent('edge', 'errored', LONGER)] });
+    await warehouse.pull(NOW, 'other', 'agents', {
+      agents: [agent('edge', 'errored', LONGER), agent('new-never-pinged', 'errored', null)],
+    });
     await warehouse.find(NOW);
   });
 
@@ -67,6 +70,7 @@ describe('agents', () => {
       'acme old-never-pinged',
       'acme unknown',
       'other edge',
+      'other new-never-pinged',
     ]);
     expect((await warehouse.seen('dead-agent')).unknown).toEqual(['untold-status']);
   });
@@ -131,6 +135,7 @@ describe('agent pools', () => {
         pool('dead', false),
         pool('alive', false),
         pool('status-untold', false),
+        pool('agentless', false),
       ],
       agent_pool_workspaces: [
         related('empty-allowed', 'ws-1', 'allowed'),
@@ -141,6 +146,7 @@ describe('agent pools', () => {
         related('scope-untold', 'ws-1'),
         related('scoped', 'ws-1'),
         related('dead', 'ws-1'),
+        related('agentless', 'ws-1'),
       ],
     });
     await warehouse.pull(NOW, 'acme', 'agents', {
@@ -187,7 +193,7 @@ describe('agent pools', () => {
 
   test('pool-without-live-agents: none idle or busy; critical where workspaces wait for it', async () => {
     expect(await warehouse.seen('pool-without-live-agents')).toEqual({
-      found: ['counted', 'dead', 'empty', 'empty-allowed'],
+      found: ['agentless', 'counted', 'dead', 'empty', 'empty-allowed'],
       unknown: ['status-untold'],
     });
     const rows = await warehouse.findings('pool-without-live-agents');
@@ -196,6 +202,9 @@ describe('agent pools', () => {
       'critical',
       1,
     ]);
-    expect(rows.filter(({ severity }) => severity === 'critical')).toHaveLength(1);
+    expect(rows.filter(({ severity }) => severity === 'critical').map(({ subject_id }) => subject_id)).toEqual([
+      'agentless',
+      'dead',
+    ]);
   });
 });

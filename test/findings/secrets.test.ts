@@ -31,6 +31,8 @@ describe('keys', () => {
         key('rotated', { latest_version: 2 }),
         key('age-untold', {}),
         key('no-versions', {}),
+        key('newest-untold', { latest_version: 2 }),
+        key('count-untold', { latest_version: null }),
         key('three', { latest_version: 3, min_enabled_version: 0 }),
         key('four', { latest_version: 4, min_enabled_version: 0 }),
         key('four-of-nine', { latest_version: 9, min_enabled_version: 6 }),
@@ -47,6 +49,9 @@ describe('keys', () => {
         version('rotated', 1, OLDER),
         version('rotated', 2, NOW),
         version('age-untold', 1, null),
+        version('newest-untold', 1, OLDER),
+        version('count-untold', 1, OLDER),
+        version('count-untold', 2, NOW),
         ...['three', 'four', 'four-of-nine', 'three-of-nine', 'four-no-lowest', 'latest-untold'].map((name) =>
           version(name, 9, NOW),
         ),
@@ -66,18 +71,20 @@ describe('keys', () => {
       ],
     });
     await warehouse.pull(NOW, 'other', 'keys', {
-      keys: [key('overdue', {})],
-      key_versions: [version('overdue', 1, NOW)],
+      keys: [key('overdue', {}), key('retired', { deletion_allowed: true })],
+      key_versions: [version('overdue', 1, NOW), version('retired', 1, NOW)],
     });
     await warehouse.pull(NOW, 'other', 'kms_providers', { kms_providers: [{ name: 'aws' }] });
-    await warehouse.pull(NOW, 'other', 'key_distributions');
+    await warehouse.pull(NOW, 'other', 'key_distributions', {
+      key_distributions: [{ provider_name: 'azure', key_name: 'retired' }],
+    });
     await warehouse.find(NOW);
   });
 
   test('key-rotation-overdue: the newest version is older than keyRotationDays', async () => {
     expect(await warehouse.seen('key-rotation-overdue')).toEqual({
       found: ['overdue'],
-      unknown: ['age-untold', 'no-versions'],
+      unknown: ['age-untold', 'newest-untold', 'no-versions'],
     });
     expect(await warehouse.findings('key-rotation-overdue')).toMatchObject([
       { target: 'vault', detail: { key_name: 'overdue', rotated_at: '2026-08-22T02:14:59.000Z' } },
@@ -87,7 +94,7 @@ describe('keys', () => {
   test('old-key-version-enabled: more than keyVersionsKept versions are enabled; 0 enables all', async () => {
     expect(await warehouse.seen('old-key-version-enabled')).toEqual({
       found: ['four', 'four-no-lowest', 'four-of-nine'],
-      unknown: ['latest-untold'],
+      unknown: ['count-untold', 'latest-untold'],
     });
     expect((await warehouse.findings('old-key-version-enabled'))[2]).toMatchObject({
       weight: 4,
@@ -97,10 +104,10 @@ describe('keys', () => {
 
   test('retired-key: it may be deleted, distributed or not', async () => {
     expect(await warehouse.seen('retired-key')).toEqual({
-      found: ['retired', 'retired-held'],
+      found: ['retired', 'retired', 'retired-held'],
       unknown: ['retired-untold'],
     });
-    expect((await warehouse.findings('retired-key')).map(({ detail }) => detail)).toMatchObject([
+    expect((await warehouse.findings('retired-key', 'vault')).map(({ detail }) => detail)).toMatchObject([
       { key_name: 'retired', providers: [] },
       { key_name: 'retired-held', providers: ['aws', 'azure'] },
     ]);

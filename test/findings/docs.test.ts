@@ -1,0 +1,47 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { loadRules, type Rule } from '../../src/pipeline/find-rules.ts';
+import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { findingsWarehouse } from '../helpers/findings.ts';
+
+function row({ name, severity, worst, subject, about, sources }: Rule): string {
+  const severities = worst === severity ? severity : `${severity} to ${worst}`;
+  const relied = sources.map((source) => `\`${source}\``).join(', ') || 'the log of pulls';
+  return `| \`${name}\` | ${severities} | ${subject} | ${about} | ${relied} |`;
+}
+
+const docs = () => readFile(join(PACKAGE_ROOT, 'docs/findings.md'), 'utf8');
+
+test('docs/findings.md lists every rule as its file declares it', async () => {
+  const text = await docs();
+  const rows = [...(await loadRules(sqlFiles([PACKAGE_ROOT]))).values()].map(row);
+  const listed = text.split('\n').filter((line) => line.startsWith('| `') && line.split('|').length === 7);
+  expect(listed).toEqual(rows);
+});
+
+test('the rule that docs/findings.md shows works as it stands', async () => {
+  const [, sql = ''] = /```sql\n(.*?)```/su.exec(await docs()) ?? [];
+  const root = await mkdtemp(join(tmpdir(), 'tidemark-docs-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  await mkdir(join(root, 'queries/findings'), { recursive: true });
+  await writeFile(join(root, 'queries/findings/shown.sql'), sql);
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  const workspace = (id: string, applied: string | null) => ({
+    external_id: id,
+    workspace_name: id,
+    current_run_applied_at: applied,
+  });
+  await warehouse.pull('2026-11-20T02:15:00Z', 'acme', 'workspaces', {
+    workspaces: [
+      workspace('old', '2025-11-19T00:00:00Z'),
+      workspace('young', '2025-11-21T00:00:00Z'),
+      workspace('never', null),
+    ],
+  });
+  expect(await warehouse.find('2026-11-20T02:15:00Z')).toMatchObject({ failed: [] });
+  expect(await warehouse.seen('shown')).toEqual({ found: ['old'], unknown: ['never'] });
+  expect(await warehouse.findings('shown')).toMatchObject([{ title: 'Workspace old was last applied on 2025-11-19' }]);
+});
