@@ -6,7 +6,7 @@ import {
   listValue,
 } from '@duckdb/node-api';
 import { messageOf, TidemarkError } from '../core/errors.ts';
-import { type Row, toPlain } from './values.ts';
+import { plainRows, type Row } from './values.ts';
 
 export type Param = null | boolean | number | bigint | string | readonly string[];
 export type Params = Readonly<Record<string, Param | undefined>>;
@@ -56,8 +56,7 @@ function databaseOn(connection: DuckDBConnection, close: () => void): Database {
     const prepared = await connection.prepare(sql);
     try {
       bind(prepared, params);
-      const reader = await prepared.runAndReadAll();
-      return reader.convertRowObjects((value, type) => toPlain(value, type)) as Row[];
+      return plainRows(await prepared.runAndReadAll());
     } finally {
       prepared.destroySync();
     }

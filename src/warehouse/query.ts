@@ -8,7 +8,7 @@ import { warehouseFiles } from './publish.ts';
 import { missingWarehouse } from './session.ts';
 import { literal, quoted, sqlFiles } from './sql-files.ts';
 import { loadTables } from './tables.ts';
-import { type Row, toPlain } from './values.ts';
+import { plainRows, type Row } from './values.ts';
 
 export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'markdown', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -98,7 +98,7 @@ async function select(connection: DuckDBConnection, { query, params, parquet }: 
   const reader = await prepared.runAndReadAll();
   return {
     columns: reader.deduplicatedColumnNames(),
-    rows: reader.convertRowObjects((value, type) => toPlain(value, type)) as Row[],
+    rows: plainRows(reader),
   };
 }
 

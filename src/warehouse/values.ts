@@ -4,6 +4,7 @@ import {
   DuckDBDecimalValue,
   DuckDBListValue,
   DuckDBMapValue,
+  type DuckDBResultReader,
   DuckDBStructValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
@@ -18,6 +19,14 @@ export type Plain = null | boolean | number | bigint | string | readonly Plain[]
 export type Row = Readonly<Record<string, Plain>>;
 
 const MICROS = 1_000_000n;
+
+/** Every row of a result. Types are the result's: a chunk's own have lost the alias that marks JSON. */
+export function plainRows(reader: DuckDBResultReader): Row[] {
+  const columns = reader.deduplicatedColumnNames().map((name, index) => ({ name, type: reader.columnType(index) }));
+  return reader
+    .getRows()
+    .map((row) => Object.fromEntries(columns.map(({ name, type }, index) => [name, toPlain(row[index] ?? null, type)])));
+}
 
 /** Timestamps become ISO 8601 in UTC, integers numbers where they fit, JSON columns the value they hold. */
 export function toPlain(value: DuckDBValue, type?: DuckDBType): Plain {
@@ -49,10 +58,12 @@ function fitting(value: bigint): number | bigint {
 }
 
 function fromJson(text: string): Plain {
-  return parse(text, undefined, (digits) => {
+  const parseNumber = (digits: string) => {
     const number = Number(digits);
     return /^-?\d+$/u.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number;
-  }) as Plain;
+  };
+  // A service may name a key twice; as in JSON.parse the last one counts.
+  return parse(text, undefined, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Plain;
 }
 
 /** `2026-11-20T02:15:00Z`; a fraction only when there is one; beyond JavaScript's dates, the digits of the year as they are. */

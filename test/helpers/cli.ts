@@ -1,0 +1,38 @@
+import { type Io, run } from '../../src/cli.ts';
+
+/** What a command left: its exit code and both streams. */
+export interface CliRun {
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** stdout as JSON. */
+  json<T = unknown>(): T;
+}
+
+export type CliOptions = { readonly cwd: string } & Partial<Omit<Io, 'argv' | 'cwd' | 'stdout' | 'stderr'>> & {
+    readonly stdin?: string;
+  };
+
+/** Runs one command line in this process, as `tidemark WORDS` would in `cwd`. */
+export async function cli(words: readonly string[], options: CliOptions): Promise<CliRun> {
+  const { stdin = '', ...io } = options;
+  let stdout = '';
+  let stderr = '';
+  const exit = await run({
+    argv: words,
+    env: {},
+    stdinIsTerminal: false,
+    stdoutIsTerminal: false,
+    terminal: undefined,
+    readStdin: async () => stdin,
+    signal: new AbortController().signal,
+    ...io,
+    stdout: (text) => {
+      stdout += text;
+    },
+    stderr: (text) => {
+      stderr += text;
+    },
+  });
+  return { exit, stdout, stderr, json: <T>() => JSON.parse(stdout) as T };
+}

@@ -1,0 +1,80 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { openDatabase, type Params } from '../../src/warehouse/database.ts';
+import type { Row } from '../../src/warehouse/values.ts';
+import { type CliOptions, type CliRun, cli } from './cli.ts';
+import { type Cleanup, tempFolder } from './temp.ts';
+
+/** Told in headers, so that no pull has to feel its way up from a careful start. */
+const REQUESTS_PER_SECOND = 1000;
+
+/** `tidemark.yaml` as plain data, for tests to change before it is written. */
+export interface ConfigDocument {
+  targets: Record<string, unknown>[];
+  [key: string]: unknown;
+}
+
+/** A folder with a `tidemark.yaml` for a running sandbox. */
+export interface Workplace {
+  readonly folder: string;
+  readonly sandbox: RunningSandbox;
+  /** Runs a command there, at the sandbox's present unless the words say another. */
+  tidemark(words: readonly string[], options?: Omit<CliOptions, 'cwd'>): Promise<CliRun>;
+  /** Pulls, and answers with the JSON result; `exit` must be as expected. */
+  pull(words?: readonly string[], exit?: number): Promise<CliRun>;
+  /** Rows of the published warehouse. */
+  rows(sql: string, params?: Params): Promise<Row[]>;
+  /** Changes `tidemark.yaml`. */
+  configure(edit: (config: ConfigDocument) => void): Promise<void>;
+}
+
+export interface WorkplaceOptions extends StartOptions {
+  readonly cleanup?: Cleanup;
+}
+
+export async function workplace(options: WorkplaceOptions = {}): Promise<Workplace> {
+  const { cleanup = onTestFinished, ...start } = options;
+  const folder = await tempFolder(cleanup);
+  const sandbox = await startSandbox({ rate: REQUESTS_PER_SECOND, ...start });
+  cleanup(() => sandbox.close());
+  const config = parse(sandbox.config()) as ConfigDocument;
+  const write = () => writeFile(join(folder, 'tidemark.yaml'), stringify(config));
+  await write();
+
+  const tidemark: Workplace['tidemark'] = (words, io = {}) => {
+    const now = words.includes('--now') ? [] : ['--now', sandbox.now.toISOString()];
+    return cli([...words, ...now], { cwd: folder, ...io });
+  };
+  return {
+    folder,
+    sandbox,
+    tidemark,
+    async pull(words = [], exit = 0) {
+      const result = await tidemark(['pull', '--json', ...words]);
+      if (result.exit !== exit) throw new Error(`pull ended with ${result.exit}:\n${result.stderr}`);
+      return result;
+    },
+    async rows(sql, params) {
+      const database = await openDatabase(join(folder, 'data', 'warehouse.duckdb'), { readOnly: true });
+      try {
+        return await database.rows(sql, params);
+      } finally {
+        database.close();
+      }
+    },
+    async configure(edit) {
+      edit(config);
+      await write();
+    },
+  };
+}
+
+/** The target of a name in a configuration. */
+export function targetOf(config: ConfigDocument, name: string): Record<string, unknown> {
+  const target = config.targets.find((candidate) => candidate.name === name);
+  if (!target) throw new Error(`no target ${name}`);
+  return target;
+}
