@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import ky from 'ky';
 import pLimit from 'p-limit';
 import type { Log } from '../core/log.ts';
@@ -11,7 +12,7 @@ import { TooLarge } from './read-body.ts';
 import { followable, redirectProblem } from './redirect.ts';
 import { type Repeat, withRetry } from './retry.ts';
 import { ServiceError } from './service-error.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../core/timing.ts';
 import type { Transport } from './transport.ts';
 
 export interface ClientOptions {
@@ -59,6 +60,8 @@ export function createClient(options: ClientOptions): Client {
     async send(request, read, call) {
       const { operation, repeat } = request;
       const signal = call.signal ? AbortSignal.any([options.signal, call.signal]) : options.signal;
+      // Every request under way listens to it; Node takes more than ten for a leak.
+      setMaxListeners(0, signal);
       const outcome = await withRetry(() => slot(() => attempt(options, request, read, call, signal)), {
         repeat,
         timing,

@@ -1,6 +1,6 @@
 import { seconds } from './limiter.ts';
 import type { Problem } from './outcome.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../core/timing.ts';
 
 /** Certificates that do not verify, by OpenSSL's names; asking again does not help. */
 const UNTRUSTED =

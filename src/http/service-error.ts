@@ -31,7 +31,7 @@ export interface ServiceErrorDetails {
   readonly hint?: string | undefined;
 }
 
-/** Failures where nothing answered at all. */
+/** Failures where nothing answered at all, unless there is a status. */
 const SILENT: readonly Failure[] = ['unreachable', 'timeout', 'aborted'];
 
 const HINTS: Partial<Record<Failure, string>> = {
@@ -60,7 +60,7 @@ export class ServiceError extends TidemarkError {
     const what = status === undefined ? failure : `${status} ${failure}`;
     const advice = hint ?? HINTS[failure];
     super(
-      SILENT.includes(failure) ? 'UNREACHABLE' : 'REFUSED',
+      status === undefined && SILENT.includes(failure) ? 'UNREACHABLE' : 'REFUSED',
       `${operation} at ${target}: ${what}${words === '' ? '' : `: ${words}`}`,
       advice === undefined ? {} : { hint: advice },
     );

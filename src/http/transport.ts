@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact.ts';
-import type { Timing } from './timing.ts';
+import type { Timing } from '../core/timing.ts';
 
 export interface TransportOptions {
   readonly caFile?: string | undefined;

@@ -59,7 +59,10 @@ function simulate(pace: Pace, server: ServerOptions, count = 500, latencyMs = 20
       sent++;
       flying.push({ atMs: nowMs + latencyMs, place: taken.place, result: answer(nowMs + latencyMs / 2) });
     } else {
-      nowMs = Math.min(first?.atMs ?? Number.POSITIVE_INFINITY, taken ? nowMs + Math.max(1, taken.waitMs) : Number.POSITIVE_INFINITY);
+      nowMs = Math.min(
+        first?.atMs ?? Number.POSITIVE_INFINITY,
+        taken ? nowMs + Math.max(1, taken.waitMs) : Number.POSITIVE_INFINITY,
+      );
     }
     while (flying[0] && flying[0].atMs <= nowMs) {
       const { place, result } = flying.shift()!;
@@ -79,11 +82,14 @@ const unknown: PaceOptions = { share: 0.9, requestsPerSecond: undefined, startPe
 const MINIMUM_SECONDS = 500 / 30;
 
 describe('500 requests against a limit of 30 a second', () => {
-  it.each(['fixed', 'clock'] as const)('with headers and %s windows: at most 1.1 times the minimum, next to none turned away', (windows) => {
-    const { seconds, turnedAway } = simulate(createPace(platform), { limit: 30, headers: true, windows });
-    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.1);
-    expect(turnedAway).toBeLessThanOrEqual(5);
-  });
+  it.each(['fixed', 'clock'] as const)(
+    'with headers and %s windows: at most 1.1 times the minimum, next to none turned away',
+    (windows) => {
+      const { seconds, turnedAway } = simulate(createPace(platform), { limit: 30, headers: true, windows });
+      expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.1);
+      expect(turnedAway).toBeLessThanOrEqual(5);
+    },
+  );
 
   it('with headers, a configured bound of the same rate, and a service that is not the platform', () => {
     const pace = createPace({ ...unknown, requestsPerSecond: 30 });
@@ -92,11 +98,14 @@ describe('500 requests against a limit of 30 a second', () => {
     expect(turnedAway).toBeLessThanOrEqual(5);
   });
 
-  it.each(['fixed', 'clock', 'sliding'] as const)('without headers and %s windows: at most 1.2 times the minimum, next to none turned away', (windows) => {
-    const { seconds, turnedAway } = simulate(createPace(platform), { limit: 30, headers: false, windows });
-    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
-    expect(turnedAway).toBeLessThanOrEqual(5);
-  });
+  it.each(['fixed', 'clock', 'sliding'] as const)(
+    'without headers and %s windows: at most 1.2 times the minimum, next to none turned away',
+    (windows) => {
+      const { seconds, turnedAway } = simulate(createPace(platform), { limit: 30, headers: false, windows });
+      expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
+      expect(turnedAway).toBeLessThanOrEqual(5);
+    },
+  );
 
   it('without headers and nothing documented: the rate is measured from what is turned away', () => {
     const { seconds, turnedAway } = simulate(createPace(unknown), { limit: 30, headers: false, windows: 'fixed' });
@@ -106,13 +115,22 @@ describe('500 requests against a limit of 30 a second', () => {
   });
 
   it.each([1, 20, 200])('with headers and answers that take %d ms', (latencyMs) => {
-    const { seconds, turnedAway } = simulate(createPace(platform), { limit: 30, headers: true, windows: 'fixed' }, 500, latencyMs);
+    const { seconds, turnedAway } = simulate(
+      createPace(platform),
+      { limit: 30, headers: true, windows: 'fixed' },
+      500,
+      latencyMs,
+    );
     console.log(latencyMs, seconds / MINIMUM_SECONDS, turnedAway);
     expect(turnedAway).toBeLessThanOrEqual(5);
   });
 
   it('leaves to others what they use of the limit', () => {
-    const { turnedAway } = simulate(createPace(platform), { limit: 30, headers: true, windows: 'clock', others: 12 }, 100);
+    const { turnedAway } = simulate(
+      createPace(platform),
+      { limit: 30, headers: true, windows: 'clock', others: 12 },
+      100,
+    );
     expect(turnedAway).toBeLessThanOrEqual(2);
   });
 

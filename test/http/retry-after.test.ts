@@ -47,9 +47,17 @@ describe('what an answer tells of its limit', () => {
       { ratelimit: '"default";r=50;t=30', 'ratelimit-policy': '"default";q=100;w=60' },
       { limit: 100, remaining: 50, resetMs: 30_000 },
     ],
-    ['the older RateLimit', { ratelimit: 'limit=10, remaining=4, reset=3' }, { limit: 10, remaining: 4, resetMs: 3000 }],
+    [
+      'the older RateLimit',
+      { ratelimit: 'limit=10, remaining=4, reset=3' },
+      { limit: 10, remaining: 4, resetMs: 3000 },
+    ],
     ['a limit alone', { 'x-ratelimit-limit': '30' }, undefined],
-    ['a limit of nothing', { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' }, undefined],
+    [
+      'a limit of nothing',
+      { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' },
+      undefined,
+    ],
     ['no number', { 'x-ratelimit-limit': 'x', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1' }, undefined],
   ])('%s', (_, headers, told) => {
     expect(rateTold(new Headers(headers), NOW_MS)).toEqual(told);

@@ -1,36 +1,48 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import type { Target, TargetKind } from '../../src/core/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { createRedactor } from '../../src/core/redact.ts';
+import { createLimiter } from '../../src/http/limiter.ts';
 import { createMeter, type Meter } from '../../src/http/meter.ts';
+import { LIST_ALIAS, withListMethod } from '../../src/sandbox/list-method.ts';
 import { type ConnectOptions, connect, type Service } from '../../src/services/connect.ts';
 
 export interface Served {
   readonly origin: string;
-  readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly atMs: number }[];
+  readonly requests: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: IncomingMessage['headers'];
+    readonly atMs: number;
+  }[];
   close(): Promise<void>;
 }
 
+export type Answerer = (request: IncomingMessage, response: ServerResponse, count: number) => void;
+
 /** A server on 127.0.0.1 that records what it is asked; `answer` gets the number of the request, from 1. */
-export async function serve(
-  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
-  create: (listener: RequestListener) => ReturnType<typeof createServer> = createServer,
-): Promise<Served> {
+export async function serve(answer: Answerer): Promise<Served> {
   const requests: Served['requests'] = [];
-  const server = create((request, response) => {
-    requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, atMs: performance.now() });
+  const http = createServer((request, response) => {
+    const method = request.method === LIST_ALIAS ? 'LIST' : (request.method ?? '');
+    requests.push({ method, url: request.url ?? '', headers: request.headers, atMs: performance.now() });
     answer(request, response, requests.length);
   });
+  // Node's parser refuses LIST: the request line is renamed before it.
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy()));
+    http.emit('connection', withListMethod(socket));
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        for (const socket of sockets) socket.destroy();
       }),
   };
 }
@@ -62,7 +74,7 @@ export function targetFor(kind: TargetKind, origin: string, changes: Partial<Tar
   };
 }
 
-/** A service with waits of milliseconds. */
+/** A service with waits of milliseconds, and without the platform's documented rate. */
 export function talk(target: Target, options: Partial<ConnectOptions> = {}): Talk {
   const redactor = createRedactor();
   redactor.add(TOKEN);
@@ -73,6 +85,7 @@ export function talk(target: Target, options: Partial<ConnectOptions> = {}): Tal
     log: createLog({ write: (text) => lines.push(text), redactor, quiet: false }),
     signal: stop.signal,
     maxWaitMs: 60_000,
+    limiter: createLimiter({ share: 1 }),
     ...options,
     timing: { backoffMs: 2, maxBackoffMs: 4, attempts: 4, ...options.timing },
   });

@@ -1,0 +1,349 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { TargetKind } from '../../src/core/config.ts';
+import { createLimiter } from '../../src/http/limiter.ts';
+import { type Failure, ServiceError } from '../../src/http/service-error.ts';
+import { mesh, operations, platform, scheduler, secrets } from '../../src/services/index.ts';
+import type { Operation } from '../../src/services/operation.ts';
+import { type Served, serve, talk, targetFor } from './talk.ts';
+
+const open: Served[] = [];
+afterEach(() => Promise.all(open.splice(0).map((served) => served.close())));
+
+async function served(...parameters: Parameters<typeof serve>): Promise<Served> {
+  const started = await serve(...parameters);
+  open.push(started);
+  return started;
+}
+
+/** Arguments that satisfy an operation, made up from its declaration. */
+function argsFor(operation: Operation): { args: Record<string, string>; body: unknown } {
+  const required = Object.entries(operation.params).filter(([, { required: needed }]) => needed !== false);
+  const values: Record<string, string> = { per_page: '10', type: 'workspaces' };
+  const args = Object.fromEntries(required.map(([name]) => [name, values[name] ?? 'ab']));
+  const example = operation.body?.required ? JSON.parse(operation.body.example) : undefined;
+  if (operation.name === 'scheduler.policies.write') return { args: { policy_name: 'readonly' }, body: example };
+  return { args: 'volume_id' in args && example ? { ...args, volume_id: 'db' } : args, body: example };
+}
+
+async function outcome(kind: TargetKind, operation: Operation, answer: Parameters<typeof serve>[0], attempts = ALL) {
+  const server = await served(answer);
+  const { service, meter, lines } = talk(targetFor(kind, server.origin), { timing: { attempts } });
+  const { args, body } = argsFor(operation);
+  const error = await service.call(operation, args, { meter, body }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  await service.close();
+  return { error, requests: server.requests.length, meter, lines };
+}
+
+const [roots, leaf] = [mesh['ca-roots'].read, mesh['ca-leaf'].read];
+const ALL = 4;
+const JSON_API_404 = '{"errors":[{"status":"404","title":"not found"}]}';
+
+describe('what a status means, and whether a read is asked again', () => {
+  const meanings: [TargetKind, Operation, number, string, number, Failure, string][] = [
+    [
+      'platform',
+      platform.views.list,
+      401,
+      '{"errors":[{"status":"401","title":"unauthorized"}]}',
+      1,
+      'unauthorized',
+      'token',
+    ],
+    ['platform', platform.views.list, 403, '', 1, 'forbidden', 'permission'],
+    ['platform', platform.agents.show, 404, JSON_API_404, 1, 'not-found', 'may not see it'],
+    ['platform', platform.views.list, 408, '', ALL, 'timeout', ''],
+    ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],
+    ['platform', platform.views.list, 412, '', 1, 'precondition', ''],
+    ['platform', platform.views.list, 422, '{"errors":[{"title":"invalid attribute"}]}', 1, 'invalid', '--help'],
+    ['platform', platform.views.list, 423, '', 1, 'conflict', ''],
+    ['platform', platform.views.list, 429, '', ALL, 'rate-limited', 'requestsPerSecond'],
+    ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'fewer filters'],
+    ['platform', platform.views.list, 502, '<html><title>Bad Gateway</title></html>', ALL, 'server', ''],
+    ['platform', platform.views.list, 503, '', ALL, 'server', ''],
+    ['platform', platform.views.list, 504, '', ALL, 'server', ''],
+    ['secrets', secrets.keys.read, 400, '{"errors":["bad"]}', 1, 'invalid', ''],
+    [
+      'secrets',
+      secrets.keys.read,
+      403,
+      '{"errors":["1 error occurred:\\n\\t* permission denied\\n\\n"]}',
+      1,
+      'forbidden',
+      'or is not valid',
+    ],
+    ['secrets', secrets.keys.read, 404, '{"errors":[]}', 1, 'not-found', 'nothing has it'],
+    [
+      'secrets',
+      secrets.keys.read,
+      404,
+      '{"errors":["no handler for route \\"x\\". route entry not found."]}',
+      1,
+      'wrong-mount',
+      'mounts',
+    ],
+    [
+      'secrets',
+      secrets.keys.list,
+      404,
+      '{"errors":["no handler for route \\"x\\". route entry not found."]}',
+      1,
+      'wrong-mount',
+      'mounts',
+    ],
+    ['secrets', secrets.keys.read, 405, '{"errors":["unsupported operation"]}', 1, 'invalid', ''],
+    ['secrets', secrets.keys.read, 412, '{"errors":["required index state not present"]}', ALL, 'precondition', ''],
+    ['secrets', secrets.keys.read, 429, '{"errors":["rate limit quota exceeded"]}', ALL, 'rate-limited', ''],
+    ['secrets', secrets.keys.read, 500, '{"errors":["internal error"]}', ALL, 'server', ''],
+    ['secrets', secrets.keys.read, 501, '', 1, 'server', ''],
+    ['secrets', secrets.keys.read, 503, '{"errors":["Vault is sealed"]}', ALL, 'sealed', 'unseal'],
+    ['scheduler', scheduler.policies.read, 403, 'Permission denied', 1, 'forbidden', 'management'],
+    ['scheduler', scheduler.policies.read, 403, 'ACL token not found', 1, 'unauthorized', 'token'],
+    ['scheduler', scheduler.policies.read, 400, 'ACL support disabled', 1, 'invalid', 'switched off'],
+    ['scheduler', scheduler.policies.read, 404, 'ACL policy not found', 1, 'not-found', ''],
+    ['scheduler', scheduler.volumes.read, 500, 'rpc error: volume in use: db', 1, 'in-use', 'detach'],
+    ['scheduler', scheduler.volumes.read, 500, 'volume not found', 1, 'not-found', ''],
+    ['scheduler', scheduler.volumes.read, 500, 'plugin does not support snapshot', 1, 'server', ''],
+    ['scheduler', scheduler.volumes.read, 500, 'No cluster leader', ALL, 'server', ''],
+    ['scheduler', scheduler.volumes.read, 503, '', ALL, 'server', ''],
+    ['mesh', roots, 403, 'ACL not found', 1, 'unauthorized', ''],
+    ['mesh', leaf, 403, 'Permission denied: token lacks service:write', 1, 'forbidden', 'service:write'],
+    ['mesh', roots, 429, '', ALL, 'rate-limited', ''],
+    ['mesh', roots, 500, 'something else', 1, 'server', ''],
+    ['mesh', roots, 500, 'rpc error: No cluster leader', ALL, 'server', ''],
+    ['mesh', roots, 503, 'rate limit exceeded, try again later', ALL, 'rate-limited', ''],
+    [
+      'autoscaler',
+      operations.get('autoscaler.metrics.read')!,
+      500,
+      'no metric intervals have been initialized yet',
+      ALL,
+      'server',
+      '',
+    ],
+    ['autoscaler', operations.get('autoscaler.metrics.read')!, 500, 'other', 1, 'server', ''],
+    ['autoscaler', operations.get('autoscaler.metrics.read')!, 415, 'Prometheus is not enabled', 1, 'invalid', ''],
+  ];
+  it.each(meanings.map((row) => [`${row[1].name} ${row[2]} ${row[3]}`, ...row] as const))(
+    '%s',
+    async (_, kind, operation, status, body, attempts, failure, hint) => {
+      const { error, requests, meter } = await outcome(kind, operation, (_request, response) => {
+        response.writeHead(status).end(body);
+      });
+      expect(error).toBeInstanceOf(ServiceError);
+      expect(error).toMatchObject({
+        failure,
+        status,
+        operation: operation.name,
+        target: kind,
+        code: 'REFUSED',
+        exit: 3,
+      });
+      expect((error as ServiceError).hint ?? '').toContain(hint);
+      expect((error as ServiceError).message).toMatch(
+        new RegExp(`^${operation.name.replaceAll('.', '\\.')} at ${kind}: ${status} ${failure}(?:: .+)?$`, 'u'),
+      );
+      expect(requests).toBe(attempts);
+      expect(meter).toMatchObject({
+        requests: attempts,
+        retries: attempts - 1,
+        tooMany: status === 429 ? attempts : 0,
+      });
+    },
+  );
+
+  it('a live agent is told apart by what to do', async () => {
+    const { error } = await outcome('platform', platform.agents.delete, (_request, response) =>
+      response.writeHead(412).end(),
+    );
+    expect(error).toMatchObject({
+      failure: 'precondition',
+      hint: expect.stringContaining('unknown, errored or exited'),
+    });
+  });
+
+  it('an autoscaler that is down, and a LIST of nothing, are answers', async () => {
+    const server = await served((_request, response, count) =>
+      response.writeHead(count === 1 ? 503 : 404).end(count === 1 ? 'Service unavailable' : '{"errors":[]}'),
+    );
+    const health = await talk(targetFor('autoscaler', server.origin)).service.call(
+      operations.get('autoscaler.health.read')!,
+    );
+    expect(health.status).toBe(503);
+    const keys = await talk(targetFor('secrets', server.origin)).service.call(secrets.keys.list);
+    expect(keys.json()).toEqual({ data: { keys: [] } });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('what is sent again', () => {
+  const writes = [...operations.values()].filter(({ changes }) => changes);
+
+  it.each(writes.map((operation) => [operation.name, operation] as const))(
+    '%s after 429 only where it may be, after 500, 502, 503 and a broken connection never',
+    async (_, operation) => {
+      const expected = operation.repeat === 'unsent' ? 2 : 1;
+      const turnedAway = await outcome(
+        operation.kind,
+        operation,
+        (_request, response) => response.writeHead(429).end(),
+        2,
+      );
+      expect([operation.name, turnedAway.requests]).toEqual([operation.name, expected]);
+      for (const status of [500, 502, 503]) {
+        const failing = await outcome(operation.kind, operation, (_request, response) =>
+          response.writeHead(status).end(),
+        );
+        expect(failing.requests).toBe(1);
+      }
+      const broken = await outcome(operation.kind, operation, (request) => request.socket.destroy());
+      expect(broken.requests).toBe(1);
+      expect(broken.error).toMatchObject({ failure: 'unreachable', code: 'UNREACHABLE', exit: 3 });
+    },
+  );
+
+  it('every read after a broken connection', async () => {
+    for (const operation of [...operations.values()].filter(({ repeat }) => repeat === 'read')) {
+      const { requests, error } = await outcome(operation.kind, operation, (request) => request.socket.destroy());
+      expect([operation.name, requests]).toEqual([operation.name, ALL]);
+      expect(error).toMatchObject({ failure: 'unreachable' });
+    }
+  });
+
+  it('a refused connection: a read and a write that changes nothing twice, but not a rotation', async () => {
+    const gone = await serve(() => {});
+    await gone.close();
+    for (const [operation, retries] of [
+      [secrets.keys.list, 3],
+      [secrets.keys.delete, 3],
+      [secrets.keys.rotate, 0],
+    ] as const) {
+      const { service, meter } = talk(targetFor('secrets', gone.origin));
+      const args = operation === secrets.keys.list ? {} : { name: 'k' };
+      await expect(service.call<Operation>(operation, args, { meter })).rejects.toMatchObject({
+        failure: 'unreachable',
+        words: 'connection refused',
+        status: undefined,
+      });
+      expect(meter.retries).toBe(retries);
+    }
+  });
+
+  it('what goes well the second time is an answer', async () => {
+    const { error, requests, meter, lines } = await outcome(
+      'secrets',
+      secrets.keys.read,
+      (_request, response, count) => {
+        if (count === 1) response.writeHead(503).end();
+        else response.end('{"data":{"name":"k"}}');
+      },
+    );
+    expect([error, requests, meter.retries]).toEqual([undefined, 2, 1]);
+    expect(lines).toEqual([expect.stringMatching(/^secrets: secrets\.keys\.read waits 0\.0 s: 503 sealed/u)]);
+    expect(meter.waitedMs).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe('pauses that a service demands', () => {
+  const limited =
+    (headers: Record<string, string>, status = 429) =>
+    (_request: unknown, response: Parameters<Parameters<typeof serve>[0]>[1], count: number) => {
+      if (count === 1) response.writeHead(status, headers).end();
+      else response.end('{"data":[]}');
+    };
+
+  it.each([
+    ['Retry-After', { 'retry-after': '0.08' }, 429, 80],
+    ['X-RateLimit-Reset', { 'x-ratelimit-reset': '0.08' }, 429, 80],
+    ['Retry-After with 503', { 'retry-after': '0.08' }, 503, 80],
+    ['Retry-After: 0, which does not spin', { 'retry-after': '0' }, 429, 20],
+  ])('%s is waited for', async (_, headers, status, leastMs) => {
+    const server = await served(limited(headers, status));
+    const { service, meter } = talk(targetFor('platform', server.origin), {
+      timing: { backoffMs: 40, maxBackoffMs: 40 },
+    });
+    await service.call(platform.views.list, {}, { meter });
+    const [first, second] = server.requests;
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(leastMs - 1);
+    expect(meter.waitedMs).toBeGreaterThanOrEqual(leastMs - 1);
+  });
+
+  it('beyond maxWait fail at once and say what was asked', async () => {
+    const server = await served((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
+    const { service } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
+    const failing = service.call(platform.views.list);
+    await expect(failing).rejects.toMatchObject({
+      failure: 'too-long-wait',
+      status: 429,
+      words: 'asked to wait 3600 s',
+      hint: expect.stringContaining('maxWait'),
+    });
+    // All that share the limit are held: they fail too, without being sent.
+    await expect(service.call(platform.agents.show, { id: 'a' })).rejects.toMatchObject({
+      failure: 'too-long-wait',
+      words: expect.stringMatching(/asked to wait (?:3600|3599) s/u),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('hold every request of the credential, also through another target', async () => {
+    const server = await served((request, response) => {
+      if (request.url?.includes('/views')) response.writeHead(429, { 'retry-after': '0.1' }).end();
+      else response.end('{"data":[]}');
+    });
+    const limiter = createLimiter({ share: 1 });
+    const one = talk(targetFor('platform', server.origin), { limiter, timing: { attempts: 1 } });
+    const other = talk(targetFor('platform', server.origin), { limiter });
+    await expect(one.service.call(platform.views.list)).rejects.toMatchObject({ failure: 'rate-limited' });
+    await other.service.call(platform['agent-pools'].list, {}, { meter: other.meter });
+    const [first, second] = server.requests;
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(99);
+    expect(other.meter.waitedMs).toBeGreaterThanOrEqual(50);
+  });
+});
+
+describe('how many at once', () => {
+  it('no more requests are under way than the target allows, and one that waits for its retry holds no slot', async () => {
+    let underWay = 0;
+    let most = 0;
+    const server = await served((request, response) => {
+      underWay++;
+      most = Math.max(most, underWay);
+      void sleep(5).then(() => {
+        underWay--;
+        if (request.url?.endsWith('/agents/slow')) response.writeHead(503).end();
+        else response.end('{"data":{}}');
+      });
+    });
+    const { service } = talk(
+      targetFor('platform', server.origin, { limits: { concurrency: 2, share: 1, requestsPerSecond: 100_000 } }),
+      {
+        timing: { attempts: 2, backoffMs: 5000, maxBackoffMs: 5000 },
+      },
+    );
+    const order: string[] = [];
+    const slow = service.call(platform.agents.show, { id: 'slow' }).catch(() => order.push('slow'));
+    const others = Array.from({ length: 8 }, (_, index) => service.call(platform.agents.show, { id: `a${index}` }));
+    await Promise.all(others);
+    order.push('others');
+    expect(most).toBe(2);
+    expect(order).toEqual(['others']);
+    await service.close();
+    void slow;
+  });
+
+  it('a signal ends what waits and what is under way, and says so', async () => {
+    const server = await served(() => {});
+    const { service, stop } = talk(targetFor('platform', server.origin, { limits: { concurrency: 1, share: 1 } }));
+    const calls = [1, 2, 3].map((id) => service.call(platform.agents.show, { id: String(id) }));
+    const settled = Promise.allSettled(calls);
+    while (server.requests.length === 0) await sleep(1);
+    stop.abort();
+    for (const result of await settled)
+      expect(result).toMatchObject({ status: 'rejected', reason: { failure: 'aborted', exit: 3 } });
+    expect(server.requests).toHaveLength(1);
+  });
+});
