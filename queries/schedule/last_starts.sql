@@ -13,8 +13,11 @@ with
   )
 select
   job,
-  max(started_at) filter (where not cut_off or cut_off_before) as started_at,
+  -- before a first run that was cut off there is none: the minute before it still lets its own start be made up for
+  coalesce(
+    max(started_at) filter (where not cut_off or cut_off_before),
+    min(started_at) - interval 1 minute
+  ) as started_at,
 from ordered
 group by job
-having max(started_at) filter (where not cut_off or cut_off_before) is not null
 order by job;

@@ -1,14 +1,24 @@
 import { z } from 'zod';
 import type { Config } from '../core/config.ts';
+import { cronProblem, zoneProblem } from '../core/cron.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { ADDRESS_PROBLEM, parseMailAddress } from '../core/mail-address.ts';
 import { discover, searchPath } from '../core/paths.ts';
 import { nearestName, readYamlFile } from '../core/yaml-file.ts';
 
-const addresses = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).transform((to) => [to].flat());
+/** A text that `problemOf` finds nothing wrong with. */
+const checked = (problemOf: (text: string) => string | undefined) =>
+  z.string().superRefine((text, context) => {
+    const message = problemOf(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+
+const address = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_PROBLEM);
+const addresses = z.union([address, z.array(address).min(1)], ADDRESS_PROBLEM).transform((to) => [to].flat());
 
 const jobSchema = z.strictObject({
-  schedule: z.string().min(1).optional().describe('cron expression, five fields'),
-  timezone: z.string().min(1).default('UTC').describe('IANA zone of the schedule'),
+  schedule: checked(cronProblem).optional().describe('cron expression, five fields'),
+  timezone: checked(zoneProblem).default('UTC').describe('IANA zone of the schedule'),
   pull: z.union([z.literal('all'), z.literal(false), z.array(z.string().min(1)).min(1)]).default('all'),
   reports: z.array(z.string().min(1)).default([]),
   mail: z
@@ -17,7 +27,7 @@ const jobSchema = z.strictObject({
       when: z.enum(['always', 'changed', 'findings'], 'must be always, changed or findings').default('always'),
     })
     .optional(),
-  heartbeat: z.url('must be a URL').optional(),
+  heartbeat: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
   playbooks: z
     .array(
       z.strictObject({

@@ -1,0 +1,7 @@
+-- help: Rows of the last complete pull of a source.
+-- grain: one row per target and source that was ever pulled completely
+select target, source, arg_max(rows, as_of) as value
+from pulls
+where status = 'complete' and rows is not null
+group by target, source
+order by target, source;
