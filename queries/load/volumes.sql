@@ -24,7 +24,7 @@ select
   namespace,
   item ->> 'Name' as name,
   case
-    when json_type(item -> '$.Topologies[0].Segments') = 'OBJECT' then to_json(item ->> '$.Topologies[*].Segments')
+    when json_type(item -> '$.Topologies[0].Segments') = 'OBJECT' then to_json(item -> '$.Topologies[*].Segments')
     else item -> 'Topologies'
   end as topologies,
   item ->> 'AccessMode' as access_mode,
