@@ -19,8 +19,17 @@ with
     from ranked
     window same as (partition by target, name, source)
   ),
+  -- names may hold commas: the list is cut at comma and space, or at every comma where only that gives the number of workspaces
   used as (
-    select *, trim(unnest(string_split(workspaces, ','))) as workspace_name
+    select
+      *,
+      unnest(
+        if(
+          len(string_split(workspaces, ', ')) <> workspace_count and len(string_split(workspaces, ',')) = workspace_count,
+          string_split(workspaces, ','),
+          string_split(workspaces, ', ')
+        )
+      ) as workspace_name,
     from compared
     where rank < newest_rank
   ),
@@ -32,7 +41,7 @@ with
       source,
       any_value(newest_version) as newest_version,
       any_value(versions_in_use) as versions_in_use,
-      list(version order by place, version) as versions,
+      list(version order by rank, version) as versions,
     from used
     where workspace_name <> ''
     group by target, workspace_name, name, source

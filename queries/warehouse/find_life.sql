@@ -8,6 +8,7 @@ with
       find_found.* replace (
         coalesce(find_found.severity, find_rules.severity) as severity,
         coalesce(find_found.subject_type, find_rules.subject) as subject_type,
+        trim(regexp_replace(find_found.title, '[\s\x00-\x1f\x7f]+', ' ', 'g')) as title, -- names hold line breaks, a title is a line
         coalesce(find_found.unknown, false) as unknown
       ),
     from find_found

@@ -154,6 +154,13 @@ describe('an accepted finding', () => {
     expect(await one()).toMatchObject({ state: 'new', unassessed_since: night(20) });
   });
 
+  test('comes back at its end even where a run does not ask its target', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
+    await play(warehouse, 20, [], 'other');
+    expect(await one()).toMatchObject({ state: 'new', last_seen: night(1), unassessed_since: null });
+  });
+
   test('comes back when its weight grows, and stays back', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));

@@ -61,7 +61,7 @@ describe('workspaces', () => {
     });
     expect((await warehouse.findings('drifted-workspace')).map(({ title }) => title)).toEqual([
       'Workspace name of drifts drifts in 3 resources',
-      `Workspace ${HOSTILE} drifts`,
+      `Workspace ${HOSTILE.replace('\n', ' ')} drifts`,
       'Workspace nameless drifts',
     ]);
   });
@@ -112,13 +112,17 @@ describe.each(['provider', 'module'])('%s-sprawl', (kind) => {
     const table = `${kind}s`;
     await warehouse.pull(NOW, 'acme', table, {
       [table]: [
-        row('aws', '5.10.0', 'a,b'),
+        row('aws', '5.10.0', 'a, b'),
         row('aws', '5.9.0', 'c, d'),
         row('aws', '5.2.0', 'd'),
         row('aws', '6.0.0-beta1', 'e'),
         row('aws', '1.0.0', 'z', 'elsewhere/aws'),
-        row('random', '3.0.0', 'a,c'),
+        row('random', '3.0.0', 'a, c'),
         row('null', '1.0.0', null),
+        { ...row('plain', '1.0.0', 'p,q'), workspace_count: 2 },
+        { ...row('comma', '1.0.0', 'r,s, t'), workspace_count: 2 },
+        row('plain', '1.1.0', 'a'),
+        row('comma', '1.1.0', 'a'),
         row('null', '2.0.0', 'a'),
         row('odd', 'trunk', 'b'),
         row('odd', '0.1.0', 'c'),
@@ -133,6 +137,10 @@ describe.each(['provider', 'module'])('%s-sprawl', (kind) => {
       ['b odd registry/odd', 'odd (registry/odd) trunk'],
       ['c aws registry/aws', 'aws (registry/aws) 5.9.0'],
       ['d aws registry/aws', 'aws (registry/aws) 5.2.0'],
+      ['p plain registry/plain', 'plain (registry/plain) 1.0.0'],
+      ['q plain registry/plain', 'plain (registry/plain) 1.0.0'],
+      ['r,s comma registry/comma', 'comma (registry/comma) 1.0.0'],
+      ['t comma registry/comma', 'comma (registry/comma) 1.0.0'],
     ]);
     expect(rows[2]).toMatchObject({
       title: `Workspace d uses ${kind} aws 5.2.0, 5.9.0; the newest in use is 5.10.0`,

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import semver from 'semver';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+
+async function keysOf(versions: readonly (string | null)[]): Promise<readonly (string | null)[]> {
+  const database = await openDatabase(':memory:');
+  onTestFinished(() => database.close());
+  await database.run(await sqlFiles([PACKAGE_ROOT]).filled('warehouse/semver_key', { kind: 'temp macro' }));
+  const rows = await database.rows(
+    `select semver_key(version) as key
+     from (select unnest(from_json($versions, '["varchar"]')) as version, generate_subscripts(from_json($versions, '["varchar"]'), 1) as place)
+     order by place`,
+    { versions: JSON.stringify(versions) },
+  );
+  return rows.map(({ key }) => key as string | null);
+}
+
+test('semver_key sorts as the semver library compares', async () => {
+  const number = fc.constantFrom(0, 1, 2, 10, 99_999);
+  const identifier = fc.oneof(
+    fc.nat(12).map(String),
+    fc.stringMatching(/^[0-9A-Za-z-]{1,4}$/).filter((text) => !/^0\d+$/u.test(text)),
+  );
+  const version = fc
+    .tuple(number, number, number, fc.array(identifier, { maxLength: 3 }), fc.boolean())
+    .map(
+      ([a, b, c, pre, build]) => `${a}.${b}.${c}${pre.length > 0 ? `-${pre.join('.')}` : ''}${build ? '+b.1-x' : ''}`,
+    )
+    .filter((text) => semver.valid(text) !== null);
+  const versions = fc.sample(version, { numRuns: 400, seed: 1 });
+  const keys = await keysOf(versions);
+  const sign = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+  for (const [i, a] of versions.entries()) {
+    expect(keys[i]!.endsWith('~'), a).toBe(semver.prerelease(a) === null);
+    const wrong = versions.filter((b, j) => sign(keys[i]!, keys[j]!) !== semver.compare(a, b));
+    expect(wrong, a).toEqual([]);
+  }
+});
+
+test('semver_key takes a leading v and short versions, and is null for what is no version', async () => {
+  const [plain, ...same] = await keysOf(['1.5.0', 'v1.5.0', '1.5', ' 1.5.0 ', '1.5.0+ent']);
+  expect(new Set(same)).toEqual(new Set([plain]));
+  expect(await keysOf(['latest', '~> 1.5', '', '1.2.3.4', '1..2', '1.2.3-', null])).toEqual(Array(7).fill(null));
+});
