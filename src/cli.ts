@@ -6,6 +6,7 @@ import type { Context } from './core/context.ts';
 import { EXIT, type ExitCode, messageOf, TidemarkError } from './core/errors.ts';
 import { createLog } from './core/log.ts';
 import { createRedactor, type Redactor } from './core/redact.ts';
+import type { Timing } from './core/timing.ts';
 import { version } from './version.ts';
 
 /** What a run of the command takes from the process; tests hand in their own. */
@@ -21,6 +22,8 @@ export interface Io {
   /** stderr, where it is a terminal. */
   readonly terminal: NodeJS.WriteStream | undefined;
   readonly signal: AbortSignal;
+  /** Waits and bounds of talking to services. @default those of http/timing.ts */
+  readonly timing?: Partial<Timing>;
 }
 
 /** Runs one command line and answers with its exit code; never throws. */

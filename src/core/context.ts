@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts';
 import type { ExitCode } from './errors.ts';
 import type { Log } from './log.ts';
 import type { Redactor } from './redact.ts';
+import type { Timing } from './timing.ts';
 
 /** Everything a command takes from the process, handed in once so that it also runs inside a test. */
 export interface Context {
@@ -26,4 +27,6 @@ export interface Context {
   readonly exit: (code: ExitCode) => void;
   /** Aborted by SIGTERM and Ctrl-C. */
   readonly signal: AbortSignal;
+  /** Waits and bounds of talking to services, where a test shortens them. */
+  readonly timing?: Partial<Timing>;
 }

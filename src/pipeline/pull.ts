@@ -6,6 +6,7 @@ import { describe, TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact.ts';
+import type { Timing } from '../core/timing.ts';
 import { type Limiter, limiterFor } from '../http/limiter.ts';
 import { createMeter, type Meter } from '../http/meter.ts';
 import { connect, type Service } from '../services/connect.ts';
@@ -37,6 +38,7 @@ export interface PullOptions {
   readonly redactor: Redactor;
   readonly signal: AbortSignal;
   readonly progress: Progress;
+  readonly timing?: Partial<Timing>;
   /** Sources whose mass disappearance a person has accepted. */
   readonly acceptShrink: ReadonlySet<string>;
   /** Loads what an earlier run landed instead of asking the network; by `TARGET/SOURCE`. */
@@ -152,7 +154,7 @@ function loadLanded(options: PullOptions, manifest: Manifest, record: (delta: De
 }
 
 /** A service for each target; targets with one credential share its limit. */
-function connectAll({ pulls, config, env, log, redactor, signal }: PullOptions): ReadonlyMap<string, Service> {
+function connectAll({ pulls, config, env, log, redactor, signal, timing }: PullOptions): ReadonlyMap<string, Service> {
   const limiters = new Map<string, Limiter>();
   const services = new Map<string, Service>();
   for (const { target } of pulls) {
@@ -164,7 +166,15 @@ function connectAll({ pulls, config, env, log, redactor, signal }: PullOptions):
     const quiet = { ...log, warn: () => {} };
     services.set(
       target.name,
-      connect(target, { redactor, log: quiet, signal, env, maxWaitMs: config.maxWait * 1000, limiter }),
+      connect(target, {
+        redactor,
+        log: quiet,
+        signal,
+        env,
+        maxWaitMs: config.maxWait * 1000,
+        limiter,
+        ...(timing && { timing }),
+      }),
     );
   }
   return services;

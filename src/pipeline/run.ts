@@ -73,6 +73,7 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
     redactor: context.redactor,
     signal: context.signal,
     progress,
+    ...(context.timing && { timing: context.timing }),
     acceptShrink: new Set(options.acceptShrink),
     ...(fromRun && { fromRun: fromRun.manifests }),
   }).finally(() => progress.end());

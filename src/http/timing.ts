@@ -1,0 +1,16 @@
+import type { Timing } from '../core/timing.ts';
+
+export type { Timing };
+
+export const DEFAULT_TIMING: Timing = {
+  backoffMs: 500,
+  maxBackoffMs: 10_000,
+  attempts: 5,
+  connectMs: 10_000,
+  headersMs: 90_000,
+  idleMs: 60_000,
+  answerMs: 300_000,
+  downloadMs: 3_600_000,
+  maxAnswerBytes: 64 * 1024 * 1024,
+  maxDownloadBytes: 16 * 1024 ** 3,
+};
