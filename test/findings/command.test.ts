@@ -1,103 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { registerFindings } from '../../src/commands/findings.ts';
-import { frozenClock } from '../../src/core/clock.ts';
-import type { Context } from '../../src/core/context.ts';
-import { EXIT, TidemarkError } from '../../src/core/errors.ts';
-import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact.ts';
-import { replaceFile, warehouseFiles } from '../../src/warehouse/publish.ts';
-import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import type { FindingsWarehouse, Rows } from '../helpers/findings.ts';
+import { findings, project, publishNights } from '../helpers/findings-command.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const LAST = '2026-11-19T02:15:00Z';
-const NOW = '2026-11-19T08:00:00Z';
 const HOSTILE = 'evil\u001b[31m\n"name" | a';
-
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs `tidemark findings …` in this process over the configuration of `directory`. */
-async function findings(
-  directory: string,
-  args: readonly string[],
-  options: { json?: boolean; now?: string } = {},
-): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  let code: number = EXIT.done;
-  const redactor = createRedactor();
-  const write = (text: string) => {
-    err += text;
-  };
-  const context: Context = {
-    cwd: directory,
-    env: {},
-    readStdin: async () => '',
-    stdinIsTerminal: false,
-    stdoutIsTerminal: false,
-    stdout: (text) => {
-      out += text;
-    },
-    stderr: write,
-    terminal: undefined,
-    color: false,
-    json: options.json ?? false,
-    quiet: false,
-    configFile: 'tidemark.yaml',
-    clock: frozenClock(new Date(options.now ?? NOW)),
-    log: createLog({ write, redactor, quiet: false }),
-    redactor,
-    exit: (given) => {
-      code = given;
-    },
-    signal: new AbortController().signal,
-  };
-  const program = new Command().exitOverride().configureOutput({ writeOut: write, writeErr: write });
-  registerFindings(program, () => context);
-  try {
-    await program.parseAsync(['findings', ...args], { from: 'user' });
-  } catch (error) {
-    if (error instanceof CommanderError) code = EXIT.usage;
-    else if (error instanceof TidemarkError) {
-      code = error.exit;
-      err += error.message + (error.hint ?? '');
-    } else throw error;
-  }
-  return { code, out, err };
-}
-
-/** A configuration with an empty data folder. */
-async function project(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidemark-command-'));
-  await mkdir(join(directory, 'data/work'), { recursive: true });
-  const target = (name: string, kind: string) =>
-    `  - { name: ${name}, kind: ${kind}, url: "http://127.0.0.1:1", organization: o, token: t }\n`;
-  await writeFile(
-    join(directory, 'tidemark.yaml'),
-    `targets:\n${target('acme', 'platform')}${target('vault', 'secrets')}`,
-  );
-  return directory;
-}
-
-/** The rows of two nights, published: drift, old versions, and a role that hands out management tokens. */
-async function publishNights(
-  directory: string,
-  cleanup: (clean: () => Promise<void>) => void,
-  play: (warehouse: FindingsWarehouse) => Promise<void> = twoNights,
-): Promise<void> {
-  const files = warehouseFiles(join(directory, 'data'));
-  const warehouse = await findingsWarehouse({ file: files.work, cleanup });
-  await play(warehouse);
-  warehouse.database.close();
-  await replaceFile(files.work, files.published, 0o644);
-}
 
 const workspace = (id: string, fields: Rows[number] = {}): Rows[number] => ({
   external_id: id,
@@ -129,7 +37,7 @@ describe('tidemark findings', () => {
   beforeAll(async () => {
     directory = await project();
     afterAll(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, afterAll);
+    await publishNights(directory, afterAll, twoNights);
   });
 
   test('shows everything not resolved, worst first, one line a cause, with no control characters', async () => {
@@ -141,7 +49,7 @@ describe('tidemark findings', () => {
       /^critical +open +2026-11-18 +vault +management-role +Mesh role admin hands out management tokens +f-[0-9a-f]{12}$/,
     );
     expect(lines[2]).toMatch(
-      /^warning +new +2026-11-19 +acme +drifted-workspace +Workspace evil\[31m "name" \| a drifts/,
+      /^warning +new +2026-11-19 +acme +drifted-workspace +Workspace evil \[31m "name" \| a drifts/,
     );
     expect(lines[3]).toMatch(
       /^info +open +2026-11-18 +acme +outdated-version +version 1\.5\.0: 5 workspaces \(w1, w2, w3, …\) +f-[0-9a-f]{12} \+4$/,
@@ -278,7 +186,7 @@ describe('tidemark findings accept', () => {
   test('takes findings until a day, publishes it, and lets the gate pass until then', async () => {
     const directory = await project();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, onTestFinished);
+    await publishNights(directory, onTestFinished, twoNights);
     const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
     const accept = [
       'accept',
@@ -304,7 +212,7 @@ describe('tidemark findings accept', () => {
   test('refuses an unknown ID, an end that is none or has passed, and empty words', async () => {
     const directory = await project();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, onTestFinished);
+    await publishNights(directory, onTestFinished, twoNights);
     const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
     const accept = (id: string, until: string, owner = 'me') =>
       findings(directory, ['accept', id, '--reason', 'why', '--owner', owner, '--until', until]);

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { acceptFindings } from '../../src/pipeline/find-accept.ts';
+import type { Row } from '../../src/warehouse/values.ts';
+import { drifting, night, play, workspace } from '../helpers/drift-nights.ts';
+import { type FindingsWarehouse, findingsWarehouse } from '../helpers/findings.ts';
+
+const acceptance = { reason: 'the supplier fixes it', owner: 'platform team', until: new Date(night(20)) };
+
+/** A finding of weight 2, open, in a warehouse of its own. */
+async function openFinding(): Promise<{ warehouse: FindingsWarehouse; id: string; one: () => Promise<Row> }> {
+  const warehouse = await findingsWarehouse();
+  await play(warehouse, 1, [workspace('ws-1', true, 2)]);
+  const one = async () => (await drifting(warehouse))['ws-1']!;
+  const id = String((await one()).finding_id);
+  return { warehouse, id, one };
+}
+
+async function reasons({ database }: FindingsWarehouse, id: string) {
+  const rows = await database.rows('select reason from finding_events where finding_id = $id order by changed_at', {
+    id,
+  });
+  return rows.map(({ reason }) => reason);
+}
+
+describe('an accepted finding', () => {
+  test('keeps still until its end has passed, then is news again', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
+    expect(await play(warehouse, 3, [workspace('ws-1', true, 2)])).toMatchObject({
+      accepted: 1,
+      standing: 0,
+      returned: 0,
+    });
+    expect(await one()).toMatchObject({
+      state: 'accepted',
+      last_seen: night(3),
+      accepted_at: night(2),
+      accepted_until: night(20),
+      accepted_reason: 'the supplier fixes it',
+      accepted_owner: 'platform team',
+    });
+    await play(warehouse, 19, [workspace('ws-1', true, 1)]);
+    expect(await one()).toMatchObject({ state: 'accepted' });
+    expect(await play(warehouse, 20, [workspace('ws-1', true, 1)])).toMatchObject({ returned: 1, standing: 1 });
+    expect(await one()).toMatchObject({ state: 'new', opened_at: night(1), times_reopened: 0 });
+    expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'acceptance ended']);
+  });
+
+  test('comes back at its end even where its source fails', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
+    await play(warehouse, 20, 'failed');
+    expect(await one()).toMatchObject({ state: 'new', unassessed_since: night(20) });
+  });
+
+  test('comes back at its end even where a run does not ask its target', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
+    await play(warehouse, 20, [], 'other');
+    expect(await one()).toMatchObject({ state: 'new', last_seen: night(1), unassessed_since: null });
+  });
+
+  test('comes back when its weight grows, and stays back', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
+    expect(await play(warehouse, 3, [workspace('ws-1', true, 3)])).toMatchObject({ returned: 1 });
+    expect(await one()).toMatchObject({ state: 'new', weight: 3 });
+    await play(warehouse, 4, [workspace('ws-1', true, 1)]);
+    expect(await one()).toMatchObject({ state: 'open' });
+    expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'got worse', 'no longer new']);
+  });
+
+  test('comes back when its severity rises', async () => {
+    const warehouse = await findingsWarehouse();
+    const root = (ends: string) => [{ root_id: 'root', active: true, not_after: ends }];
+    await warehouse.pull(night(1), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
+    await warehouse.find(night(1));
+    const [row] = await warehouse.findings('ca-root-expiring');
+    await acceptFindings(
+      warehouse.database,
+      warehouse.files,
+      { ...acceptance, ids: [String(row?.finding_id)] },
+      new Date(night(2)),
+    );
+    await warehouse.pull(night(4), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
+    await warehouse.find(night(4));
+    expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'accepted', severity: 'warning' }]);
+    await warehouse.pull(night(5), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
+    await warehouse.find(night(5));
+    expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'new', severity: 'critical' }]);
+  });
+
+  test('is resolved like any other, which ends the acceptance', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
+    await play(warehouse, 3, [workspace('ws-1', false)]);
+    expect(await one()).toMatchObject({ state: 'resolved', accepted_until: null, accepted_owner: null });
+    await play(warehouse, 4, [workspace('ws-1', true, 1)]);
+    expect(await one()).toMatchObject({ state: 'new', times_reopened: 1 });
+  });
+
+  test('must be there, unresolved, and its end ahead; else nothing changes', async () => {
+    const { warehouse, id, one } = await openFinding();
+    await play(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true)]);
+    await play(warehouse, 3, [workspace('ws-1', true), workspace('ws-2', false)]);
+    const gone = String((await drifting(warehouse))['ws-2']?.finding_id);
+    const accept = (ids: readonly string[], until = acceptance.until) =>
+      acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids, until }, new Date(night(4)));
+    await expect(accept([id, 'f-000000000000'])).rejects.toThrow('unknown finding f-000000000000');
+    await expect(accept([id, gone])).rejects.toThrow(`already resolved: ${gone}`);
+    await expect(accept([id], new Date(night(4)))).rejects.toThrow('--until 2026-11-04T02:15:00.000Z has passed');
+    expect(await one()).toMatchObject({ state: 'open' });
+  });
+});

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FindingsWarehouse, findingsWarehouse } from '../helpers/findings.ts';
+import { claim, external, listing, volume } from '../helpers/storage-rows.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+
+test('volume-unschedulable: critical where something claims it, grouped by plugin', async () => {
+  const warehouse = await findingsWarehouse();
+  await warehouse.pull(NOW, 'nomad', 'volumes', {
+    volumes: [
+      volume('fine'),
+      volume('idle', { schedulable: false, nodes_healthy: 0, nodes_expected: 3 }),
+      volume('claimed', { schedulable: false, current_writers: 1 }),
+      volume('untold', { schedulable: null }),
+    ],
+  });
+  await warehouse.find(NOW);
+  expect(await warehouse.seen('volume-unschedulable')).toEqual({
+    found: ['default/claimed', 'default/idle'],
+    unknown: ['default/untold'],
+  });
+  expect(await warehouse.findings('volume-unschedulable')).toMatchObject([
+    { severity: 'critical', group_key: 'plugin ebs' },
+    {
+      severity: 'warning',
+      title: 'Volume default/volume idle cannot be scheduled (plugin ebs: ?/? controllers and 0/3 nodes healthy)',
+    },
+  ]);
+});
+
+test('lost-volume-claim: claimed, and every claiming allocation has ended', async () => {
+  const warehouse = await findingsWarehouse();
+  await warehouse.pull(NOW, 'nomad', 'volumes', {
+    volumes: ['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared'].map((id) => volume(id)),
+    volume_allocations: [
+      claim('lost', 'a1', 'lost'),
+      claim('both', 'a2', 'complete', { mode: 'read' }),
+      claim('both', 'a2', 'complete'),
+      claim('both', 'a3', 'failed', { node_id: 'node-of-a2' }),
+      claim('running', 'a4', 'running'),
+      claim('half', 'a5', 'failed'),
+      claim('half', 'a6', 'running'),
+      claim('pending', 'a7', 'pending'),
+      claim('forgotten', 'a8', 'complete'),
+      claim('forgotten', 'a9', null, { node_id: null }),
+      claim('shared', 'b1', 'complete', { namespace: 'elsewhere' }),
+    ],
+  });
+  await warehouse.pull(NOW, 'other', 'volumes', {
+    volumes: [volume('lost', { namespace: null })],
+    volume_allocations: [claim('lost', 'a1', 'running', { namespace: null })],
+  });
+  await warehouse.find(NOW);
+  expect(await warehouse.seen('lost-volume-claim')).toEqual({
+    found: ['default/both', 'default/lost'],
+    unknown: ['default/forgotten'],
+  });
+  expect((await warehouse.findings('lost-volume-claim'))[0]).toMatchObject({
+    title: 'Volume default/volume both is claimed by 2 ended allocations only',
+    detail: {
+      volume_id: 'both',
+      namespace: 'default',
+      plugin_id: 'ebs',
+      nodes: ['node-of-a2'],
+      allocations: ['a2', 'a3'],
+    },
+  });
+});
+
+describe('volumes and what their provider holds', () => {
+  let warehouse: FindingsWarehouse;
+
+  beforeAll(async () => {
+    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    await warehouse.pull(NOW, 'nomad', 'volumes', {
+      volumes: [
+        volume('held'),
+        volume('missing'),
+        volume('missing-claimed'),
+        volume('missing-written', { current_writers: 1 }),
+        volume('no-external-id', { external_id: null }),
+        volume('cannot-list', { plugin_id: 'nfs' }),
+        volume('not-asked', { plugin_id: 'zfs' }),
+        volume('same-id-elsewhere', { external_id: 'ext-elsewhere' }),
+      ],
+      volume_allocations: [claim('missing-claimed', 'a1', 'running')],
+    });
+    await warehouse.pull(NOW, 'nomad', 'external_volumes', {
+      external_volumes: [
+        external('held'),
+        external('orphan', { capacity_bytes: 1024, published_node_ids: ['i-1'] }),
+        external('abnormal', { is_abnormal: true, status: 'degraded' }),
+        external('untold', { is_abnormal: null }),
+        external('elsewhere', { plugin_id: 'efs' }),
+      ],
+      external_volume_listings: [listing('ebs', true), listing('nfs', false), listing('efs', true)],
+    });
+    await warehouse.pull(NOW, 'other', 'volumes', { volumes: [volume('orphan'), volume('missing')] });
+    await warehouse.pull(NOW, 'other', 'external_volumes', {
+      external_volumes: [external('orphan'), external('missing')],
+      external_volume_listings: [listing('ebs', true)],
+    });
+    await warehouse.find(NOW);
+  });
+
+  test('missing-external-volume: registered, listed by its plugin as not there, and unclaimed', async () => {
+    expect(await warehouse.seen('missing-external-volume')).toEqual({
+      found: ['default/missing', 'default/same-id-elsewhere'],
+      unknown: ['default/cannot-list', 'default/no-external-id', 'default/not-asked'],
+    });
+    expect(await warehouse.findings('missing-external-volume', 'other')).toEqual([]);
+    expect((await warehouse.findings('missing-external-volume'))[0]?.detail).toEqual({
+      volume_id: 'missing',
+      namespace: 'default',
+      plugin_id: 'ebs',
+      external_id: 'ext-missing',
+    });
+  });
+
+  test('orphaned-external-volume: in the provider, not registered', async () => {
+    const rows = await warehouse.findings('orphaned-external-volume');
+    expect(rows.map(({ target, subject_id }) => `${target} ${subject_id}`)).toEqual([
+      'nomad ebs/ext-abnormal',
+      'nomad ebs/ext-orphan',
+      'nomad ebs/ext-untold',
+      'nomad efs/ext-elsewhere',
+    ]);
+    expect(rows[1]?.detail).toMatchObject({
+      plugin_id: 'ebs',
+      external_id: 'ext-orphan',
+      capacity_bytes: 1024,
+      published_node_ids: ['i-1'],
+    });
+  });
+
+  test('abnormal-external-volume: the provider reports trouble', async () => {
+    expect((await warehouse.seen('abnormal-external-volume')).found).toEqual(['ebs/ext-abnormal']);
+    expect((await warehouse.seen('abnormal-external-volume')).unknown).toContain('ebs/ext-untold');
+    expect((await warehouse.findings('abnormal-external-volume'))[0]?.title).toBe(
+      'Plugin ebs reports trouble with volume ext-abnormal: degraded',
+    );
+  });
+});
