@@ -57,6 +57,11 @@ export const commands: readonly {
     about: 'the findings and their life',
     load: async () => (await import('./findings.ts')).registerFindings,
   },
+  {
+    name: 'playbook',
+    about: 'act on findings: plan, approve, apply',
+    load: async () => (await import('./playbook.ts')).registerPlaybook,
+  },
   { name: 'api', about: 'one call of any operation', load: async () => (await import('./api.ts')).registerApi },
   {
     name: 'export',

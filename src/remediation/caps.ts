@@ -24,7 +24,7 @@ export function requireWithin(caps: Caps, actions: number, touched: readonly Tou
     ...touched
       .filter(({ rows, of }) => rows * 100 > of * caps.maxPercent)
       .map(({ target, table, rows, of }) => {
-        const percent = of === 0 ? 'all' : `${Math.ceil((rows * 1000) / of) / 10} %`;
+        const percent = of === 0 ? 'all' : `${((rows * 100) / of).toFixed(1)} %`;
         return `${rows} of ${of} rows of ${table} in ${target} are ${percent}, more than --max-percent ${caps.maxPercent}`;
       }),
   ];
