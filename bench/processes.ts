@@ -1,0 +1,86 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { PACKAGE_ROOT } from '../src/core/paths.ts';
+
+/** What one process took, from its start to its end. */
+export interface Usage {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  /** Peak resident set. */
+  readonly peakMiB: number;
+}
+
+export const TIDEMARK = join(PACKAGE_ROOT, 'bin', 'tidemark.js');
+const script = (name: string) => join(PACKAGE_ROOT, 'bench', name);
+
+/** Runs a script with Node in a process of its own. @throws with what it wrote when it fails */
+export async function timed(folder: string, args: readonly string[]): Promise<Usage> {
+  const usageFile = join(folder, 'usage.json');
+  const startedMs = performance.now();
+  const child = spawn(execPath, ['--import', script('usage.js'), ...args], {
+    cwd: folder,
+    env: { ...process.env, BENCH_USAGE: usageFile },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const code = await finished(child);
+  const wallMs = performance.now() - startedMs;
+  if (code.status !== 0) throw new Error(`${args.join(' ').slice(0, 200)} ended with ${code.status}: ${code.words}`);
+  const usage = JSON.parse(await readFile(usageFile, 'utf8')) as Omit<Usage, 'wallMs'>;
+  return { wallMs, ...usage };
+}
+
+export const bare = (folder: string, name: 'bare-sql' | 'bare-pages', args: readonly string[]): Promise<Usage> =>
+  timed(folder, [script(`${name}.js`), ...args]);
+
+async function finished(child: ChildProcess): Promise<{ status: number | null; words: string }> {
+  let words = '';
+  child.stdout?.on('data', (text: Buffer) => (words += text));
+  child.stderr?.on('data', (text: Buffer) => (words += text));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, words }));
+  });
+}
+
+/** A helper that answers messages: `bench/NAME.ts` in a process of its own, so that its work costs the measured one nothing. */
+export interface Helper {
+  ask<T>(message: unknown): Promise<T>;
+  stop(): Promise<void>;
+}
+
+export function startHelper(name: string, args: readonly string[] = []): Helper {
+  const child = fork(script('load.js'), [name, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    ask: (message) =>
+      new Promise((resolve, reject) => {
+        const gone = (code: number | null) => reject(new Error(`bench/${name}.ts ended with ${code}`));
+        child.once('exit', gone);
+        child.once('message', (answer) => {
+          child.off('exit', gone);
+          resolve(answer as never);
+        });
+        child.send(message as never);
+      }),
+    stop: async () => {
+      child.disconnect();
+      await ended;
+    },
+  };
+}
+
+/** The other end: answers each message until the parent lets go. */
+export async function answerMessages(answer: (message: never) => Promise<unknown>): Promise<void> {
+  process.on('message', (message) => {
+    answer(message as never).then(
+      (value) => process.send?.(value ?? null),
+      (error: unknown) => {
+        process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+        process.exit(1);
+      },
+    );
+  });
+  await new Promise<void>((resolve) => process.once('disconnect', () => resolve()));
+}
