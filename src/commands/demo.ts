@@ -12,7 +12,7 @@ import { startSandbox } from '../sandbox/index.ts';
 
 /** First line of the demo's configuration: a folder without it is somebody else's. */
 const MARK = '# Made by `tidemark demo`; the services it names have stopped.';
-const NIGHTS = 16;
+const NIGHTS = 14;
 /** Told in headers, so that the pull need not feel its way up from a careful start. */
 const REQUESTS_PER_SECOND = 1000;
 
