@@ -47,7 +47,10 @@
     const input = document.createElement('input');
     const told = document.createElement('span');
     input.type = 'search';
-    label.append(`Filter ${table.caption.textContent}: `, input);
+    const subject = document.createElement('span');
+    subject.className = 'hidden';
+    subject.textContent = ` ${table.caption.textContent}`;
+    label.append('Filter', subject, ' ', input);
     told.setAttribute('role', 'status');
     const bar = document.createElement('div');
     bar.className = 'filter';

@@ -61,23 +61,33 @@ export function parametersOf({ asOf, thresholds }: Pick<DataOptions, 'asOf' | 't
   return { as_of: asOf.toISOString(), ...Object.fromEntries(named) };
 }
 
-/** The summary of each report that does not itself rest on the others', as one JSON object: the parameter `$summaries`. */
-export async function summariesOf(reports: Iterable<Report>, options: DataOptions): Promise<string> {
-  const summaries: [string, Row][] = [];
+/** The summary of each report that does not itself rest on the others': rows, and as the JSON object `$summaries`. */
+export interface Summaries {
+  readonly rows: ReadonlyMap<string, Row>;
+  readonly json: string;
+}
+
+export async function summariesOf(reports: Iterable<Report>, options: DataOptions): Promise<Summaries> {
+  const rows = new Map<string, Row>();
   for (const { name, summary } of reports) {
-    if (!usesSummaries(summary)) summaries.push([name, await summaryRow(summary, options, parametersOf(options))]);
+    if (!usesSummaries(summary)) rows.set(name, await summaryRow(summary, options, parametersOf(options)));
   }
-  return stringify(Object.fromEntries(summaries)) ?? '{}';
+  return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
 }
 
 export function usesSummaries({ sql }: Dataset): boolean {
   return sql.includes('$summaries');
 }
 
-/** Runs every query of a report. @throws TidemarkError DATA naming the file whose query fails. */
-export async function readReport(report: Report, options: DataOptions, params: Params): Promise<ReportData> {
+/** Runs every query of a report; its summary may be known already. @throws TidemarkError DATA naming the file whose query fails. */
+export async function readReport(
+  report: Report,
+  options: DataOptions,
+  params: Params,
+  known?: Row,
+): Promise<ReportData> {
   const sources = await readSources(report.sources, options);
-  const summary = await summaryRow(report.summary, options, params);
+  const summary = known ?? (await summaryRow(report.summary, options, params));
   const datasets: [string, Row[]][] = [];
   for (const dataset of report.datasets) datasets.push([dataset.name, await rowsOf(dataset, options, params)]);
   return {

@@ -31,6 +31,8 @@ export interface Report {
   readonly name: string;
   readonly title: string;
   readonly about: string;
+  /** Place among the reports, `-- order:` of the summary; those without one come last. */
+  readonly order: number;
   /** Sources that the report rests on. */
   readonly sources: readonly string[];
   readonly summary: Dataset;
@@ -41,6 +43,7 @@ export interface Report {
 }
 
 const DEFAULT_LIMIT = 200;
+const LAST = 1000;
 
 /** Every report there is: a template `reports/NAME.hbs` with `queries/reports/NAME/summary.sql`, beside the configuration or in the package. */
 export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
@@ -49,7 +52,8 @@ export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, 
     (name) => !name.includes('.') && findFile(files.roots, `queries/reports/${name}/summary.sql`),
   );
   const reports = await Promise.all(names.map((name) => loadReport(name, files, templates)));
-  return new Map(reports.map((report) => [report.name, report]));
+  const ordered = reports.sort((a, b) => a.order - b.order); // a stable sort: by name where nothing is said
+  return new Map(ordered.map((report) => [report.name, report]));
 }
 
 async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<string, string>): Promise<Report> {
@@ -61,6 +65,7 @@ async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<
     name,
     title: summary.title,
     about: summary.about,
+    order: Number(headerOf(summary.sql).order ?? LAST),
     sources: [...new Set([summary, ...others].flatMap(({ sources }) => sources))].sort(),
     summary,
     datasets: others.map((dataset) =>

@@ -13,11 +13,11 @@ const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
 export function kindOf(column: string, values: readonly Plain[]): Kind {
-  if (/(?:_at|^since|_since|_before|_after|^night)$/u.test(column) && values.every(isTimeOrNull)) return 'time';
   if (column.endsWith('bytes')) return 'bytes';
   if (column.endsWith('percent')) return 'percent';
   if (TAGS.has(column)) return 'tag';
   const told = values.find((value) => value !== null);
+  if (typeof told === 'string' && values.every(isTimeOrNull)) return 'time';
   return typeof told === 'number' || typeof told === 'bigint' ? 'number' : 'text';
 }
 

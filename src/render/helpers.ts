@@ -118,7 +118,8 @@ function chartModel(table: TableView, { hash, data }: HelperOptions, format: Tem
     ...table,
     title: spec.title,
     svg: format === 'html' && nights.length > 1 ? new Handlebars.SafeString(draw(spec)) : null,
-    legend: nights.length > 0 ? series.map(legendEntry) : [],
+    legend:
+      nights.length > 0 ? series.map((one, index) => ({ ...legendEntry(one, index), mark: spec.kind ?? 'line' })) : [],
     from: formatTime(nights[0] ?? '').slice(0, 10),
   };
 }

@@ -1,6 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: The nights
--- limit: 400
+-- limit: 100
 -- The numbers come from the changes alone. A pool counts as down from the moment that its live agents sum up to none.
 with
   nights as (

@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Agent health
+-- order: 5
 -- sources: agent_pools, agents
 -- about: Pools, their agents, and what waits for a pool that nobody serves. Live: idle or busy. Silent: no ping within the minutes allowed before this report's time.
 with

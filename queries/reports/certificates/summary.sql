@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Certificates
+-- order: 8
 -- sources: ca_roots, leaf_certificates
 -- about: The mesh's roots and the leaf certificates of its services, by their end. A short-lived leaf counts as expiring in the last tenth of its life, since it is renewed all the time.
 with

@@ -1,6 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: The nights
--- limit: 400
+-- limit: 100
 -- The numbers come from the changes alone: each version of a workspace counts from its valid_from until its valid_to.
 with
   nights as (

@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Check failures
+-- order: 3
 -- sources: workspaces
 -- about: Workspaces whose continuous checks fail, cannot complete or cannot be assessed. A count that is not told is unknown, never passed.
 with
@@ -47,11 +48,17 @@ with
       count(*) filter (errored_before > 0) as errored_before,
       count(*) filter (unknown_before > 0) as unknown_before,
       coalesce(sum(failed_before), 0) as checks_failed_before,
-      (select coalesce(not bool_and(comparable), true) from state) as baseline,
+      (select coalesce(bool_and(comparable), false) from state) as fully_comparable,
+      (select not coalesce(bool_or(comparable), false) from state) as baseline,
     from compared
   )
 select
-  *,
+  * exclude (fully_comparable) replace (
+    case when fully_comparable then failing_before end as failing_before,
+    case when fully_comparable then errored_before end as errored_before,
+    case when fully_comparable then unknown_before end as unknown_before,
+    case when fully_comparable then checks_failed_before end as checks_failed_before
+  ),
   format('{} of {} workspaces fail their checks', failing, workspaces)
   || case when baseline then '' else format(': {} new, {} resolved', newly_failing, resolved) end
   || case when errored > 0 then format('; {} with errored checks', errored) else '' end as headline,

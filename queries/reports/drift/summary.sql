@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Drift
+-- order: 2
 -- sources: workspaces
 -- about: Whose real infrastructure differs from its configuration. NULL means not assessed, never clean.
 with
@@ -38,11 +39,17 @@ with
       count(*) filter (was_drifted) as drifted_before,
       count(*) filter (was_present and not was_drifted) as clean_before,
       count(*) filter (was_present and was_drifted is null) as unknown_before,
-      (select coalesce(not bool_and(comparable), true) from state) as baseline,
+      (select coalesce(bool_and(comparable), false) from state) as fully_comparable,
+      (select not coalesce(bool_or(comparable), false) from state) as baseline,
     from compared
   )
 select
-  *,
+  * exclude (fully_comparable) replace (
+    case when fully_comparable then workspaces_before end as workspaces_before,
+    case when fully_comparable then drifted_before end as drifted_before,
+    case when fully_comparable then clean_before end as clean_before,
+    case when fully_comparable then unknown_before end as unknown_before
+  ),
   format('{} of {} workspaces drift', drifted, workspaces)
   || case when baseline then '' else format(': {} new, {} resolved', newly_drifted, resolved) end
   || case when unknown > 0 then format('; {} not assessed', unknown) else '' end as headline,

@@ -1,7 +1,7 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: The nights
 -- sources: keys
--- limit: 400
+-- limit: 100
 -- A key is overdue from keyRotationDays after its newest version was made until the next version is seen.
 with
   nights as (

@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Keys
+-- order: 7
 -- sources: key_distributions, keys, kms_providers, mesh_roles
 -- about: Keys by their age since rotation and the versions still enabled, where they are held, and roles that hand out management tokens.
 with

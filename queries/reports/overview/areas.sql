@@ -30,8 +30,8 @@ with
   pulled as (select distinct source from source_state_at($as_of) where as_of is not null)
 select
   area,
-  ($summaries::json -> report ->> number)::bigint as number,
   measure,
+  ($summaries::json -> report ->> number)::bigint as number,
   ($summaries::json -> report ->> before)::bigint as before,
   case when ($summaries::json -> report ->> 'baseline') = 'false' then ($summaries::json -> report ->> newly)::bigint end as newly,
   case when ($summaries::json -> report ->> 'baseline') = 'false' then ($summaries::json -> report ->> resolved)::bigint end as resolved,

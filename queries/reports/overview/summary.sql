@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Overview
+-- order: 1
 -- about: Every area's number and its change, the findings that stand, and what the playbooks could do about them.
 with
   state_then as (

@@ -1,6 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: The nights
--- limit: 400
+-- limit: 100
 with
   nights as (
     select max(as_of) as night

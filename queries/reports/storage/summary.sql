@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Storage
+-- order: 6
 -- sources: external_volumes, volume_snapshots, volumes
 -- about: Volumes of the scheduler against what their storage providers hold: what cannot be scheduled, is claimed by the dead, is missing, orphaned, unprotected or old. What a plugin cannot list is unknown and counts nowhere.
 with

@@ -1,8 +1,9 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Versions, night by night
 -- sources: modules, providers, tf_versions
--- limit: 400
+-- limit: 100
 -- The numbers come from the changes alone: each version of a row counts from its valid_from until its valid_to.
+-- The stored rows are read: the histories would put every list of workspaces together.
 with
   nights as (
     select max(as_of) as night
@@ -14,11 +15,11 @@ with
     group by date_trunc('day', as_of)
   ),
   rows_held as (
-    select 'tool' as kind, valid_from, valid_to from tf_versions_history
+    select 'tool' as kind, valid_from, valid_to from tf_versions_rows
     union all
-    select 'provider', valid_from, valid_to from providers_history
+    select 'provider', valid_from, valid_to from providers_rows
     union all
-    select 'module', valid_from, valid_to from modules_history
+    select 'module', valid_from, valid_to from modules_rows
   ),
   changes as (
     select kind, valid_from as moment, 1 as sign from rows_held

@@ -29,9 +29,14 @@ with
     having count(*) > 1
   ),
   before as (
-    select name, source, count(distinct version) as versions
-    from providers_before($as_of)
-    group by name, source
+    -- the stored rows: providers_before would put every list of workspaces together
+    select held.name, held.source, count(distinct held.version) as versions
+    from providers_rows as held
+    join source_state_at($as_of) as state on state.target = held.target and state.source = 'providers'
+    where
+      held.valid_from <= state.previous_as_of
+      and (held.valid_to is null or held.valid_to > state.previous_as_of)
+    group by held.name, held.source
   )
 select
   spread.name,

@@ -1,5 +1,6 @@
 -- grain: one row
 -- title: Version sprawl
+-- order: 4
 -- sources: modules, providers, tf_versions, workspaces
 -- about: Tool, provider and module versions in use, in semantic order; prereleases are never the newest.
 with

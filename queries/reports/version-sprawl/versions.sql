@@ -3,7 +3,6 @@
 -- sources: tf_versions, workspaces
 -- about: Newest first. Behind: the first part in which it is lower than the newest release. Workspaces: those configured for it; in the list of versions: as the service counts them.
 -- labels: workspace_count=In the list of versions; workspaces_before=Workspaces the night before; behind=Behind
--- links: workspaces=behind
 with
   used as (
     select version, semver_key(version) as key from tf_versions_at($as_of)
