@@ -10,7 +10,17 @@ with
     from answers
   ),
   metrics as (select kind, unnest(list::json[]) as item from items where json_type(list) = 'ARRAY'),
-  named as (select kind, item, item ->> 'Name' as name, nullif((item -> 'Labels')::varchar, 'null') as labels from metrics)
+  named as (
+    select
+      kind,
+      item,
+      item ->> 'Name' as name,
+      nullif((item -> 'Labels')::varchar, 'null') as labels,
+      -- an integer beyond 2^53 keeps its digits in `extra`
+      regexp_full_match(item ->> 'Value', '-?\d{16,38}')
+        and try_cast(item ->> 'Value' as hugeint) is distinct from try_cast((item ->> 'Value')::double as hugeint) as rounded,
+    from metrics
+  )
 select distinct on (kind, name, labels)
   kind,
   name,
@@ -25,6 +35,10 @@ select distinct on (kind, name, labels)
   (item ->> 'Rate')::double as rate,
   json_merge_patch(
     item,
-    '{"Name": null, "Labels": null, "Value": null, "Count": null, "Sum": null, "Min": null, "Max": null, "Mean": null, "Stddev": null, "Rate": null}'
+    case
+      when rounded
+        then '{"Name": null, "Labels": null, "Count": null, "Sum": null, "Min": null, "Max": null, "Mean": null, "Stddev": null, "Rate": null}'
+      else '{"Name": null, "Labels": null, "Value": null, "Count": null, "Sum": null, "Min": null, "Max": null, "Mean": null, "Stddev": null, "Rate": null}'
+    end
   ) as extra,
 from named

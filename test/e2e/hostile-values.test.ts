@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { expectTable, sourceTables } from '../helpers/compare.ts';
+import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+
+/** Texts that CSV, JSON, SQL, shells, terminals and spreadsheets read differently. */
+const TEXTS = [
+  'line one\nline two\r\nline three\rline four',
+  `quotes " "" ' '' \` and commas, ,`,
+  'tab\there, backslash \\ \\n, nothing \\N',
+  '名前 🌊 naïve é (combining e\u0301) \u202Eright to left\u202C',
+  "'; drop table workspaces; --",
+  '=cmd|calc!A0',
+  '<b onclick="x()">&amp;',
+  '  spaces around  ',
+  'null',
+  'NULL',
+  '{{template}} ${HOME} %s',
+  '-',
+  '\u0000 and \u0007 and \u001B[31m',
+];
+
+/** Puts the texts, and the edges of numbers and times, wherever a person or a program can put them. */
+function plant({ services }: RunningSandbox): void {
+  const { platform, secrets, scheduler, mesh } = services;
+  for (const [index, text] of TEXTS.entries()) {
+    const workspace = platform.state.workspaces[index]!;
+    workspace.name = `${index}${text}`;
+    workspace.runStatus = text;
+    workspace.repository = text.includes(',') ? null : text;
+    workspace.drifted = [true, false, null][index % 3]!;
+    workspace.updatedAt = Date.UTC(2024, 9, 27, 0, 59, 59) + index * 3_600_000;
+    platform.state.pools[index % platform.state.pools.length]!.name = text;
+    platform.state.agents[index]!.name = text;
+    platform.state.agents[index]!.lastPingAt = index === 0 ? null : Date.UTC(1969, 11, 31, 23, 59, 59, index);
+    platform.state.views[index % platform.state.views.length]!.name = text;
+    scheduler.state.policies.set(`planted-${index}`, {
+      name: `planted-${index}`,
+      description: text,
+      rules: text,
+      jobAcl: { Namespace: text, JobID: text },
+      createIndex: Number.MAX_SAFE_INTEGER,
+      modifyIndex: index,
+    });
+    secrets.state.roles.set(`role-${index} ${text.replaceAll(/[\r\n/\u0000]/g, '')}`, {
+      tokenType: 'client',
+      policy: Buffer.from(text).toString('base64'),
+      policies: [text],
+      local: index % 2 === 0,
+      ttlSeconds: index * 3601,
+      maxTtlSeconds: 0,
+    });
+  }
+  const [plugin] = scheduler.state.plugins.values();
+  plugin!.externals.set('big', {
+    id: 'big',
+    capacityBytes: 2n ** 63n - 1n,
+    snapshotId: '',
+    abnormal: true,
+    status: TEXTS[0]!,
+  });
+  mesh.state.roots.push({ ...mesh.state.roots[0]!, id: 'ff', serialNumber: 2n ** 64n - 1n, name: TEXTS[3]! });
+}
+
+describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
+  let place: Workplace;
+  beforeAll(async () => {
+    place = await workplace({ flavor, workspaces: 40, cleanup: afterAll });
+    plant(place.sandbox);
+    await place.pull();
+  });
+
+  test.each(sourceTables)('%s keeps every character, digit and null', (table) => expectTable(place, table, flavor));
+
+  test('the explorer asked by JSON pages gives the same rows as by CSV, so nothing changes', async () => {
+    await place.configure((config) => {
+      targetOf(config, 'acme').explorer = 'json';
+    });
+    const views = ['workspaces', 'tf_versions', 'providers', 'modules'];
+    const before = place.sandbox.log.length;
+    const result = await place.pull(views.flatMap((view) => ['--source', view]));
+    const asked = place.sandbox.log.slice(before).map(({ path }) => path);
+    expect(asked.filter((path) => path.endsWith('/csv'))).toEqual([]);
+    const { pulls } = result.json<{ pulls: { source: string; appeared: number; changed: number; gone: number }[] }>();
+    expect(pulls.map(({ source, appeared, changed, gone }) => [source, appeared, changed, gone])).toEqual(
+      views.map((view) => [view, 0, 0, 0]),
+    );
+    for (const view of views) await expectTable(place, view, flavor);
+  });
+});

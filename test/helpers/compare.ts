@@ -1,0 +1,30 @@
+import { expect } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import type { Flavor } from '../../src/sandbox/types.ts';
+import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables } from '../../src/warehouse/tables.ts';
+import { expectedTables } from './expected/index.ts';
+import type { Workplace } from './sandbox.ts';
+
+const declared = await loadTables(sqlFiles([PACKAGE_ROOT]));
+
+/** Names of every table that a source fills. */
+export const sourceTables: readonly string[] = [...declared.values()]
+  .filter(({ source }) => source !== undefined)
+  .map(({ name }) => name);
+
+type AnyRow = Readonly<Record<string, unknown>>;
+
+/** Rows in the order of a table's key. */
+export function byKey(table: string, rows: readonly AnyRow[]): readonly AnyRow[] {
+  const key = declared.get(table)?.key ?? [];
+  const keyed = rows.map((row) => ({ row, at: JSON.stringify([row.target, ...key.map((column) => row[column])]) }));
+  return keyed.sort((a, b) => (a.at < b.at ? -1 : 1)).map(({ row }) => row);
+}
+
+/** A table of the published warehouse holds exactly what the sandbox's state says, field by field. */
+export async function expectTable({ sandbox, rows }: Workplace, table: string, flavor: Flavor): Promise<void> {
+  const expected = expectedTables(sandbox, flavor)[table];
+  expect(expected, `nothing is expected of ${table}`).toBeDefined();
+  expect(byKey(table, await rows(`select * from ${table}`))).toEqual(byKey(table, expected ?? []));
+}

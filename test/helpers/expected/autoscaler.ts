@@ -1,0 +1,40 @@
+import type { AutoscalerState, Gauge, Series } from '../../../src/sandbox/autoscaler/state.ts';
+import type { Flavor } from '../../../src/sandbox/types.ts';
+import { digits, object, type Tables, time } from './values.ts';
+
+const target = 'scaler';
+const NOTHING = { value: null, count: null, sum: null, min: null, max: null, mean: null, stddev: null, rate: null };
+
+export function autoscalerTables(state: AutoscalerState, flavor: Flavor, now: Date): Tables {
+  const { gauges, counters, samples, alive } = state;
+  const points = { Points: gauges.slice(0, 3).map(({ value }) => digits(value)) };
+  return {
+    autoscaler_health: [{ target, alive, checked_at: time(now), extra: null }],
+    autoscaler_metrics: [
+      ...gauges.map(gaugeRow),
+      ...counters.map((series) => seriesRow('counter', series)),
+      ...samples.map((series) => seriesRow('sample', series)),
+      ...(flavor === 'documents'
+        ? [{ target, ...NOTHING, kind: 'point', name: gauges[0]?.name, labels: null, extra: points }]
+        : []),
+    ],
+  };
+}
+
+/** A value that a double cannot hold keeps its digits in `extra`. */
+function gaugeRow({ name, labels, value }: Gauge) {
+  const exact = BigInt(Number(value)) === BigInt(value);
+  return {
+    target,
+    ...NOTHING,
+    kind: 'gauge',
+    name,
+    labels: object(labels),
+    value: Number(value),
+    extra: exact ? null : { Value: value },
+  };
+}
+
+function seriesRow(kind: string, { name, labels, ...figures }: Series) {
+  return { target, ...NOTHING, kind, name, labels: object(labels), ...figures, extra: null };
+}

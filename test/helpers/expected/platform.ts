@@ -1,0 +1,197 @@
+import { expect } from 'vitest';
+import { createViewsOf } from '../../../src/sandbox/platform/fields.ts';
+import { Refusal } from '../../../src/sandbox/platform/json-api.ts';
+import { type Result, runQuery, savedQueryOf } from '../../../src/sandbox/platform/query.ts';
+import type { Agent, PlatformState, Pool, SavedView, Workspace } from '../../../src/sandbox/platform/state.ts';
+import type { Flavor } from '../../../src/sandbox/types.ts';
+import { filled, object, type Rows, type Tables, time, wholeSeconds } from './values.ts';
+
+const target = 'acme';
+
+export function platformTables(state: PlatformState, flavor: Flavor): Tables {
+  const { workspaces, pools, agents, views } = state;
+  return {
+    workspaces: workspaces.map((workspace) => workspaceRow(workspace, state.organization, flavor)),
+    tf_versions: usage(workspaces, ({ toolVersion }) => (toolVersion ? [{ version: toolVersion }] : []), flavor),
+    providers: usage(workspaces, ({ stack }) => stack.providers.map(releaseOf), flavor),
+    modules: usage(workspaces, ({ stack }) => stack.modules.map(releaseOf), flavor),
+    saved_views: views.map((view) => viewRow(view, flavor)),
+    saved_view_rows: views.flatMap((view) => resultRows(state, view, flavor)),
+    saved_view_results: views.map((view) => resultRow(state, view, flavor)),
+    agent_pools: pools.map((pool) => poolRow(pool, agents)),
+    agent_pool_workspaces: pools.flatMap((pool) => [
+      ...pool.attached.map((workspace_id) => relation(pool, workspace_id, 'attached')),
+      ...pool.allowed.map((workspace_id) => relation(pool, workspace_id, 'allowed')),
+    ]),
+    agents: agents.map((agent) => agentRow(agent, flavor)),
+  };
+}
+
+function workspaceRow(w: Workspace, organization: string, flavor: Flavor) {
+  const live = {
+    resource_count: w.rumCount === null ? null : String(w.rumCount),
+    source_module_id: w.stack.modules.length > 2 ? `mod-${w.id.slice(3)}` : null,
+    tags: w.repository === null ? null : `owner:${w.repository.slice(5)}, managed`,
+  };
+  return {
+    target,
+    all_checks_succeeded: w.checksFailed === 0 && w.checksErrored === 0 && w.checksUnknown === 0,
+    current_rum_count: w.rumCount,
+    checks_errored: w.checksErrored,
+    checks_failed: w.checksFailed,
+    checks_passed: w.checksPassed,
+    checks_unknown: w.checksUnknown,
+    current_run_applied_at: wholeSeconds(w.appliedAt),
+    current_run_external_id: w.runId,
+    current_run_status: w.runStatus,
+    drifted: w.drifted,
+    external_id: w.id,
+    module_count: w.stack.modules.length,
+    modules: w.stack.modulesText,
+    organization_name: organization,
+    project_external_id: w.project.id,
+    project_name: w.project.name,
+    provider_count: w.stack.providers.length,
+    providers: w.stack.providersText,
+    resources_drifted: w.resourcesDrifted,
+    resources_undrifted: w.resourcesUndrifted,
+    state_version_iac_version: w.stateVersion,
+    vcs_repo_identifier: w.repository,
+    workspace_created_at: wholeSeconds(w.createdAt),
+    workspace_name: w.name,
+    workspace_iac_version: w.toolVersion,
+    workspace_updated_at: wholeSeconds(w.updatedAt),
+    extra: flavor === 'documents' ? null : object(withoutNulls(live)),
+  };
+}
+
+function withoutNulls(all: Readonly<Record<string, string | null>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+type Release = Readonly<Record<'name' | 'source' | 'version', string>> & { readonly registry: string };
+
+function releaseOf({ product, version }: Workspace['stack']['providers'][number]): Release {
+  return { name: product.name, source: product.source, version, registry: product.registry };
+}
+
+type Used = Readonly<Record<string, string>>;
+
+/** Who uses what, in the order of the workspaces. */
+function usage(workspaces: readonly Workspace[], used: (workspace: Workspace) => readonly Used[], flavor: Flavor): Rows {
+  const users = new Map<string, string[]>();
+  for (const workspace of workspaces) {
+    for (const thing of used(workspace)) {
+      const key = JSON.stringify(thing);
+      users.set(key, [...(users.get(key) ?? []), workspace.name]);
+    }
+  }
+  return [...users].map(([key, names]) => {
+    const { registry, ...columns } = JSON.parse(key) as Used;
+    const live = registry === undefined ? {} : { curated: String(registry === 'public'), registry_type: registry };
+    return {
+      target,
+      ...columns,
+      workspace_count: names.length,
+      workspaces: names.join(', '),
+      extra: flavor === 'documents' ? null : registry === undefined ? identifier : live,
+    };
+  });
+}
+
+const identifier = { unique_identifier: expect.stringMatching(/^tfv-\w{16}$/u) };
+
+function viewRow({ id, name, queryType, query, createdAt }: SavedView, flavor: Flavor) {
+  const { filter, fields, sort } = query;
+  const flat = { type: queryType, filter, ...(fields && { fields }), ...(sort && { sort }) };
+  const nested = {
+    type: queryType,
+    filter: filter.map(({ field, operator, value }) => ({ [field.replaceAll('_', '-')]: { [operator]: value } })),
+    ...(fields && { fields: { [queryType]: fields } }),
+    ...(sort && { sort }),
+  };
+  return {
+    target,
+    view_id: id,
+    name,
+    query_type: queryType,
+    query: flavor === 'documents' ? flat : nested,
+    created_at: time(createdAt),
+    extra: null,
+  };
+}
+
+/** The sandbox answers the query; names and forms of what it answers are ours to expect. */
+function ask(state: PlatformState, view: SavedView, flavor: Flavor): Result | Refusal {
+  try {
+    return runQuery(createViewsOf(state, flavor), savedQueryOf(view), flavor);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows {
+  const answer = ask(state, view, flavor);
+  if (answer instanceof Refusal) return [];
+  const { rows, columns, view: explorer } = answer;
+  return rows.map((row, index) => ({
+    target,
+    view_id: view.id,
+    position: index + 1,
+    row_id: explorer.idOf(row),
+    attributes: Object.fromEntries(
+      columns.map((column) => {
+        const value = column.of(row);
+        const moment = column.type === 'datetime' && value !== null;
+        return [column.name, moment ? new Date(Number(value)).toISOString().replace('Z', '+00:00') : value];
+      }),
+    ),
+    extra: null,
+  }));
+}
+
+/** Some views ask for a field that is gone: that is an answer about the view. */
+function resultRow(state: PlatformState, view: SavedView, flavor: Flavor) {
+  const answer = ask(state, view, flavor);
+  const refused = answer instanceof Refusal;
+  return {
+    target,
+    view_id: view.id,
+    status: refused ? 'failed' : 'ok',
+    result_rows: refused ? null : answer.rows.length,
+    error: refused ? expect.stringContaining(answer.message) : null,
+    extra: null,
+  };
+}
+
+const COUNTED = new Set(['idle', 'busy', 'unknown']);
+
+function poolRow({ id, name, createdAt, organizationScoped }: Pool, agents: readonly Agent[]) {
+  return {
+    target,
+    pool_id: id,
+    name,
+    created_at: time(createdAt),
+    organization_scoped: organizationScoped,
+    agent_count: agents.filter(({ poolId, status }) => poolId === id && COUNTED.has(status)).length,
+    extra: null,
+  };
+}
+
+function relation(pool: Pool, workspace_id: string, kind: string) {
+  return { target, pool_id: pool.id, workspace_id, relation: kind, extra: null };
+}
+
+function agentRow({ id, poolId, name, status, ipAddress, createdAt, lastPingAt }: Agent, flavor: Flavor) {
+  return {
+    target,
+    agent_id: id,
+    pool_id: poolId,
+    name: filled(name),
+    status,
+    ip_address: ipAddress,
+    last_ping_at: time(lastPingAt),
+    extra: flavor === 'documents' ? null : { 'created-at': new Date(createdAt).toISOString() },
+  };
+}

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { createRandom } from '../../../src/sandbox/prng.ts';
+import { nanoseconds } from '../../../src/sandbox/scheduler/allocation-view.ts';
+import type { Plugin, Policy, SchedulerState, Volume } from '../../../src/sandbox/scheduler/state.ts';
+import { providerNodeId } from '../../../src/sandbox/scheduler/storage.ts';
+import type { Flavor } from '../../../src/sandbox/types.ts';
+import { digits, filled, object, type Rows, type Tables, time } from './values.ts';
+
+const target = 'nomad';
+
+export function schedulerTables(state: SchedulerState, flavor: Flavor): Tables {
+  const volumes = [...state.volumes.values()];
+  const named = new Set(volumes.map(({ pluginId }) => pluginId));
+  const plugins = [...state.plugins.values()].filter(({ id }) => named.has(id));
+  return {
+    acl_policies: [...state.policies.values()].map((policy) => policyRow(policy, flavor)),
+    volumes: volumes.map((volume) => volumeRow(state, volume, flavor)),
+    volume_allocations: volumes.flatMap((volume) => claimRows(state, volume)),
+    external_volumes: plugins.filter(can('LIST_VOLUMES')).flatMap((plugin) => externalRows(state, plugin)),
+    external_volume_listings: plugins.map((plugin) => listingRow(plugin, 'LIST_VOLUMES')),
+    volume_snapshots: plugins.filter(can('LIST_SNAPSHOTS')).flatMap((plugin) => snapshotRows(plugin, flavor)),
+    volume_snapshot_listings: plugins.map((plugin) => listingRow(plugin, 'LIST_SNAPSHOTS')),
+  };
+}
+
+type Listing = 'LIST_VOLUMES' | 'LIST_SNAPSHOTS';
+
+const can = (capability: Listing) => (plugin: Plugin) => plugin.capabilities.includes(capability);
+
+function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex }: Policy, flavor: Flavor) {
+  const hash = createHash('sha256').update(rules).digest('base64');
+  return {
+    target,
+    name,
+    description: filled(description),
+    rules,
+    job_acl: jobAcl && object(jobAcl as Record<string, unknown>),
+    create_index: createIndex,
+    modify_index: modifyIndex,
+    extra: flavor === 'documents' ? null : { Hash: hash, RulesJSON: {} },
+  };
+}
+
+function volumeRow({ plugins }: SchedulerState, volume: Volume, flavor: Flavor) {
+  const live = flavor === 'hashicorp';
+  const plugin = plugins.get(volume.pluginId);
+  const [capability] = volume.capabilities;
+  const shown = volume.claims.length > 0 || !live;
+  const claims = (mode: string) => volume.claims.filter((claim) => claim.mode === mode).length;
+  const none = live && volume.topologies.length === 0;
+  return {
+    target,
+    volume_id: volume.id,
+    external_id: volume.externalId,
+    namespace: volume.namespace,
+    name: volume.name,
+    topologies: none ? null : volume.topologies,
+    access_mode: shown ? (capability?.AccessMode ?? null) : null,
+    attachment_mode: shown ? (capability?.AttachmentMode ?? null) : null,
+    current_readers: claims('read'),
+    current_writers: claims('write'),
+    schedulable: volume.schedulable,
+    plugin_id: volume.pluginId,
+    provider: filled(plugin?.provider),
+    controller_required: (plugin?.capabilities.length ?? 0) > 0,
+    controllers_healthy: volume.controllersHealthy,
+    controllers_expected: volume.controllersExpected,
+    nodes_healthy: volume.nodesHealthy,
+    nodes_expected: volume.nodesExpected,
+    resource_exhausted: exhausted(volume, live),
+    create_index: volume.createIndex,
+    modify_index: volume.modifyIndex,
+    extra: live ? liveFields(plugin, volume) : null,
+  };
+}
+
+function exhausted({ exhaustedAt, id }: Volume, live: boolean): number | bigint {
+  if (exhaustedAt === null) return 0;
+  return live ? Math.floor(exhaustedAt.getTime() / 1000) : nanoseconds(exhaustedAt, createRandom(id));
+}
+
+/** What only reading a volume shows there, without its secrets and mount flags, and without what it leaves empty. */
+function liveFields(plugin: Plugin | undefined, { externalId }: Volume) {
+  return {
+    ProviderVersion: plugin?.version ?? '',
+    MountOptions: { FSType: 'ext4' },
+    Parameters: null,
+    Context: null,
+    RequestedTopologies: null,
+    Capacity: digits(plugin?.externals.get(externalId)?.capacityBytes ?? 0),
+    RequestedCapacityMin: 0,
+    RequestedCapacityMax: 0,
+    CloneID: '',
+    SnapshotID: '',
+  };
+}
+
+function claimRows({ allocations }: SchedulerState, volume: Volume): Rows {
+  return volume.claims.map(({ allocationId, mode }) => {
+    const allocation = allocations.get(allocationId);
+    return {
+      target,
+      volume_id: volume.id,
+      allocation_id: allocationId,
+      mode,
+      node_id: allocation?.nodeId ?? null,
+      job_id: allocation?.jobId ?? null,
+      task_group: allocation?.taskGroup ?? null,
+      client_status: allocation?.clientStatus ?? null,
+      desired_status: allocation?.desiredStatus ?? null,
+      namespace: volume.namespace,
+      extra: null,
+    };
+  });
+}
+
+const ENDED = new Set(['complete', 'failed', 'lost']);
+
+function externalRows({ volumes, allocations }: SchedulerState, plugin: Plugin): Rows {
+  return [...plugin.externals.values()].map(({ id, capacityBytes, snapshotId, abnormal, status }) => {
+    const claims = [...volumes.values()]
+      .filter(({ pluginId, externalId }) => pluginId === plugin.id && externalId === id)
+      .flatMap((volume) => volume.claims.flatMap(({ allocationId }) => allocations.get(allocationId) ?? []));
+    const nodes = claims.filter(({ clientStatus }) => !ENDED.has(clientStatus)).map(({ nodeId }) => nodeId);
+    return {
+      target,
+      plugin_id: plugin.id,
+      external_id: id,
+      capacity_bytes: digits(capacityBytes),
+      snapshot_id: filled(snapshotId),
+      published_node_ids: [...new Set(nodes.map(providerNodeId))],
+      is_abnormal: abnormal,
+      status: filled(status),
+      extra: null,
+    };
+  });
+}
+
+function snapshotRows(plugin: Plugin, flavor: Flavor): Rows {
+  return [...plugin.snapshots.values()].map(({ id, sourceId, sizeBytes, createdAt, ready }) => ({
+    target,
+    plugin_id: plugin.id,
+    snapshot_id: id,
+    external_source_volume_id: sourceId,
+    size_bytes: digits(sizeBytes),
+    created_at: time(Math.floor(createdAt.getTime() / 1000) * 1000),
+    is_ready: ready,
+    extra: flavor === 'documents' ? null : { Name: '' },
+  }));
+}
+
+function listingRow(plugin: Plugin, capability: Listing) {
+  const supported = can(capability)(plugin);
+  return {
+    target,
+    plugin_id: plugin.id,
+    supported,
+    error: supported ? null : `plugin does not support ${capability}`,
+    extra: null,
+  };
+}
