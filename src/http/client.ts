@@ -8,11 +8,11 @@ import { type Limiter, seconds, TooLongWait } from './limiter.ts';
 import type { Meter } from './meter.ts';
 import { networkProblem } from './network-problem.ts';
 import { failed, type Outcome, type Problem } from './outcome.ts';
-import { TooLarge } from './read-body.ts';
+import { type Arriving, TooLarge } from './read-body.ts';
 import { followable, redirectProblem } from './redirect.ts';
 import { type Repeat, withRetry } from './retry.ts';
 import { ServiceError } from './service-error.ts';
-import type { Timing } from '../core/timing.ts';
+import type { Timing } from './timing.ts';
 import type { Transport } from './transport.ts';
 
 export interface ClientOptions {
@@ -45,7 +45,7 @@ export interface Call {
 }
 
 /** Reads an answer to its end and judges it; the body must be used up or cancelled. */
-export type Read<T> = (response: Response) => Promise<Outcome<T>>;
+export type Read<T> = (response: Response, arriving: Arriving) => Promise<Outcome<T>>;
 
 export interface Client {
   /** Sends a request, again where that is allowed, and reads its answer. @throws ServiceError */
@@ -89,7 +89,7 @@ async function attempt<T>(
   signal: AbortSignal,
 ): Promise<Outcome<T>> {
   const { limiter, timing, target, log, maxWaitMs } = options;
-  const limit = deadline(signal, attemptMs);
+  const limit = deadline(signal, { wholeMs: attemptMs, headersMs: timing.headersMs, idleMs: timing.idleMs });
   let reading = false;
   try {
     const { place, waitedMs } = await limiter.place({ name: target, signal, maxWaitMs, log });
@@ -97,15 +97,16 @@ async function attempt<T>(
     limit.start();
     const response = await follow(options, request, meter, limit.signal);
     limiter.answered(place, response.status, response.headers);
+    limit.arrived();
     reading = true;
     const problem = redirectProblem(request.url, response);
     if (problem) {
       await response.body?.cancel();
       return failed(problem);
     }
-    return await read(response);
+    return await read(response, { meter, arrived: limit.arrived });
   } catch (error) {
-    return failed(problemOf(error, { signal, timedOut: limit.expired(), attemptMs, timing, reading }));
+    return failed(problemOf(error, { signal, timedOut: limit.expired(), timing, reading }));
   } finally {
     limit.end();
   }
@@ -141,28 +142,26 @@ async function follow(
 
 interface Circumstances {
   readonly signal: AbortSignal;
-  readonly timedOut: boolean;
-  readonly attemptMs: number;
+  readonly timedOut: string | undefined;
   readonly timing: Timing;
   readonly reading: boolean;
 }
 
-function problemOf(error: unknown, { signal, timedOut, attemptMs, timing, reading }: Circumstances): Problem {
+function problemOf(error: unknown, { signal, timedOut, timing, reading }: Circumstances): Problem {
   const final = { again: 'no', unsent: false } as const;
   if (signal.aborted) return { failure: 'aborted', words: 'stopped', hint: 'run it again', ...final };
   if (error instanceof TooLongWait) return { failure: 'too-long-wait', words: error.message, ...final };
   if (error instanceof TooLarge) return { failure: 'too-large', words: error.message, ...final };
-  if (timedOut)
-    return { failure: 'timeout', words: `not finished within ${seconds(attemptMs)}`, again: 'yes', unsent: false };
+  if (timedOut !== undefined) return { failure: 'timeout', words: timedOut, again: 'yes', unsent: false };
   if (!isNetworkError(error)) throw error;
   return networkProblem(error, timing, reading);
 }
 
-/** Fetch throws `TypeError` for all that goes wrong on the way, with undici's or the system's error as its cause. */
+/**
+ * Fetch throws `TypeError` for all that goes wrong on the way, with undici's or the system's error as its cause; a body
+ * that does not unpack fails with zlib's own. Anything else, such as a full disk, is none of the service's.
+ */
 function isNetworkError(error: unknown): boolean {
-  return error instanceof TypeError ? error.cause !== undefined || error.message === 'terminated' : hasCode(error);
-}
-
-function hasCode(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+  if (error instanceof TypeError) return error.cause !== undefined || error.message === 'terminated';
+  return error instanceof Error && 'code' in error && /^(?:UND_ERR_|Z_)/u.test(String(error.code));
 }

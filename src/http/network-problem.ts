@@ -1,6 +1,6 @@
 import { seconds } from './limiter.ts';
 import type { Problem } from './outcome.ts';
-import type { Timing } from '../core/timing.ts';
+import type { Timing } from './timing.ts';
 
 /** Certificates that do not verify, by OpenSSL's names; asking again does not help. */
 const UNTRUSTED =
@@ -18,10 +18,6 @@ export function networkProblem(error: unknown, timing: Timing, reading: boolean)
   });
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT'))
     return problem('timeout', `no connection within ${seconds(timing.connectMs)}`);
-  if (codes.includes('UND_ERR_HEADERS_TIMEOUT'))
-    return problem('timeout', `no answer within ${seconds(timing.headersMs)}`);
-  if (codes.includes('UND_ERR_BODY_TIMEOUT'))
-    return problem('timeout', `silent for ${seconds(timing.idleMs)} within an answer`);
   if (codes.includes('ECONNREFUSED')) return problem('unreachable', 'connection refused', { unsent: true });
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) {

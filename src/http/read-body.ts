@@ -2,19 +2,26 @@ import type { Meter } from './meter.ts';
 
 /** An answer that is larger than allowed; it is cut off there. */
 export class TooLarge extends Error {
-  readonly maxBytes: number;
-
   constructor(maxBytes: number) {
     super(`larger than ${maxBytes} bytes`);
-    this.maxBytes = maxBytes;
   }
 }
 
+export interface Arriving {
+  readonly meter: Meter;
+  /** Called for every part of the body that comes. */
+  readonly arrived: () => void;
+}
+
+export interface Intake extends Arriving {
+  readonly maxBytes: number;
+}
+
 /** Reads a body as text, never more than `maxBytes` of it. */
-export async function readText(response: Response, maxBytes: number, meter: Meter): Promise<string> {
+export async function readText(response: Response, intake: Intake): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of chunksOf(response, maxBytes, meter)) text += decoder.decode(chunk, { stream: true });
+  for await (const chunk of chunksOf(response, intake)) text += decoder.decode(chunk, { stream: true });
   return text + decoder.decode();
 }
 
@@ -22,10 +29,14 @@ export async function readText(response: Response, maxBytes: number, meter: Mete
  * The body in chunks, counted and bounded.
  * @throws TooLarge as soon as more than `maxBytes` have come (decompressed: a small transfer may unpack to a large one).
  */
-export async function* chunksOf(response: Response, maxBytes: number, meter: Meter): AsyncGenerator<Uint8Array> {
+export async function* chunksOf(
+  response: Response,
+  { maxBytes, meter, arrived }: Intake,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let bytes = 0;
   if (response.body === null) return;
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    arrived();
     bytes += chunk.byteLength;
     meter.bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new TooLarge(maxBytes);

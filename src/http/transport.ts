@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact.ts';
-import type { Timing } from '../core/timing.ts';
+import type { Timing } from './timing.ts';
 
 export interface TransportOptions {
   readonly caFile?: string | undefined;
@@ -37,8 +37,9 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
     ...(files.clientKey && { key: readPem(files.clientKey, 'clientKey') }),
   };
   const shared = {
-    headersTimeout: timing.headersMs,
-    bodyTimeout: timing.idleMs,
+    // Off: deadline.ts keeps these times.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     connections: concurrency,
     // A server closes idle connections at a time of its own; leaving first avoids sending into a closing one.
     keepAliveTimeout: 4000,

@@ -1,22 +1,20 @@
 import type { Target } from '../core/config.ts';
 import type { Log } from '../core/log.ts';
-import { mentionsSecretField, type Redactor } from '../core/redact.ts';
-import { type Call, createClient } from '../http/client.ts';
+import type { Redactor } from '../core/redact.ts';
+import { createClient, type Read } from '../http/client.ts';
 import { type Limiter, limiterFor } from '../http/limiter.ts';
 import { createMeter, type Meter } from '../http/meter.ts';
-import { failed, type Outcome } from '../http/outcome.ts';
-import { readText } from '../http/read-body.ts';
 import { ServiceError } from '../http/service-error.ts';
 import { DEFAULT_TIMING, type Timing } from '../http/timing.ts';
 import { createTransport } from '../http/transport.ts';
-import { type Answer, answerOf, type Page, shaped } from './answer.ts';
+import type { Answer, Page } from './answer.ts';
 import { checkCall } from './check.ts';
 import { type Downloaded, type Head, saveBody } from './download.ts';
-import { isEmptyList, judge } from './judge.ts';
 import type { Args, ArgsOf, Operation } from './operation.ts';
 import { followPages, type Pairs } from './paging.ts';
+import { readAnswer, readRefusal } from './read-answer.ts';
 import { buildRequest } from './request.ts';
-import { registerSecretFields, registerSecrets } from './secrets-in.ts';
+import { registerSecrets } from './secrets-in.ts';
 
 export interface ConnectOptions {
   readonly redactor: Redactor;
@@ -65,9 +63,6 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** An error's body is read only so far. */
-const MAX_ERROR_BYTES = 1024 * 1024;
-
 export function connect(target: Target, options: ConnectOptions): Service {
   const { redactor, log } = options;
   const timing: Timing = { ...DEFAULT_TIMING, ...options.timing };
@@ -94,76 +89,44 @@ export function connect(target: Target, options: ConnectOptions): Service {
     timing,
   });
 
-  const prepare = (operation: Operation, args: Args, { body, meter, signal }: CallOptions, attemptMs: number): Call => {
+  const prepare = (operation: Operation, given: object | undefined, callOptions: CallOptions) => {
+    const args = (given ?? {}) as Args;
+    const { body, meter = createMeter(), signal, write = false } = callOptions;
     registerSecrets(operation, args, body, redactor);
     checkCall(operation, target, args, body, log);
-    return { meter: meter ?? createMeter(), signal, attemptMs };
+    const reading = { operation, args, redactor, maxBytes: timing.maxAnswerBytes };
+    const request = (other: boolean, extra: Pairs) =>
+      buildRequest(operation, target, { args, body, write, other, extra });
+    return { reading, meter, signal, request };
   };
 
-  const refusal = async (operation: Operation, response: Response, meter: Meter): Promise<Outcome<never>> => {
-    const text = redactor.text(await readText(response, MAX_ERROR_BYTES, meter));
-    return failed(judge(operation, response.status, response.headers, text));
-  };
-
-  const readAnswer = async (
-    operation: Operation,
-    args: Args,
-    response: Response,
-    meter: Meter,
-  ): Promise<Outcome<Answer>> => {
-    const { status, headers } = response;
-    const isAnswer = response.ok || (operation.answers === 'health' && status === 503);
-    const text = await readText(response, isAnswer ? timing.maxAnswerBytes : MAX_ERROR_BYTES, meter);
-    if (isEmptyList(operation, status, text))
-      return { ok: true, value: answerOf(200, headers, '{"data":{"keys":[]}}') };
-    if (!isAnswer) return failed(judge(operation, status, headers, redactor.text(text)));
-    const outcome = shaped(operation, args, answerOf(status, headers, text));
-    if (outcome.ok && (operation.secretAnswer || mentionsSecretField(text))) rememberSecrets(outcome.value, redactor);
-    return outcome;
-  };
-
-  const send = async (
-    operation: Operation,
-    args: Args,
-    callOptions: CallOptions,
-    extra: Pairs = [],
-  ): Promise<Answer> => {
-    const call = prepare(operation, args, callOptions, timing.answerMs);
-    const parts = { args, body: callOptions.body, write: callOptions.write ?? false, extra };
-    const ask = (other: boolean) =>
-      client.send(
-        buildRequest(operation, target, { ...parts, other }),
-        (response) => readAnswer(operation, args, response, call.meter),
-        call,
+  const sender = (operation: Operation, given: object | undefined, callOptions: CallOptions) => {
+    const { reading, meter, signal, request } = prepare(operation, given, callOptions);
+    const read: Read<Answer> = (response, arriving) => readAnswer(response, arriving, reading);
+    return (extra: Pairs = []): Promise<Answer> =>
+      withOtherPath(operation, target, (other) =>
+        client.send(request(other, extra), read, { meter, signal, attemptMs: timing.answerMs }),
       );
-    return withOtherPath(operation, target, ask);
   };
 
   return {
     target,
-    call: (operation, args, callOptions = {}) => send(operation, argsOf(args), callOptions),
-    pages: (operation, args, callOptions = {}) =>
-      followPages(operation, target, (extra) => send(operation, argsOf(args), callOptions, extra)),
-    async download(operation, given, file, { refuse = () => undefined, ...callOptions } = {}) {
-      const args = argsOf(given);
-      const call = prepare(operation, args, callOptions, timing.downloadMs);
-      const parts = { args, body: callOptions.body, write: callOptions.write ?? false };
-      const into = { maxBytes: timing.maxDownloadBytes, meter: call.meter, refuse };
+    call: async (operation, args, callOptions = {}) => sender(operation, args, callOptions)(),
+    async *pages(operation, args, callOptions = {}) {
+      yield* followPages(operation, target, sender(operation, args, callOptions));
+    },
+    async download(operation, args, file, { refuse = () => undefined, ...callOptions } = {}) {
+      const { reading, meter, signal, request } = prepare(operation, args, callOptions);
+      const read: Read<Downloaded> = (response, arriving) =>
+        response.ok
+          ? saveBody(response, file, { ...arriving, maxBytes: timing.maxDownloadBytes, refuse })
+          : readRefusal(response, arriving, reading);
       return withOtherPath(operation, target, (other) =>
-        client.send(
-          buildRequest(operation, target, { ...parts, other }),
-          (response) => (response.ok ? saveBody(response, file, into) : refusal(operation, response, call.meter)),
-          call,
-        ),
+        client.send(request(other, []), read, { meter, signal, attemptMs: timing.downloadMs }),
       );
     },
     close: () => transport.close(),
   };
-}
-
-/** Typed arguments are checked by name at run time: every declaration's own type fits. */
-function argsOf(args: object | undefined): Args {
-  return (args ?? {}) as Args;
 }
 
 /**
@@ -184,14 +147,5 @@ async function withOtherPath<T>(
     return await ask(!otherFirst).catch(() => {
       throw error;
     });
-  }
-}
-
-/** Generated tokens and private keys: who asked gets them, messages and logs never do. */
-function rememberSecrets(answer: Answer, redactor: Redactor): void {
-  try {
-    registerSecretFields(answer.json(), redactor);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error; // text that only looks like JSON with a secret
   }
 }

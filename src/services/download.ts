@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { Meter } from '../http/meter.ts';
 import { failed, type Outcome } from '../http/outcome.ts';
-import { chunksOf } from '../http/read-body.ts';
+import { chunksOf, type Intake } from '../http/read-body.ts';
 import { looksLikeHtml, wordsOf } from '../http/words.ts';
 
 export interface Downloaded {
@@ -28,14 +27,14 @@ const BARE_NULL = ',null';
 export async function saveBody(
   response: Response,
   file: string,
-  { maxBytes, meter, refuse }: { maxBytes: number; meter: Meter; refuse: (head: Head) => string | undefined },
+  { refuse, ...intake }: Intake & { refuse: (head: Head) => string | undefined },
 ): Promise<Outcome<Downloaded>> {
   const contentType = response.headers.get('content-type') ?? '';
   const hash = createHash('sha256');
   let bytes = 0;
   let tail = '';
   let mentionsBareNull = false;
-  const chunks = chunksOf(response, maxBytes, meter);
+  const chunks = chunksOf(response, intake);
   const { head, rest } = await peek(chunks);
   const refusal = refusalOf({ contentType, firstBytes: head.toString('utf8') }, refuse);
   if (refusal) {

@@ -54,7 +54,6 @@ export const mesh = {
       about: 'reads the leaf certificate of a service, with its private key',
       params: { service: inPath('name of the service'), ns: inQuery('namespace (enterprise only)') },
       answers: 'object',
-      secretAnswer: true,
       permission: 'service:write',
       rule: `${endpoints}: Leaf certificate; rules 2 to 4`,
     }),

@@ -63,8 +63,6 @@ export interface Operation {
   readonly paging?: 'page' | 'token';
   /** Where the items of a list stand in the answer, when not at the usual place of `answers`. */
   readonly items?: string;
-  /** Fields of the answer, beyond the names that redact.ts knows, are secrets: nothing of it is logged. */
-  readonly secretAnswer?: boolean;
   /** Rules that neither types nor the schema express. */
   readonly check?: (args: Args, body: unknown, target: Target) => readonly ArgProblem[];
   /** Query pairs of parameters that do not go out as `name=value`. */

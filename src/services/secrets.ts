@@ -270,7 +270,6 @@ export const secrets = {
       about: 'mints a mesh token from a role, each time it is called',
       params: { name: roleName },
       answers: 'data',
-      secretAnswer: true,
       permission: may('read', '/mesh/creds/{name}'),
       rule: `${mesh}: Generate credential`,
     }),
