@@ -37,7 +37,7 @@ export async function fillStage(
   }
   if (json.length === 0) return;
   const load = table.explorer
-    ? await files.filled('load/explorer_json', { select: jsonSelect(table) })
+    ? await files.filled('load/explorer_json', jsonParts(table))
     : await files.text(`load/${table.name}`);
   const longest_line = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
   await fill(database, files, table, load, { files: json.map(({ path }) => path), target, longest_line });
@@ -70,7 +70,7 @@ function csvParts(table: Table, file: RowsFile): Record<string, string> {
   const named = header
     .filter((name) => typeOf(name))
     .map((name) => `${quoted(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`);
-  const others = header.filter((name) => !typeOf(name) && !isSecretField(name));
+  const others = header.filter((name) => !typeOf(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${literal(name)}, nullif(${quoted(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
   // A row is a line, and one row of tf_versions names every workspace: the file itself bounds it.
@@ -84,18 +84,20 @@ function csvParts(table: Table, file: RowsFile): Record<string, string> {
   };
 }
 
-function jsonSelect(table: Table): string {
+/** The JSON form of a view must read as its CSV does: times in whole seconds, what is not documented as text by name. */
+function jsonParts(table: Table): Record<string, string> {
   const fields = table.columns.filter(({ name }) => name !== 'target' && name !== 'extra');
   const spellings = (name: string) => {
     const live = Object.entries(LIVE_NAMES).filter(([, documented]) => documented === name);
-    return [name, ...live.map(([spelling]) => spelling)].flatMap((n) => [n.replaceAll('_', '-'), n]);
+    return [name, ...live.map(([spelling]) => spelling)].flatMap((n) => [...new Set([n.replaceAll('_', '-'), n])]);
   };
   const select = fields.map(({ name, type }) => {
-    const reads = [...new Set(spellings(name))].map((spelling) => `attributes ->> ${literal(spelling)}`);
-    return `nullif(coalesce(${reads.join(', ')}), '')::${type} as ${quoted(name)}`;
+    const reads = spellings(name).map((spelling) => `attributes ->> ${literal(spelling)}`);
+    const value = `nullif(coalesce(${reads.join(', ')}), '')::${type}`;
+    return `${type === 'timestamptz' ? `date_trunc('second', ${value})` : value} as ${quoted(name)}`;
   });
-  const gone = Object.fromEntries(fields.flatMap(({ name }) => spellings(name)).map((spelling) => [spelling, null]));
-  return [...select, `json_merge_patch(attributes, ${literal(JSON.stringify(gone))}) as extra`].join(',\n  ');
+  const known = fields.flatMap(({ name }) => spellings(name)).map(literal);
+  return { select: select.join(',\n  '), known: `[${known.join(', ')}]` };
 }
 
 /** Refuses a stage with a row whose key is missing or stands twice. @throws TidemarkError DATA */
