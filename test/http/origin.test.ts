@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect as connectSocket, type Server } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Target } from '../../src/core/config.ts';
+import { platform, scheduler, secrets } from '../../src/services/index.ts';
+import { type Answerer, type Served, serve, TOKEN, talk, targetFor } from './talk.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(() => Promise.all(open.splice(0).map((served) => served.close())));
+
+async function served(answer: Answerer): Promise<Served> {
+  const started = await serve(answer);
+  open.push(started);
+  return started;
+}
+
+describe('redirects', () => {
+  it.each([307, 308])('%d within the origin is followed with method, body and token', async (status) => {
+    const bodies: string[] = [];
+    const server = await served((request, response, count) => {
+      if (count === 1) response.writeHead(status, { location: '/v1/elsewhere?x=1' }).end();
+      else request.on('data', (chunk) => bodies.push(String(chunk))).on('end', () => response.end('{}'));
+    });
+    const body = { Name: 'p', Rules: 'r' };
+    await talk(targetFor('scheduler', server.origin)).service.call(
+      scheduler.policies.write,
+      { policy_name: 'p' },
+      { body },
+    );
+    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /v1/acl/policy/p',
+      'POST /v1/elsewhere?x=1',
+    ]);
+    expect(bodies).toEqual([JSON.stringify(body)]);
+    expect(server.requests[1]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+  });
+
+  it.each([301, 302, 307])('%d of a read within the origin is followed', async (status) => {
+    const server = await served((_request, response, count) => {
+      if (count === 1) response.writeHead(status, { location: '/api/v2/moved' }).end();
+      else response.end('{"data":[]}');
+    });
+    expect((await talk(targetFor('platform', server.origin)).service.call(platform.views.list)).status).toBe(200);
+  });
+
+  it.each([301, 302, 303])('%d of a write is not: it would become a read', async (status) => {
+    const server = await served((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
+    const { service } = talk(targetFor('secrets', server.origin));
+    await expect(service.call(secrets.keys.rotate, { name: 'k' })).rejects.toMatchObject({
+      failure: 'malformed',
+      status,
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([301, 302, 307, 308])(
+    '%d to another origin is refused by name, and nothing is sent there',
+    async (status) => {
+      const other = await served((_request, response) => response.end('{"data":{"keys":[]}}'));
+      const server = await served((_request, response) =>
+        response.writeHead(status, { location: `${other.origin}/v1/keymgmt/key` }).end(),
+      );
+      const { service } = talk(targetFor('secrets', server.origin));
+      await expect(service.call(secrets.keys.list)).rejects.toMatchObject({
+        failure: 'malformed',
+        status,
+        words: `redirect to ${other.origin}`,
+        hint: expect.stringContaining('not sent to another origin'),
+      });
+      expect(other.requests).toEqual([]);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  it('in a circle end', async () => {
+    const server = await served((_request, response) => response.writeHead(307, { location: '/api/v2/again' }).end());
+    await expect(talk(targetFor('platform', server.origin)).service.call(platform.views.list)).rejects.toMatchObject({
+      failure: 'malformed',
+    });
+    expect(server.requests).toHaveLength(4);
+  });
+});
+
+it('cookies are not kept', async () => {
+  const server = await served((_request, response) =>
+    response.setHeader('set-cookie', '_atlas_session_data=x').end('{"data":[]}'),
+  );
+  const { service } = talk(targetFor('platform', server.origin));
+  await service.call(platform.views.list);
+  await service.call(platform.views.list);
+  expect(server.requests[1]?.headers.cookie).toBeUndefined();
+});
+
+it.each<[string, Partial<Target>, Record<string, string | undefined>]>([
+  ['a bearer token', {}, { authorization: `Bearer ${TOKEN}` }],
+  [
+    'a token in a header of its own',
+    { tokenHeader: 'X-Nomad-Token' },
+    { 'x-nomad-token': TOKEN, authorization: undefined },
+  ],
+])('%s', async (_, changes, headers) => {
+  const server = await served((_request, response) => response.end('[]'));
+  await talk(targetFor('scheduler', server.origin, changes)).service.call(scheduler.policies.list);
+  expect(server.requests[0]?.headers).toMatchObject(
+    Object.fromEntries(Object.entries(headers).filter(([, value]) => value)),
+  );
+  if (!headers.authorization) expect(server.requests[0]?.headers.authorization).toBeUndefined();
+});
+
+describe('TLS', () => {
+  const pem = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
+
+  async function servedByTls(requestCert = false): Promise<string> {
+    const server = createHttpsServer(
+      {
+        key: readFileSync(pem('server.key')),
+        cert: readFileSync(pem('server.pem')),
+        ca: readFileSync(pem('ca.pem')),
+        requestCert,
+        rejectUnauthorized: requestCert,
+      },
+      (_request, response) => response.end('{"data":[]}'),
+    );
+    return `https://127.0.0.1:${await listening(server, () => server.closeAllConnections())}`;
+  }
+
+  it('is verified: an unknown authority is refused at once, with what to set', async () => {
+    const { service, meter } = talk(targetFor('platform', await servedByTls()));
+    await expect(service.call(platform.views.list, {}, { meter })).rejects.toMatchObject({
+      failure: 'unreachable',
+      words: expect.stringContaining('TLS'),
+      hint: expect.stringContaining('caFile'),
+    });
+    expect(meter.requests).toBe(1);
+  });
+
+  it('is verified against caFile', async () => {
+    const { service } = talk(targetFor('platform', await servedByTls(), { caFile: pem('ca.pem') }));
+    expect((await service.call(platform.views.list)).status).toBe(200);
+    await service.close();
+  });
+
+  it('shows the client certificate where one is set, and is refused without', async () => {
+    const origin = await servedByTls(true);
+    const without = talk(targetFor('platform', origin, { caFile: pem('ca.pem') }));
+    await expect(without.service.call(platform.views.list)).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    const certificate = { caFile: pem('ca.pem'), clientCert: pem('client.pem'), clientKey: pem('client.key') };
+    const { service } = talk(targetFor('platform', origin, certificate));
+    expect((await service.call(platform.views.list)).status).toBe(200);
+    await service.close();
+  });
+
+  it('names a file that cannot be read', () => {
+    expect(() => talk(targetFor('platform', 'https://127.0.0.1:1', { caFile: '/missing.pem' }))).toThrow(
+      'caFile: /missing.pem cannot be read',
+    );
+  });
+});
+
+describe('proxies', () => {
+  interface Proxy {
+    readonly url: string;
+    readonly tunnels: string[];
+    readonly credentials: (string | undefined)[];
+  }
+
+  async function proxy(): Promise<Proxy> {
+    const tunnels: string[] = [];
+    const credentials: (string | undefined)[] = [];
+    const server = createHttpServer();
+    server.on('connect', (request, socket) => {
+      tunnels.push(request.url ?? '');
+      credentials.push(request.headers['proxy-authorization']);
+      const [host = '', port = ''] = (request.url ?? '').split(':');
+      const onward = connectSocket(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        onward.pipe(socket).pipe(onward);
+      });
+      for (const end of [socket, onward]) end.on('error', () => end.destroy());
+    });
+    const port = await listening(server, () => server.closeAllConnections());
+    return { url: `http://user:proxy-password@127.0.0.1:${port}`, tunnels, credentials };
+  }
+
+  it('of the environment are used, with their credentials, except for NO_PROXY', async () => {
+    const through = await proxy();
+    const server = await served((_request, response) => response.end('{"data":[]}'));
+    const target = targetFor('platform', server.origin);
+    const proxied = talk(target, { env: { HTTP_PROXY: through.url } });
+    await proxied.service.call(platform.views.list);
+    expect(through.tunnels).toEqual([new URL(server.origin).host]);
+    expect(through.credentials).toEqual([`Basic ${Buffer.from('user:proxy-password').toString('base64')}`]);
+    await proxied.service.close();
+
+    const direct = talk(target, { env: { HTTP_PROXY: through.url, NO_PROXY: '127.0.0.1' } });
+    await direct.service.call(platform.views.list);
+    expect(through.tunnels).toHaveLength(1);
+    await direct.service.close();
+  });
+
+  it('of this process are not looked up: only what is handed in counts', async () => {
+    const server = await served((_request, response) => response.end('{"data":[]}'));
+    const { service } = talk(targetFor('platform', server.origin), { env: { HTTPS_PROXY: 'http://127.0.0.1:1' } });
+    expect((await service.call(platform.views.list)).status).toBe(200);
+    await service.close();
+  });
+
+  it('carry TLS to the service itself, verified against caFile', async () => {
+    const through = await proxy();
+    const tls = (name: string) => fileURLToPath(new URL(`tls/${name}`, import.meta.url));
+    const secure = createHttpsServer(
+      { key: readFileSync(tls('server.key')), cert: readFileSync(tls('server.pem')) },
+      (_request, response) => response.end('{"data":[]}'),
+    );
+    const origin = `https://127.0.0.1:${await listening(secure, () => secure.closeAllConnections())}`;
+    const { service } = talk(targetFor('platform', origin, { caFile: tls('ca.pem') }), {
+      env: { HTTPS_PROXY: through.url },
+    });
+    expect((await service.call(platform.views.list)).status).toBe(200);
+    expect(through.tunnels).toEqual([new URL(origin).host]);
+    await service.close();
+  });
+});
+
+/** Listens on a free port of 127.0.0.1 until the test is over. */
+async function listening(server: Server, drop: () => void): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        drop();
+      }),
+  });
+  return (server.address() as AddressInfo).port;
+}
