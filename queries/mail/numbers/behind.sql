@@ -1,0 +1,25 @@
+-- order: 40
+-- report: version-sprawl
+-- label: workspaces behind the newest version in use
+-- grain: one row; none where no workspace is known
+-- parameters: $as_of; $since
+with
+  newest as (
+    select max(semver_key(version)) filter (where semver_key(version)[55] = '~') as key
+    from tf_versions_at($as_of)
+    where target in (select target from mail_routes)
+  ),
+  newest_before as (
+    select max(semver_key(version)) filter (where semver_key(version)[55] = '~') as key
+    from tf_versions_at($since)
+    where target in (select target from mail_routes)
+  )
+select
+  count(*) filter (where present and semver_key(mine.version) < newest.key) as value,
+  if(
+    bool_or(mine.comparable) and any_value(newest_before.key) is not null,
+    count(*) filter (where was_present and semver_key(mine.version_before) < newest_before.key),
+    null
+  ) as before,
+from mail_workspaces as mine, newest, newest_before
+having count(*) > 0 and any_value(newest.key) is not null;

@@ -1,0 +1,12 @@
+-- order: 90
+-- report: overview
+-- always: yes
+-- label: findings, neither resolved nor accepted
+-- grain: one row
+-- parameters: $since
+select
+  count(*) filter (where news in ('new', 'open')) as value,
+  if($since::timestamptz is null, null, count(*) filter (where stood_before)) as before,
+  if($since::timestamptz is null, null, count(*) filter (where news = 'new')) as appeared,
+  if($since::timestamptz is null, null, count(*) filter (where news = 'resolved')) as gone,
+from mail_findings;

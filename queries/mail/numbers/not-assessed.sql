@@ -1,0 +1,9 @@
+-- order: 15
+-- report: drift
+-- label: not assessed for drift
+-- grain: one row; none where every workspace is assessed
+select
+  count(*) filter (where present and drifted is null) as value,
+  if(bool_or(comparable), count(*) filter (where was_present and was_drifted is null), null) as before,
+from mail_workspaces
+having value > 0 or before > 0;

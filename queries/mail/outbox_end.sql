@@ -1,0 +1,8 @@
+-- What became of a mail; its content is kept only while it is pending.
+update outbox
+set
+  status = $status,
+  reason = $reason,
+  sent_at = if($status = 'sent', $now::timestamptz, null),
+  content = if($status = 'pending', content, null)
+where message_id = $message_id;

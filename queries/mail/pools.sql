@@ -1,0 +1,45 @@
+-- grain: one row per agent pool of mail_routes: those of a whole target, and those that a workspace of the projects is attached to
+-- parameters: $as_of; $since
+create or replace temp table mail_pools as
+with
+  pools as (
+    select target, pool_id, true as present from agent_pools_at($as_of)
+    union all
+    select target, pool_id, false from agent_pools_at($since)
+  ),
+  live as (
+    select target, pool_id, true as present from agents_at($as_of) where status in ('idle', 'busy')
+    union all
+    select target, pool_id, false from agents_at($since) where status in ('idle', 'busy')
+  ),
+  attached as (
+    select links.target, links.pool_id
+    from agent_pool_workspaces_at($as_of) as links
+    join mail_workspaces as mine on mine.target = links.target and mine.workspace_id = links.workspace_id
+    where links.relation = 'attached'
+  ),
+  told as (
+    select
+      target,
+      pool_id,
+      bool_or(present) as present,
+      bool_or(not present) as was_present,
+      bool_or(present) and not exists (
+        from live where live.target = pools.target and live.pool_id = pools.pool_id and live.present
+      ) as down,
+      bool_or(not present) and not exists (
+        from live where live.target = pools.target and live.pool_id = pools.pool_id and not live.present
+      ) as was_down,
+    from pools
+    group by target, pool_id
+  )
+select
+  told.*,
+  exists (
+    from source_state_at($since) as state
+    where state.target = told.target and state.source = 'agents' and state.as_of is not null
+  ) as comparable,
+from told
+where
+  exists (from mail_routes as routes where routes.target = told.target and routes.project is null)
+  or exists (from attached where attached.target = told.target and attached.pool_id = told.pool_id);

@@ -1,0 +1,23 @@
+-- grain: one row per target and source of mail_routes, and one per target that was never pulled; what is stale first
+-- parameters: $as_of; $since; $stale_hours
+-- A route by project hears of what workspaces and pools are made of, not of the rest of the platform.
+with
+  mine as (select target, bool_or(project is null) as whole from mail_routes group by target),
+  before as (select target, source, status from source_state_at($since))
+select
+  mine.target,
+  state.source,
+  coalesce(state.status, 'never pulled') as status,
+  state.as_of,
+  state.error,
+  coalesce(
+    state.status <> 'complete' or state.as_of < $as_of::timestamptz - to_seconds($stale_hours::double * 3600),
+    true
+  ) as stale,
+  before.status is distinct from state.status as changed,
+from mine
+left join source_state_at($as_of) as state
+  on state.target = mine.target
+  and (mine.whole or state.source in ('workspaces', 'tf_versions', 'agent_pools', 'agents'))
+left join before on before.target = state.target and before.source = state.source
+order by stale desc, mine.target, state.source;

@@ -1,0 +1,36 @@
+-- grain: one row per workspace of mail_routes, present or gone since: as it is and as it was
+-- parameters: $as_of; $since: null where nothing was before
+create or replace temp table mail_workspaces as
+with
+  pulled_then as (
+    select target
+    from source_state_at($since)
+    where source = 'workspaces' and as_of is not null
+  ),
+  compared as (
+    select
+      coalesce(now.target, before.target) as target,
+      coalesce(now.external_id, before.external_id) as workspace_id,
+      coalesce(now.project_name, before.project_name) as project_name,
+      coalesce(now.project_external_id, before.project_external_id) as project_id,
+      now.external_id is not null as present,
+      now.drifted,
+      now.checks_failed,
+      now.workspace_iac_version as version,
+      before.external_id is not null as was_present,
+      before.drifted as was_drifted,
+      before.checks_failed as failed_before,
+      before.workspace_iac_version as version_before,
+    from workspaces_at($as_of) as now
+    full join workspaces_at($since) as before
+      on before.target = now.target and before.external_id = now.external_id
+  )
+select compared.*, pulled_then.target is not null as comparable
+from compared
+left join pulled_then using (target)
+where exists (
+  from mail_routes as routes
+  where
+    routes.target = compared.target
+    and (routes.project is null or compared.project_name glob routes.project or compared.project_id glob routes.project)
+);

@@ -1,0 +1,145 @@
+import type { SendMailOptions, Transporter } from 'nodemailer';
+import type { Config } from '../core/config.ts';
+import type { Context } from '../core/context.ts';
+import { messageOf } from '../core/errors.ts';
+import { withWarehouse } from '../warehouse/session.ts';
+import { requireMail } from './compose.ts';
+import { mailOf } from './message.ts';
+import { markBegun, markEnded, type OutboxHome, type OutboxStatus, type Pending, pendingIn } from './outbox.ts';
+import { type MailTimeouts, openTransport } from './transport.ts';
+
+/** What became of a digest. */
+export interface Delivery {
+  readonly recipient: string;
+  readonly subject: string;
+  readonly status: OutboxStatus;
+  /** Why it is not sent; null where it is. */
+  readonly reason: string | null;
+}
+
+export interface SendOptions {
+  readonly config: Config;
+  readonly context: Pick<Context, 'clock' | 'log' | 'redactor' | 'signal'>;
+  /** Only the digests of this job. @default all */
+  readonly job?: string;
+  readonly timeouts?: MailTimeouts;
+  /** PEM of authorities beside those of Node. */
+  readonly ca?: string;
+}
+
+/**
+ * Sends what is pending in the outbox, under the warehouse's lock, and marks it. Every mail is marked before and after: a crash in
+ * between sends it again, with the same Message-ID (at least once). What a server refuses stays pending, but for a recipient that it
+ * will not have.
+ */
+export async function sendPending(options: SendOptions): Promise<readonly Delivery[]> {
+  const { config, context } = options;
+  const session = { config, purpose: 'mail', now: context.clock.now(), log: context.log };
+  return withWarehouse(session, (warehouse) => sendFrom(warehouse, options));
+}
+
+/** The same, in a working warehouse that is open already. */
+export async function sendFrom(home: OutboxHome, options: SendOptions): Promise<readonly Delivery[]> {
+  const pending = await pendingIn(home, options.job ?? null);
+  if (pending.length === 0) return [];
+  const { smtp } = requireMail(options.config, options.job ?? pending[0]?.message.job ?? '');
+  const { timeouts, ca } = options;
+  const transport = openTransport({ smtp, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
+  try {
+    return await sendAll(home, options, transport, pending);
+  } finally {
+    transport.close();
+  }
+}
+
+async function sendAll(
+  home: OutboxHome,
+  options: SendOptions,
+  transport: Transporter,
+  pending: readonly Pending[],
+): Promise<readonly Delivery[]> {
+  const deliveries: Delivery[] = [];
+  let noServer: string | undefined;
+  for (const one of pending) {
+    const { message } = one;
+    const end = options.context.signal.aborted
+      ? { status: 'pending' as const, reason: 'stopped before it was sent' }
+      : noServer !== undefined
+        ? { status: 'pending' as const, reason: noServer }
+        : await sendOne(home, options, transport, one);
+    if ('serverFailed' in end && end.serverFailed) noServer = end.reason ?? undefined;
+    await markEnded(home, message.messageId, { ...end, now: options.context.clock.now() });
+    deliveries.push({
+      recipient: message.to.address,
+      subject: message.subject,
+      status: end.status,
+      reason: end.reason,
+    });
+  }
+  for (const delivery of deliveries) tell(options.context.log, delivery);
+  return deliveries;
+}
+
+interface End {
+  readonly status: OutboxStatus;
+  readonly reason: string | null;
+  /** Whether it is the server that fails: then the others need not be tried. */
+  readonly serverFailed?: boolean;
+}
+
+/** News of last week are no news. */
+const MOST_PENDING_DAYS = 7;
+
+async function sendOne(
+  home: OutboxHome,
+  { config, context, job }: SendOptions,
+  transport: Transporter,
+  { message, createdAt }: Pending,
+): Promise<End> {
+  const now = context.clock.now();
+  if (now.getTime() - Date.parse(createdAt) > MOST_PENDING_DAYS * 24 * 60 * 60_000) {
+    return { status: 'refused', reason: `not sent within ${MOST_PENDING_DAYS} days` };
+  }
+  const { sender } = requireMail(config, job ?? message.job);
+  const mail = await mailOf(message, sender, config.output);
+  await markBegun(home, message.messageId, now);
+  return handOver(transport, mail, (text) => context.redactor.text(text));
+}
+
+/** Failures of the connection or the login: every further mail would meet them. */
+const SERVER_FAILURES = new Set([
+  'ECONNECTION',
+  'ETIMEDOUT',
+  'EDNS',
+  'ESOCKET',
+  'ETLS',
+  'EREQUIRETLS',
+  'EAUTH',
+  'ENOAUTH',
+  'EPROTOCOL',
+]);
+
+async function handOver(
+  transport: Transporter,
+  mail: SendMailOptions,
+  redacted: (text: string) => string,
+): Promise<End> {
+  try {
+    await transport.sendMail(mail);
+    return { status: 'sent', reason: null };
+  } catch (error) {
+    const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
+    const reason = redacted(messageOf(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
+    const unwanted = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
+    return {
+      status: unwanted ? 'refused' : 'pending',
+      reason,
+      serverFailed: SERVER_FAILURES.has(code ?? '') && command !== 'DATA',
+    };
+  }
+}
+
+function tell(log: Context['log'], { recipient, subject, status, reason }: Delivery): void {
+  if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
+  else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
+}
