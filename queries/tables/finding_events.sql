@@ -1,4 +1,4 @@
--- grain: one row per change of a finding's state; the last one up to a moment is its state at that moment
+-- grain: one row per change of a finding's state or severity; the last one up to a moment is what it was at that moment
 create table if not exists finding_events (
   finding_id varchar not null, -- the finding
   target varchar not null, -- name of the target in tidemark.yaml
@@ -6,6 +6,6 @@ create table if not exists finding_events (
   changed_at timestamptz not null, -- as of when it changed
   state varchar not null, -- state that it came into
   severity varchar not null, -- its severity then
-  reason varchar not null, -- `baseline`, `found`, `no longer new`, `gone`, `reopened`, `accepted`, `acceptance ended` or `got worse`
+  reason varchar not null, -- `baseline`, `found`, `no longer new`, `gone`, `reopened`, `severity changed`, `accepted`, `acceptance ended` or `got worse`
   note varchar -- of an acceptance: who answers for it, until when, and why
 );

@@ -82,6 +82,7 @@ with
         when known.state = 'accepted' and verdict = 'found' and seen.weight > known.accepted_weight then 'got worse'
         when known.state = 'accepted' and known.accepted_until <= $as_of::timestamptz then 'acceptance ended'
         when known.state = 'new' and known.state_since < $as_of::timestamptz and verdict <> 'untouched' then 'no longer new'
+        when known.state <> 'resolved' and verdict = 'found' and seen.severity <> known.severity then 'severity changed'
       end as change,
     from judged
   )
@@ -115,7 +116,7 @@ select
   end as resolved_at,
   coalesce(known.times_reopened, 0) + if(change = 'reopened', 1, 0) as times_reopened,
   if(change in ('baseline', 'found', 'reopened'), $as_of::timestamptz, known.opened_at) as opened_at,
-  if(change is null, known.state_since, $as_of::timestamptz) as state_since,
+  if(change is null or change = 'severity changed', known.state_since, $as_of::timestamptz) as state_since,
   if(verdict = 'found', seen.group_key, known.group_key) as group_key,
   if(verdict = 'found', seen.weight, known.weight) as weight,
   case

@@ -5,10 +5,7 @@ with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
   standing as (
     select
-      findings.* replace (
-        if(state = 'accepted' and accepted_until <= $now::timestamptz, 'open', state) as state,
-        detail::varchar as detail
-      ),
+      findings.* replace (if(state = 'accepted' and accepted_until <= $now::timestamptz, 'open', state) as state),
       ranks.rank,
     from findings
     join ranks using (severity)

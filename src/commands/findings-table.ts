@@ -1,4 +1,4 @@
-import { parseJson, printJson } from '../http/json.ts';
+import { printJson } from '../http/json.ts';
 import type { Severity } from '../pipeline/find-rules.ts';
 import { textTable } from './text-table.ts';
 
@@ -12,8 +12,6 @@ export interface Finding {
   readonly subject_id: string;
   readonly subject_name: string | null;
   readonly title: string;
-  /** JSON text. */
-  readonly detail: string | null;
   readonly state: string;
   readonly opened_at: string;
   readonly unassessed_since: string | null;
@@ -26,7 +24,7 @@ export interface Finding {
 
 /** The rows as `--json` prints them. */
 export function findingsJson(findings: readonly Finding[]): string {
-  return `${printJson(findings.map((row) => ({ ...row, detail: row.detail === null ? null : parseJson(row.detail) })))}\n`;
+  return `${printJson(findings)}\n`;
 }
 
 /** A line for each cause, in the order of the rows, and what they come to. */

@@ -46,7 +46,7 @@ export async function findAll(options: FindOptions): Promise<FindSummary> {
     await run('find_assessed', moment);
     await run('find_life', moment);
     await run('find_merge');
-    await run('find_events');
+    await run('find_events', moment);
     await run('find_assessments', moment);
     const [summary] = await database.rows(await files.text('warehouse/find_summary'));
     return { ...(summary as unknown as Omit<FindSummary, 'failed'>), failed };

@@ -88,6 +88,7 @@ describe('an accepted finding', () => {
     await warehouse.pull(night(5), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
     await warehouse.find(night(5));
     expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'new', severity: 'critical' }]);
+    expect(await reasons(warehouse, String(row?.finding_id))).toEqual(['baseline', 'accepted', 'got worse']);
   });
 
   test('is resolved like any other, which ends the acceptance', async () => {

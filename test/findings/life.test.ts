@@ -85,6 +85,28 @@ test('a finding goes from new to open, unknown, open, resolved, reopened and acc
   ).toEqual(['found', 'no longer new', 'gone', 'reopened']);
 });
 
+test('a severity that changes leaves the state as it is, and stands in the events', async () => {
+  const warehouse = await findingsWarehouse();
+  const volumes = (writers: number) => ({
+    volumes: [{ volume_id: 'v', schedulable: false, current_writers: writers }],
+  });
+  for (const [day, writers] of [0, 1, 1, 0].entries()) {
+    await warehouse.pull(night(day + 1), 'nomad', 'volumes', volumes(writers));
+    await warehouse.find(night(day + 1));
+  }
+  expect(await warehouse.findings('volume-unschedulable')).toMatchObject([
+    { state: 'open', severity: 'warning', state_since: night(1) },
+  ]);
+  const events = await warehouse.database.rows(
+    `select changed_at, reason, state, severity from finding_events where rule = 'volume-unschedulable' order by changed_at`,
+  );
+  expect(events.map((event) => Object.values(event))).toEqual([
+    [night(1), 'baseline', 'open', 'warning'],
+    [night(2), 'severity changed', 'open', 'critical'],
+    [night(4), 'severity changed', 'open', 'warning'],
+  ]);
+});
+
 test('two targets with the same IDs live apart, and each begins with its own baseline', async () => {
   const warehouse = await findingsWarehouse();
   await play(warehouse, 1, [workspace('ws-1', true)]);

@@ -138,28 +138,33 @@ test('a rule that fails is told, keeps its findings, and takes no other down', a
   expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ state: 'new' }]);
 });
 
-test.each([
-  ["select null as target, 'x' as subject_id, 'x' as title", 'it yields a row without target'],
-  ["select 'acme' as target, null as subject_id, 'x' as title", 'it yields a row without subject_id'],
-  ["select 'acme' as target, 'x' as subject_id, null as title", 'it yields a row without title'],
-  [
-    "select 'acme' as target, 'x' as subject_id, 'x' as title, 'dire' as severity",
-    'it yields a row with the severity `dire`',
-  ],
-  [
-    "select 'acme' as target, null as subject_id, 'x' as title, true as unknown",
-    'it yields an unknown row with neither subject_id nor detail',
-  ],
-  ["select 'acme' as target, 'x' as subject_id, 'x' as title, 1 as colour", expect.stringContaining('colour')],
-  [
-    "select 'acme' as target, 'x' as subject_id, $unheard_of as title",
-    'the query asks for $unheard_of, which was not given',
-  ],
-])('a rule that answers with `%s` is refused', async (sql, error) => {
-  const root = await ownRules({ own: HEAD + sql });
+test('a rule whose rows are not as they must be is refused, each for its reason', async () => {
+  const wrong: Readonly<Record<string, readonly [sql: string, error: string]>> = {
+    'no-target': ["select null as target, 'x' as subject_id, 'x' as title", 'it yields a row without target'],
+    'no-subject': ["select 'acme' as target, null as subject_id, 'x' as title", 'it yields a row without subject_id'],
+    'no-title': ["select 'acme' as target, 'x' as subject_id, null as title", 'it yields a row without title'],
+    dire: [
+      "select 'acme' as target, 'x' as subject_id, 'x' as title, 'dire' as severity",
+      'it yields a row with the severity `dire`',
+    ],
+    'no-scope': [
+      "select 'acme' as target, null as subject_id, 'x' as title, true as unknown",
+      'it yields an unknown row with neither subject_id nor detail',
+    ],
+    'odd-column': ["select 'acme' as target, 'x' as subject_id, 'x' as title, 1 as colour", 'colour'],
+    'odd-parameter': [
+      "select 'acme' as target, 'x' as subject_id, $unheard_of as title",
+      'the query asks for $unheard_of, which was not given',
+    ],
+  };
+  const root = await ownRules(Object.fromEntries(Object.entries(wrong).map(([name, [sql]]) => [name, HEAD + sql])));
   const warehouse = await findingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces');
-  expect(await warehouse.find(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], standing: 0 });
+  const { failed, standing } = await warehouse.find(FIRST);
+  expect(standing).toBe(0);
+  const errors = Object.fromEntries(failed.map(({ rule, error }) => [rule, error]));
+  for (const [name, [, error]] of Object.entries(wrong)) expect(errors[name], name).toContain(error);
+  expect(failed).toHaveLength(Object.keys(wrong).length);
 });
 
 test('a subject that a rule names twice counts once, with the worse', async () => {

@@ -104,14 +104,11 @@ export async function findingsWarehouse(options: WarehouseOptions = {}): Promise
         thresholds: { ...THRESHOLDS, ...thresholds },
         ...(targets && { targets }),
       }),
-    findings: async (rule, target) => {
-      const rows = await database.rows(
-        `select * replace (detail::varchar as detail) from findings
-         where rule = $rule and coalesce(target = $target, true) order by target, subject_id`,
+    findings: (rule, target) =>
+      database.rows(
+        'select * from findings where rule = $rule and coalesce(target = $target, true) order by target, subject_id',
         { rule, target: target ?? null },
-      );
-      return rows.map((row) => ({ ...row, detail: JSON.parse(String(row.detail)) }));
-    },
+      ),
     seen: async (rule) => {
       const rows = await database.rows(
         `select subject_id, coalesce(unknown, false) as unknown from find_found where rule = $rule`,
