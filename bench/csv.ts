@@ -5,7 +5,7 @@ import { literal, quoted, sqlFiles } from '../src/warehouse/sql-files.ts';
 import { loadTables } from '../src/warehouse/tables.ts';
 import { prepare, serving, writeConfig } from './estate.ts';
 import { bare, TIDEMARK, timed, type Usage } from './processes.ts';
-import { type Bench, mebibytes, median, type Part, type Result, seconds } from './result.ts';
+import { type Bench, mebibytes, median, type Part, type Result, type Round, ratioOf, seconds } from './result.ts';
 
 const RUNS = 5;
 const MANY = 200_000;
@@ -33,14 +33,14 @@ interface Nights {
   readonly second: Usage;
 }
 
-interface Round extends Nights {
+interface Both extends Nights {
   readonly bare: Usage;
 }
 
 /** Bare and pull in turn, so that a slower moment of the machine slows both. */
-async function rounds(bench: Bench, url: string): Promise<readonly Round[]> {
+async function rounds(bench: Bench, url: string): Promise<readonly Both[]> {
   const sql = await bareSql(join(bench.folder, 'many', 'night1', 'workspaces.csv'));
-  const all: Round[] = [];
+  const all: Both[] = [];
   for (let round = 1; round <= RUNS; round++) {
     const file = join(bench.folder, 'bare.duckdb');
     const alone = await bare(bench.folder, 'bare-sql', [file, sql]);
@@ -78,19 +78,23 @@ async function bareSql(file: string): Promise<string> {
     delim = ',', quote = '"', escape = '"', nullstr = '', columns = {${columns.join(', ')}})`;
 }
 
-function speed(all: readonly Round[]): readonly Result[] {
-  const alone = median(all.map((round) => round.bare.wallMs));
-  const against = `${seconds(alone)} for the bare \`read_csv\` into a new file`;
-  const result = (what: string, ms: number, aim: number): Result => {
-    return { part: 'csv', what, measured: seconds(ms), against, ratio: ms / alone, aim };
-  };
+function speed(all: readonly Both[]): readonly Result[] {
+  const rounds = (night: 'first' | 'second'): readonly Round[] =>
+    all.map((one) => ({ measured: one[night].wallMs, against: one.bare.wallMs }));
+  const whose = 'for the bare `read_csv` into a new file';
+  const what = 'pull of a 200,000-row CSV, history and publishing included, first night';
   return [
-    result('pull of a 200,000-row CSV, first night', median(all.map(({ first }) => first.wallMs)), 2),
-    result('the same, second night, 2 % changed', median(all.map(({ second }) => second.wallMs)), 2.5),
+    { part: 'csv', what, ...ratioOf(rounds('first'), seconds, whose), aim: 2 },
+    {
+      part: 'csv',
+      what: 'the same, second night, 2 % changed',
+      ...ratioOf(rounds('second'), seconds, whose),
+      aim: 2.5,
+    },
   ];
 }
 
-function memory(many: readonly Round[], more: Nights): readonly Result[] {
+function memory(many: readonly Both[], more: Nights): readonly Result[] {
   const peak = ({ first, second }: Nights) => Math.max(first.peakMiB, second.peakMiB);
   const usual = median(many.map(peak));
   const result = (what: string, measured: number, limit: number, against: string, aim: number): Result => {

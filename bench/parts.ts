@@ -1,5 +1,7 @@
 import { csv } from './csv.ts';
+import { json } from './json.ts';
 import type { Part } from './result.ts';
+import { start } from './start.ts';
 
 /** Every part, one line each. */
-export const parts: readonly Part[] = [csv];
+export const parts: readonly Part[] = [start, csv, json];

@@ -34,6 +34,8 @@ export async function timed(folder: string, args: readonly string[]): Promise<Us
 export const bare = (folder: string, name: 'bare-sql' | 'bare-pages', args: readonly string[]): Promise<Usage> =>
   timed(folder, [script(`${name}.js`), ...args]);
 
+export const bareNode = (folder: string): Promise<Usage> => timed(folder, ['-e', '0']);
+
 async function finished(child: ChildProcess): Promise<{ status: number | null; words: string }> {
   let words = '';
   child.stdout?.on('data', (text: Buffer) => (words += text));

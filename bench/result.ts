@@ -30,12 +30,35 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** One round: what is measured and what it is held against, one right after the other. */
+export interface Round {
+  readonly measured: number;
+  readonly against: number;
+}
+
+/** The median of the rounds' ratios: a moment in which the machine is slower touches both sides of one round only. */
+export function ratioOf(
+  rounds: readonly Round[],
+  show: (value: number) => string,
+  whose: string,
+): Pick<Result, 'measured' | 'against' | 'ratio'> {
+  return {
+    measured: show(median(rounds.map(({ measured }) => measured))),
+    against: `${show(median(rounds.map(({ against }) => against)))} ${whose}`,
+    ratio: median(rounds.map(({ measured, against }) => measured / against)),
+  };
+}
+
 export function met({ ratio, aim }: Result): boolean {
   return aim === undefined || ratio <= aim;
 }
 
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
+}
+
+export function milliseconds(ms: number): string {
+  return `${Math.round(ms)} ms`;
 }
 
 export function mebibytes(size: number): string {
