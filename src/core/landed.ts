@@ -1,3 +1,5 @@
+import type { Target } from './config.ts';
+
 /** A landed file of rows: CSV with the names of its header, or JSON with one answer a line. */
 export interface LandedFile {
   /** File name within the landing folder of the target. */
@@ -17,10 +19,18 @@ export interface LandedFile {
 export interface Manifest {
   readonly source: string;
   readonly target: string;
+  /** What the target's name stood for; see `serviceOf`. */
+  readonly service: string;
   readonly run_id: string;
   /** The moment that its rows are valid from, ISO 8601. */
   readonly as_of: string;
   readonly files: readonly LandedFile[];
   /** Rows the service said there are; null when it does not say. */
   readonly expected_rows: number | null;
+}
+
+/** Tells whether a target's name still stands for the same service and the same part of it. */
+export function serviceOf({ url, organization, namespace, mounts, services }: Target): string {
+  const { keymgmt, mesh } = mounts;
+  return [url, organization, namespace, keymgmt, mesh, ...services].map((part) => part ?? '').join(' ');
 }

@@ -42,6 +42,8 @@ export interface Call {
   readonly signal: AbortSignal | undefined;
   /** Bound of one attempt, from the place taken to the last byte. */
   readonly attemptMs: number;
+  /** Attempts at what may be too much for the service, which waiting does not cure. */
+  readonly heavyAttempts?: number | undefined;
 }
 
 /** Reads an answer to its end and judges it; the body must be used up or cancelled. */
@@ -65,6 +67,7 @@ export function createClient(options: ClientOptions): Client {
       const outcome = await withRetry(() => slot(() => attempt(options, request, read, call, signal)), {
         repeat,
         timing,
+        heavyAttempts: call.heavyAttempts,
         maxWaitMs,
         meter: call.meter,
         signal,

@@ -13,6 +13,8 @@ export type Repeat = 'read' | 'unsent' | 'never';
 export interface RetryOptions {
   readonly repeat: Repeat;
   readonly timing: Timing;
+  /** Attempts where the service fails or stays silent, if fewer make sense. @default those of `timing` */
+  readonly heavyAttempts?: number | undefined;
   /** A longer demanded pause fails at once. */
   readonly maxWaitMs: number;
   readonly meter: Meter;
@@ -37,7 +39,7 @@ export async function withRetry<T>(attempt: () => Promise<Outcome<T>>, options: 
     if (problem.status === 429) meter.tooMany++;
     if (asksForPause(problem)) options.hold(waitMs);
     if ((problem.demandedMs ?? 0) > maxWaitMs) return failed(tooLong(problem, problem.demandedMs ?? 0));
-    if (!mayRepeat(problem, options.repeat, made, timing.attempts)) return outcome;
+    if (!mayRepeat(problem, options.repeat, made, attemptsAt(problem, options))) return outcome;
     options.say(problem, waitMs);
     const startedMs = performance.now();
     try {
@@ -52,6 +54,11 @@ export async function withRetry<T>(attempt: () => Promise<Outcome<T>>, options: 
 
 function asksForPause({ status, demandedMs }: Problem): boolean {
   return status === 429 || (status === 503 && demandedMs !== undefined);
+}
+
+function attemptsAt({ failure }: Problem, { timing, heavyAttempts = timing.attempts }: RetryOptions): number {
+  const heavy = failure === 'server' || failure === 'timeout';
+  return heavy ? Math.min(heavyAttempts, timing.attempts) : timing.attempts;
 }
 
 function mayRepeat(problem: Problem, repeat: Repeat, made: number, attempts: number): boolean {

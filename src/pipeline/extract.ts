@@ -41,27 +41,32 @@ const WAY_FAILURES: ReadonlySet<Failure> = new Set<Failure>([
  * loading, is asked for again, another way where the source knows one; the refused file is kept.
  */
 export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: Manifest) => Promise<T>): Promise<T> {
-  const { source, service, directory, runId, asOf, redactor, log } = options;
-  const target = service.target.name;
-  const ways = [source.extract, ...(source.otherwise ?? [source.extract])];
-  for (const [index, extract] of ways.entries()) {
+  const { source, service, directory, runId, asOf, redactor, log, signal } = options;
+  const { target } = service;
+  let shared = options.shared;
+  let ways = [source.extract, ...(source.otherwise ?? [source.extract])];
+  for (;;) {
+    const [way, ...others] = ways as [Way, ...Way[]];
     const land = openLanding({ directory, source: source.name, target, runId, asOf, redactor });
     try {
-      await extract(extractionOf(options, land));
+      await way(extractionOf({ ...options, shared }, land));
       return await use(await land.finish());
     } catch (error) {
-      await land.abandon();
       await rm(join(directory, `${source.name}.json`), { force: true });
-      const last = index === ways.length - 1;
-      if (last || options.signal.aborted || !mayDifferNextTime(error, source)) throw error;
-      log.info(`${target}: ${source.name}: ${describe(error)}; asking again`);
+      await land.abandon();
+      ways = others.filter((other) => mayDiffer(error, way, other));
+      if (ways.length === 0 || signal.aborted) throw error;
+      log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
+      shared = memo(); // what was asked for once may be what was wrong
     }
   }
-  throw new TidemarkError('DATA', `${source.name}: no way to extract it`);
 }
 
-function mayDifferNextTime(error: unknown, source: Source): boolean {
-  if (error instanceof ServiceError) return source.otherwise !== undefined && WAY_FAILURES.has(error.failure);
+type Way = Source['extract'];
+
+/** What a service refuses has been asked for again already: only another way is left. Data may be whole the next time. */
+function mayDiffer(error: unknown, tried: Way, other: Way): boolean {
+  if (error instanceof ServiceError) return other !== tried && WAY_FAILURES.has(error.failure);
   return error instanceof TidemarkError && error.constructor === TidemarkError && error.code === 'DATA';
 }
 

@@ -38,6 +38,8 @@ export interface CallOptions {
   readonly body?: unknown;
   /** Use the target's `writeToken`, if it has one. */
   readonly write?: boolean;
+  /** Attempts where the service fails or stays silent: few where less can be asked for instead. */
+  readonly heavyAttempts?: number;
 }
 
 export interface DownloadOptions extends CallOptions {
@@ -91,21 +93,21 @@ export function connect(target: Target, options: ConnectOptions): Service {
 
   const prepare = (operation: Operation, given: object | undefined, callOptions: CallOptions) => {
     const args = (given ?? {}) as Args;
-    const { body, meter = createMeter(), signal, write = false } = callOptions;
+    const { body, meter = createMeter(), signal, heavyAttempts, write = false } = callOptions;
     registerSecrets(operation, args, body, redactor);
     checkCall(operation, target, args, body, log);
     const reading = { operation, args, redactor, maxBytes: timing.maxAnswerBytes };
     const request = (other: boolean, extra: Pairs) =>
       buildRequest(operation, target, { args, body, write, other, extra });
-    return { reading, meter, signal, request };
+    return { reading, request, call: { meter, signal, heavyAttempts } };
   };
 
   const sender = (operation: Operation, given: object | undefined, callOptions: CallOptions) => {
-    const { reading, meter, signal, request } = prepare(operation, given, callOptions);
+    const { reading, request, call } = prepare(operation, given, callOptions);
     const read: Read<Answer> = (response, arriving) => readAnswer(response, arriving, reading);
     return (extra: Pairs = []): Promise<Answer> =>
       withOtherPath(operation, target, (other) =>
-        client.send(request(other, extra), read, { meter, signal, attemptMs: timing.answerMs }),
+        client.send(request(other, extra), read, { ...call, attemptMs: timing.answerMs }),
       );
   };
 
@@ -116,13 +118,13 @@ export function connect(target: Target, options: ConnectOptions): Service {
       yield* followPages(operation, target, sender(operation, args, callOptions));
     },
     async download(operation, args, file, { refuse = () => undefined, ...callOptions } = {}) {
-      const { reading, meter, signal, request } = prepare(operation, args, callOptions);
+      const { reading, request, call } = prepare(operation, args, callOptions);
       const read: Read<Downloaded> = (response, arriving) =>
         response.ok
           ? saveBody(response, file, { ...arriving, maxBytes: timing.maxDownloadBytes, refuse })
           : readRefusal(response, arriving, reading);
       return withOtherPath(operation, target, (other) =>
-        client.send(request(other, []), read, { meter, signal, attemptMs: timing.downloadMs }),
+        client.send(request(other, []), read, { ...call, attemptMs: timing.downloadMs }),
       );
     },
     close: () => transport.close(),

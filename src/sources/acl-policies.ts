@@ -1,6 +1,6 @@
 import { scheduler } from '../services/scheduler.ts';
 import { eachListed } from './listed.ts';
-import { type Extraction, type Source, text } from './source.ts';
+import { type Extraction, nameIn, type Source } from './source.ts';
 
 /** ACL policies with their rules, which only reading one shows. */
 export const aclPolicies: Source = {
@@ -25,7 +25,7 @@ export const aclPolicies: Source = {
 async function policyNames(run: Extraction): Promise<readonly string[]> {
   const names: string[] = [];
   for await (const page of run.service.pages(scheduler.policies.list, {}, run.options)) {
-    names.push(...page.items.flatMap((item) => text(item, 'Name') ?? []));
+    for (const item of page.items) names.push(nameIn(item, 'Name', 'acl_policies', names.length));
   }
   return names;
 }

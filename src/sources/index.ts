@@ -19,10 +19,10 @@ import { volumes } from './volumes.ts';
 
 /** Every source, one line each; what a source fills stands in `queries/tables/*.sql`. */
 export const sources: readonly Source[] = [
-  explorerView('workspaces', 'external_id'),
-  explorerView('tf_versions', 'version'),
-  explorerView('providers', 'name'),
-  explorerView('modules', 'name'),
+  explorerView('workspaces'),
+  explorerView('tf_versions'),
+  explorerView('providers'),
+  explorerView('modules'),
   savedViews,
   savedViewRows,
   agentPools,

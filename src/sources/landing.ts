@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
-import type { LandedFile, Manifest } from '../core/landed.ts';
+import type { Target } from '../core/config.ts';
+import { type LandedFile, type Manifest, serviceOf } from '../core/landed.ts';
 import { mentionsSecretField, type Redactor, withoutSecretFields } from '../core/redact.ts';
+import { createLinesFile, type LinesMark } from './lines-file.ts';
 
 /**
  * Where one source of one target puts what it was answered, in `data/landing/RUN/TARGET/`. Nothing reaches the disk with a
@@ -17,91 +18,87 @@ export interface Landing {
   add(file: LandedFile): void;
   /** Adds to the number of rows that the service says there are. */
   expect(rows: number): void;
-  /** Forgets everything landed so far, for another try. */
-  reset(): Promise<void>;
+  /** Where the landing stands now, to come back to. */
+  mark(): Promise<LandingMark>;
+  /** Forgets what landed after a mark, for another try. @default all of it */
+  reset(to?: LandingMark): Promise<void>;
   /** Closes the files and writes the manifest. */
   finish(): Promise<Manifest>;
   /** Closes the files and keeps them under `.refused` names, for a person to look at. */
   abandon(): Promise<void>;
 }
 
+export interface LandingMark {
+  readonly lines: LinesMark;
+  readonly expected: number | undefined;
+  readonly streamed: number;
+  readonly files: number;
+}
+
 export interface LandingOptions {
   readonly directory: string;
   readonly source: string;
-  readonly target: string;
+  readonly target: Target;
   readonly runId: string;
   readonly asOf: string;
   readonly redactor: Redactor;
 }
 
 export function openLanding({ directory, source, target, runId, asOf, redactor }: LandingOptions): Landing {
-  const lines = `${source}.ndjson`;
-  let handle: FileHandle | undefined;
-  let tail: Promise<void> = Promise.resolve();
-  let longest = 0;
-  let hash = createHash('sha256');
-  let bytes = 0;
+  const lines = createLinesFile(directory, `${source}.ndjson`);
   let expected: number | undefined;
-  let files: LandedFile[] = [];
+  /** Names that were given out, whether or not what they were for came to a good end. */
+  const streamed: string[] = [];
+  const files: LandedFile[] = [];
 
-  // Several slices land at once: one line after another, whole.
-  const write = (text: string) => {
-    tail = tail.then(async () => {
-      handle ??= await openPart(directory, lines);
-      const line = Buffer.from(text);
-      hash.update(line);
-      bytes += line.length;
-      longest = Math.max(longest, line.length);
-      await handle.write(line);
-    });
-    return tail;
-  };
-  const close = async () => {
-    await tail.catch(() => undefined); // whoever wrote has been told
-    await handle?.close();
-    handle = undefined;
-  };
-  const landedLines = async () => {
-    if (!handle) return;
-    await close();
-    await rename(join(directory, `${lines}.part`), join(directory, lines));
-    files.push({ file: lines, format: 'ndjson', bytes, sha256: hash.digest('hex'), longestLine: longest });
-  };
+  const mark = async (): Promise<LandingMark> => ({
+    lines: await lines.mark(),
+    expected,
+    streamed: streamed.length,
+    files: files.length,
+  });
+  const start = mark();
 
   return {
+    mark,
     async path(extension) {
       await mkdir(directory, { recursive: true });
-      return join(directory, `${source}.${extension}`);
+      const file = `${source}.${extension}`;
+      streamed.push(file);
+      return join(directory, file);
     },
-    add: (file) => files.push(file),
+    add: (file) => void files.push(file),
     expect: (rows) => {
       expected = (expected ?? 0) + rows;
     },
-    line: (fields, body) => write(redactor.text(lineOf(fields, body))),
-    async reset() {
-      await close();
-      await rm(join(directory, `${lines}.part`), { force: true });
-      for (const { file } of files) await rm(join(directory, file), { force: true });
-      [hash, bytes, longest, expected, files] = [createHash('sha256'), 0, 0, undefined, []];
-      tail = Promise.resolve();
+    line: (fields, body) => lines.write(redactor.text(lineOf(fields, body))),
+    async reset(to) {
+      const back = to ?? (await start);
+      await lines.rewind(back.lines);
+      expected = back.expected;
+      files.splice(back.files);
+      for (const file of streamed.splice(back.streamed)) await rm(join(directory, file), { force: true });
     },
     async finish() {
-      await landedLines();
-      const manifest: Manifest = { source, target, run_id: runId, as_of: asOf, files, expected_rows: expected ?? null };
+      const landed = await lines.finish();
+      const manifest: Manifest = {
+        source,
+        target: target.name,
+        service: serviceOf(target),
+        run_id: runId,
+        as_of: asOf,
+        files: landed ? [...files, landed] : [...files],
+        expected_rows: expected ?? null,
+      };
       await writeManifest(directory, manifest);
       return manifest;
     },
     async abandon() {
-      await close();
-      const left = [...files.map(({ file }) => file), `${lines}.part`];
+      await lines.close();
+      const left = [...streamed, `${source}.ndjson`, `${source}.ndjson.part`];
       for (const file of left) await setAside(join(directory, file));
     },
   };
-}
-
-async function openPart(directory: string, name: string): Promise<FileHandle> {
-  await mkdir(directory, { recursive: true });
-  return open(join(directory, `${name}.part`), 'w');
 }
 
 function lineOf(fields: Readonly<Record<string, string | number | null>>, body: string | undefined): string {

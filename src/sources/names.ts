@@ -1,6 +1,6 @@
 import type { Operation } from '../services/operation.ts';
 import { eachListed } from './listed.ts';
-import type { Extraction } from './source.ts';
+import { type Extraction, nameIn } from './source.ts';
 
 /** The names that a LIST of the secrets server answers with; an empty list is an answer too. */
 export async function listNames(
@@ -11,7 +11,7 @@ export async function listNames(
   const answer = await run.service.call(operation, args, run.options);
   const { data } = answer.json() as { data?: { keys?: unknown } };
   const names = Array.isArray(data?.keys) ? data.keys : [];
-  return names.filter((name): name is string => typeof name === 'string');
+  return names.map((name, index) => nameIn({ key: name }, 'key', operation.name, index));
 }
 
 /** Lands what reading each named thing answers, one a line. */

@@ -19,13 +19,22 @@ interface Sink {
   readonly restart: () => Promise<void> | void;
 }
 
-/** Lands the pages of a list, one a line, complete: without repeats, and as many rows as the service says there are. */
-export async function landPages<O extends Operation>(run: Extraction, operation: O, args: ArgsOf<O>): Promise<void> {
+/**
+ * Lands the pages of a list, one a line, complete: without repeats, and as many rows as the service says there are.
+ * @returns that number, where the service says it.
+ */
+export async function landPages<O extends Operation>(
+  run: Extraction,
+  operation: O,
+  args: ArgsOf<O>,
+): Promise<number | undefined> {
+  const before = await run.land.mark();
   const total = await wholeSet(run, operation, args, {
     page: (page) => run.land.line({}, page.text),
-    restart: () => run.land.reset(),
+    restart: () => run.land.reset(before),
   });
   if (total !== undefined) run.land.expect(total);
+  return total;
 }
 
 /** The pages of a small list, complete as `landPages` has them, in memory. */
@@ -70,7 +79,7 @@ async function pageThrough<O extends Operation>(
       return { moved: `the total moved from ${total} to ${page.total} while paging` };
     }
     total = page.total ?? total;
-    const items = page.items.filter((item) => isFresh(text(item, 'id'), seen));
+    const items = page.items.filter((item, index) => isFresh(idOf(item, operation, offset + index + 1), seen));
     const whole = items.length === page.items.length;
     await sink.page({ items, offset, text: whole ? page.text : (stringify({ data: items }) ?? '') });
     offset += items.length;
@@ -79,8 +88,14 @@ async function pageThrough<O extends Operation>(
   return offset === total ? { total } : { moved: `${offset} rows came where the service counts ${total}` };
 }
 
-function isFresh(id: string | undefined, seen: Set<string>): boolean {
-  if (id === undefined) return true;
+/** Every JSON:API row has one (platform.md, Resources); without it nothing tells a row from another. */
+function idOf(item: unknown, { name }: Operation, row: number): string {
+  const id = text(item, 'id');
+  if (id === undefined) throw new TidemarkError('DATA', `${name}: row ${row} has no id`);
+  return id;
+}
+
+function isFresh(id: string, seen: Set<string>): boolean {
   if (seen.has(id)) return false;
   seen.add(id);
   return true;

@@ -7,5 +7,7 @@ export const savedViews: Source = {
   name: 'saved_views',
   kind: 'platform',
   probe: (service) => service.call(platform.views.list),
-  extract: (run) => landPages(run, platform.views.list, {}),
+  extract: async (run) => {
+    await landPages(run, platform.views.list, {});
+  },
 };

@@ -1,4 +1,5 @@
 import type { TargetKind } from '../core/config.ts';
+import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Meter } from '../http/meter.ts';
 import type { Answer } from '../services/answer.ts';
@@ -33,6 +34,13 @@ export interface Extraction {
 
 /** A row of an answer as far as sources look into it: JSON objects of unknown content. */
 export type Item = Readonly<Record<string, unknown>>;
+
+/** The field that names an item of a list. @throws TidemarkError DATA when it has none: its rows would be lost silently. */
+export function nameIn(item: unknown, field: string, list: string, index: number): string {
+  const name = text(item, field);
+  if (name === undefined) throw new TidemarkError('DATA', `${list}: row ${index + 1} has no ${field}`);
+  return name;
+}
 
 /** A text field of an item, or undefined: services leave fields out, or send null. */
 export function text(item: unknown, field: string): string | undefined {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../http/service-error.ts';
 import type { Operation } from '../services/operation.ts';
 import { scheduler } from '../services/scheduler.ts';
-import { type Extraction, text } from './source.ts';
+import { type Extraction, nameIn, text } from './source.ts';
 
 export interface ListedVolume {
   readonly id: string;
@@ -21,7 +21,8 @@ export async function askVolumes(run: Extraction): Promise<VolumeList> {
   for await (const page of run.service.pages(scheduler.volumes.list, { type: 'csi' }, run.options)) {
     pages.push(page.text);
     for (const item of page.items) {
-      volumes.push({ id: text(item, 'ID') ?? '', namespace: text(item, 'Namespace'), plugin: text(item, 'PluginID') });
+      const id = nameIn(item, 'ID', 'volumes', volumes.length);
+      volumes.push({ id, namespace: text(item, 'Namespace'), plugin: text(item, 'PluginID') });
     }
   }
   return { pages, volumes };

@@ -1,0 +1,77 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LandedFile } from '../core/landed.ts';
+
+/** A place in a file of lines that can be gone back to. */
+export interface LinesMark {
+  readonly bytes: number;
+  readonly longest: number;
+  readonly hash: Hash;
+}
+
+/** A file of lines that grows under a `.part` name. */
+export interface LinesFile {
+  /** Appends a line, whole, however many are writing at once. */
+  write(text: string): Promise<void>;
+  mark(): Promise<LinesMark>;
+  /** Cuts off everything after the mark. */
+  rewind(to: LinesMark): Promise<void>;
+  /** Closes it and gives it its name; undefined when no line came. */
+  finish(): Promise<LandedFile | undefined>;
+  close(): Promise<void>;
+}
+
+export function createLinesFile(directory: string, file: string): LinesFile {
+  let handle: FileHandle | undefined;
+  let tail: Promise<void> = Promise.resolve();
+  let longest = 0;
+  let hash = createHash('sha256');
+  let bytes = 0;
+
+  const append = async (text: string) => {
+    handle ??= await openPart(directory, file);
+    const line = Buffer.from(text);
+    await handle.write(line, 0, line.length, bytes);
+    hash.update(line);
+    bytes += line.length;
+    longest = Math.max(longest, line.length);
+  };
+  const settled = () => tail.catch(() => undefined); // whoever wrote has been told
+  const close = async () => {
+    await settled();
+    await handle?.close();
+    handle = undefined;
+  };
+
+  return {
+    close,
+    write: (text) => {
+      tail = tail.then(() => append(text));
+      return tail;
+    },
+    async mark() {
+      await settled();
+      return { bytes, longest, hash: hash.copy() };
+    },
+    async rewind(to) {
+      await settled();
+      await handle?.truncate(to.bytes);
+      [bytes, longest, hash] = [to.bytes, to.longest, to.hash.copy()];
+      tail = Promise.resolve();
+    },
+    async finish() {
+      await settled();
+      if (!handle || bytes === 0) return undefined;
+      await handle.datasync();
+      await close();
+      await rename(join(directory, `${file}.part`), join(directory, file));
+      return { file, format: 'ndjson', bytes, sha256: hash.digest('hex'), longestLine: longest };
+    },
+  };
+}
+
+async function openPart(directory: string, name: string): Promise<FileHandle> {
+  await mkdir(directory, { recursive: true });
+  return open(join(directory, `${name}.part`), 'w');
+}
