@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { platform } from '../../src/services/platform.ts';
+import { wholeLife } from './whole-life.ts';
+
+const ANY_SHARE = ['--max-percent', '100'];
+
+test('reap-dead-agents deletes the dead agents, and no other', async () => {
+  await wholeLife({
+    playbook: 'reap-dead-agents',
+    words: ANY_SHARE,
+    actions: 3,
+    meant: (expected, _now, plan) => {
+      const dead = new Set(plan.actions.map(({ params }) => params.id));
+      const { agents } = expected.platform;
+      agents.splice(0, agents.length, ...agents.filter(({ id }) => !dead.has(id)));
+    },
+  });
+});
+
+test('remove-empty-pools deletes the pool without agents and workspaces', async () => {
+  await wholeLife({
+    playbook: 'remove-empty-pools',
+    actions: 1,
+    meant: ({ platform: { pools } }) => {
+      pools.splice(
+        pools.findIndex(({ name }) => name === 'sandbox-empty'),
+        1,
+      );
+    },
+  });
+});
+
+test('scope-unused-pools closes pools to all but their workspaces, and keeps their names', async () => {
+  await wholeLife({
+    playbook: 'scope-unused-pools',
+    words: ANY_SHARE,
+    actions: 2,
+    meant: ({ platform: { pools } }) => {
+      for (const pool of pools.filter(({ name }) => name === 'audit' || name === 'legacy-dc1')) {
+        Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() });
+      }
+    },
+  });
+});
+
+test('pin-drift-view saves one view that lists the drifting workspaces, and mends it where somebody changed it', async () => {
+  const place = await wholeLife({
+    playbook: 'pin-drift-view',
+    sources: ['saved_views'],
+    actions: 1,
+    resolves: false,
+    meant: ({ platform: { views } }, now) => {
+      views.push(now.platform.views.at(-1)!);
+    },
+  });
+  const { state } = place.sandbox.services.platform;
+  const view = state.views.find(({ name }) => name === 'Drifting workspaces (Tidemark)')!;
+  expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
+  const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
+  const listed = await place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
+  expect(
+    listed
+      .json<{ attributes: { 'workspace-name': string } }[]>()
+      .map(({ attributes }) => attributes['workspace-name'])
+      .sort(),
+  ).toEqual(drifting.sort());
+
+  expect((await place.plan()).actions).toEqual([]);
+
+  const wanted = structuredClone(view);
+  view.query = { ...view.query, filter: [] };
+  const plan = await place.plan();
+  expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
+  await place.approve();
+  await place.apply();
+  expect(view).toEqual(wanted);
+});
+
+test('drop-dead-views deletes the views that fail or return nothing', async () => {
+  await wholeLife({
+    playbook: 'drop-dead-views',
+    words: ANY_SHARE,
+    nights: 2,
+    configure: (config) => {
+      config.thresholds = { deadViewDays: 1 };
+    },
+    actions: 2,
+    meant: ({ platform: { views } }) => {
+      const dead = ['By owner team (old)', 'Decommissioned'];
+      views.splice(0, views.length, ...views.filter(({ name }) => !dead.includes(name)));
+    },
+  });
+});

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/policy-estate.ts';
+import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
+import { theatre } from '../helpers/playbooks.ts';
+import { wholeLife } from './whole-life.ts';
+
+const READ_ONLY = `namespace "default" {
+  policy = "read"
+}
+
+node {
+  policy = "read"
+}
+`;
+
+test('trim-anonymous-policy leaves the policy nothing but reading, and keeps its description', async () => {
+  await wholeLife({
+    playbook: 'trim-anonymous-policy',
+    actions: 1,
+    meant: ({ scheduler }) => {
+      scheduler.index += 1;
+      Object.assign(scheduler.policies.get('anonymous')!, { rules: READ_ONLY, modifyIndex: scheduler.index });
+    },
+  });
+});
+
+test('trim-anonymous-policy keeps JSON rules in JSON', async () => {
+  await wholeLife({
+    playbook: 'trim-anonymous-policy',
+    prepare: ({ scheduler: { policies } }) => {
+      policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON;
+    },
+    actions: 1,
+    meant: ({ scheduler }) => {
+      scheduler.index += 1;
+      const rules =
+        '{"namespace":{"default":{"policy":"read","capabilities":["list-jobs"]}},"agent":{"policy":"read"}}';
+      Object.assign(scheduler.policies.get('anonymous')!, { rules, modifyIndex: scheduler.index });
+    },
+  });
+});
+
+test('detach-lost-claims detaches volumes whose claims have all ended, node by node', async () => {
+  await wholeLife({
+    playbook: 'detach-lost-claims',
+    words: ['--max-percent', '100'],
+    actions: 3,
+    meant: ({ scheduler }, now, plan) => {
+      scheduler.index += plan.actions.length;
+      for (const [namespace, id] of [
+        ['default', 'lost-cache'],
+        ['prod', 'lost-reports'],
+      ] as const) {
+        const key = volumeKey(namespace, id);
+        const { modifyIndex } = now.scheduler.volumes.get(key)!;
+        Object.assign(scheduler.volumes.get(key)!, { claims: [], modifyIndex });
+      }
+    },
+  });
+});
+
+test('deregister-missing-volumes forgets what the provider does not hold, unless it is in use', async () => {
+  await wholeLife({
+    playbook: 'deregister-missing-volumes',
+    actions: 2,
+    meant: ({ scheduler }) => {
+      scheduler.index += 2;
+      scheduler.volumes.delete(volumeKey('default', 'missing-media'));
+      scheduler.volumes.delete(volumeKey('prod', 'missing-logs'));
+    },
+  });
+});
+
+test('adopt-orphaned-volumes registers what the provider holds, as its other volumes are', async () => {
+  await wholeLife({
+    playbook: 'adopt-orphaned-volumes',
+    actions: 3,
+    meant: ({ scheduler }, now, plan) => {
+      for (const { params, guard } of plan.actions) {
+        const key = volumeKey('default', String(params.volume_id));
+        const added = now.scheduler.volumes.get(key)!;
+        expect(added).toMatchObject({
+          externalId: guard.facts.external_id,
+          pluginId: guard.facts.plugin_id,
+          claims: [],
+        });
+        expect(added.capabilities).toEqual(guard.facts.capabilities);
+        scheduler.volumes.set(key, added);
+      }
+      scheduler.index = now.scheduler.index;
+    },
+  });
+});
+
+test('snapshot-unprotected-volumes makes one snapshot of each volume that the provider holds', async () => {
+  const place = await wholeLife({
+    playbook: 'snapshot-unprotected-volumes',
+    sources: ['external_volumes'],
+    actions: 2,
+    meant: ({ scheduler }, now, plan) => {
+      scheduler.index = now.scheduler.index;
+      for (const { guard } of plan.actions) {
+        const id = String(guard.facts.plugin_id);
+        const known = scheduler.plugins.get(id)!.snapshots;
+        const added = [...now.scheduler.plugins.get(id)!.snapshots.values()].filter(
+          (snapshot) => !known.has(snapshot.id) && snapshot.sourceId === guard.facts.external_id,
+        );
+        expect(added).toHaveLength(1);
+        known.set(added[0]!.id, added[0]!);
+      }
+    },
+  });
+  const plan = await place.plan();
+  expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not hold');
+});
+
+test('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
+  await wholeLife({
+    playbook: 'drop-stale-snapshots',
+    actions: 10,
+    meant: ({ scheduler }, _now, plan) => {
+      for (const { params } of plan.actions) {
+        scheduler.plugins.get(String(params.plugin_id))!.snapshots.delete(String(params.snapshot_id));
+      }
+    },
+  });
+});
+
+test('against the real product, volumes are snapshotted, adopted and detached in its own forms', async () => {
+  for (const playbook of ['snapshot-unprotected-volumes', 'adopt-orphaned-volumes', 'detach-lost-claims']) {
+    const place = await theatre({ playbook, sources: ['external_volumes'], flavor: 'hashicorp' });
+    const plan = await place.plan(['--max-percent', '100']);
+    expect(plan.actions.length).toBeGreaterThan(0);
+    await place.approve();
+    await place.apply();
+    place.sandbox.advance();
+    await place.night();
+    expect(new Set((await place.states(plan)).values()), playbook).toEqual(new Set(['resolved']));
+  }
+});

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { theatre } from '../helpers/playbooks.ts';
+import { wholeLife } from './whole-life.ts';
+
+test('rotate-old-keys makes one new version of each old key', async () => {
+  await wholeLife({
+    playbook: 'rotate-old-keys',
+    actions: 5,
+    meant: (expected, now, plan) => {
+      for (const { params } of plan.actions) {
+        const name = String(params.name);
+        const version = now.secrets.keys.get(name)!.versions.at(-1)!;
+        expected.secrets.keys.get(name)!.versions.push(version);
+      }
+      // Where a provider holds a key, its copy follows: under an identifier that the provider makes up.
+      for (const [name, provider] of now.secrets.providers) {
+        for (const [key, { versions }] of provider.keys) {
+          Object.assign(expected.secrets.providers.get(name)!.keys.get(key)!, { versions });
+        }
+      }
+    },
+  });
+});
+
+test('retire-old-key-versions leaves three versions enabled, and deletion as it was', async () => {
+  await wholeLife({
+    playbook: 'retire-old-key-versions',
+    actions: 5,
+    meant: ({ secrets: { keys } }, _now, plan) => {
+      for (const { params } of plan.actions) {
+        const key = keys.get(String(params.name))!;
+        key.minEnabledVersion = key.versions.length - 2;
+      }
+      expect(keys.get('retired-2024-batch')?.deletionAllowed).toBe(true);
+      expect(keys.get('payments-signing')?.deletionAllowed).toBe(false);
+    },
+  });
+});
+
+test('remove-retired-keys takes a key from its provider, then deletes it', async () => {
+  await wholeLife({
+    playbook: 'remove-retired-keys',
+    actions: 3,
+    meant: ({ secrets: { keys, providers } }) => {
+      keys.delete('retired-2023-export');
+      keys.delete('retired-2024-batch');
+      providers.get('azure-eu')!.keys.delete('retired-2024-batch');
+    },
+  });
+});
+
+test('remove-empty-providers deletes the provider that holds nothing', async () => {
+  await wholeLife({
+    playbook: 'remove-empty-providers',
+    actions: 1,
+    meant: ({ secrets: { providers } }) => {
+      providers.delete('lab-empty');
+    },
+  });
+});
+
+test('downgrade-management-roles keeps policy and lifetime, and leaves a role without a policy to a person', async () => {
+  const place = await wholeLife({
+    playbook: 'downgrade-management-roles',
+    actions: 1,
+    meant: ({ secrets: { roles } }) => {
+      roles.get('legacy-admin')!.tokenType = 'client';
+    },
+  });
+  expect(place.sandbox.services.secrets.state.roles.get('terraform')?.tokenType).toBe('management');
+});
+
+test('downgrade-management-roles writes the whole role to the real product, which replaces it', async () => {
+  await wholeLife({
+    playbook: 'downgrade-management-roles',
+    flavor: 'hashicorp',
+    actions: 1,
+    meant: ({ secrets: { roles } }) => {
+      roles.get('legacy-admin')!.tokenType = 'client';
+    },
+  });
+});
+
+test('a key with a slash in its name is addressed as one', async () => {
+  const place = await theatre({
+    playbook: 'rotate-old-keys',
+    configure: (config) => {
+      config.thresholds = { keyRotationDays: 30 };
+    },
+  });
+  const key = place.sandbox.services.secrets.state.keys.get('batch/2019 100%')!;
+  const plan = await place.plan(['--max-percent', '100']);
+  expect(plan.actions.map(({ params }) => params.name)).toContain('batch/2019 100%');
+  await place.approve();
+  await place.apply();
+  expect(key.versions).toHaveLength(2);
+});
