@@ -1,11 +1,11 @@
 -- grain: one row per target and reason why findings of some rules cannot be known now
--- parameters: $now, $stale_hours, $targets: those configured, $rules: JSON list of {rule, sources}
+-- parameters: $now, $stale_hours, $targets: a JSON list of those that the rules are meant for, $rules: one of {rule, sources}
 -- A rule concerns the targets for which all of its sources were ever pulled.
 with
   asked as (
     select unnest(from_json($rules, '[{"rule": "varchar", "sources": ["varchar"]}]'), recursive := true)
   ),
-  targets as (select unnest($targets::varchar[]) as target),
+  targets as (select unnest(from_json($targets, '["varchar"]')) as target),
   needed as (select rule, len(sources) as wanted, unnest(sources) as source from asked),
   concerned as (
     select

@@ -5,6 +5,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { nearestName } from '../core/yaml-file.ts';
 import { atOrAbove, loadRules, type Rule, SEVERITIES, type Severity } from '../pipeline/find-rules.ts';
+import { sources } from '../sources/index.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openPublished } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
@@ -105,15 +106,18 @@ async function gate({ log, exit }: Context, view: View, failOn: Severity, rule: 
   else if (blind.length > 0) exit(EXIT.incomplete);
 }
 
-/** Why findings that would fail the gate could be missing: sources not complete, rules not assessed. */
+/** Why findings that would fail the gate could be missing: sources not complete, rules not assessed, targets never pulled. */
 async function blindSpots(view: View, failOn: Severity): Promise<readonly string[]> {
-  const { database, files, config, now, targets, rules } = view;
+  const { database, files, config, now, rules } = view;
   const able = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
+  const reliedOn = new Set(able.flatMap((rule) => rule.sources));
+  const kinds = new Set(sources.filter(({ name }) => reliedOn.has(name)).map(({ kind }) => kind));
+  const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
   const rows = await database.rows(await files.text('warehouse/find_blind'), {
     now,
-    targets,
+    targets: JSON.stringify(targets.map(({ name }) => name)),
     stale_hours: config.thresholds.staleHours,
-    rules: JSON.stringify(able.map(({ name, sources }) => ({ rule: name, sources }))),
+    rules: JSON.stringify(able.map((rule) => ({ rule: rule.name, sources: rule.sources }))),
   });
   return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }

@@ -142,11 +142,11 @@ describe('tidemark findings', () => {
 });
 
 describe('what the gate cannot know', () => {
-  const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>) => {
+  const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>, args = ['--fail-on', 'critical']) => {
     const directory = await project();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     await publishNights(directory, onTestFinished, play);
-    return findings(directory, ['--fail-on', 'critical']);
+    return findings(directory, args);
   };
 
   test('a source whose last pull failed, and a target that was never pulled', async () => {
@@ -170,6 +170,23 @@ describe('what the gate cannot know', () => {
     });
     expect(err).toBe('');
     expect(code).toBe(0);
+  });
+
+  test('a target never pulled matters only to rules about what it has', async () => {
+    const vaultOnly = async (warehouse: FindingsWarehouse) => {
+      await warehouse.pull(LAST, 'vault', 'mesh_roles');
+      await warehouse.find(LAST);
+    };
+    expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'management-role'])).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    const drift = await gate(vaultOnly, ['--fail-on', 'warning', '--rule', 'drifted-workspace']);
+    expect(drift).toMatchObject({ code: 1, err: expect.stringContaining('acme: never pulled') });
+    expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'drifted-workspace'])).toMatchObject({
+      code: 0,
+      err: '',
+    });
   });
 
   test('a rule that was never assessed', async () => {
