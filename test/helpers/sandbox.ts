@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { openDatabase, type Params } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase, type Params } from '../../src/warehouse/database.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliOptions, type CliRun, cli } from './cli.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
@@ -44,6 +44,9 @@ export async function workplace(options: WorkplaceOptions = {}): Promise<Workpla
   const write = () => writeFile(join(folder, 'tidemark.yaml'), stringify(config));
   await write();
 
+  const reader = publishedReader(join(folder, 'data', 'warehouse.duckdb'));
+  cleanup(reader.close);
+
   const tidemark: Workplace['tidemark'] = (words, io = {}) => {
     const now = words.includes('--now') ? [] : ['--now', sandbox.now.toISOString()];
     return cli([...words, ...now], { cwd: folder, ...io });
@@ -57,17 +60,29 @@ export async function workplace(options: WorkplaceOptions = {}): Promise<Workpla
       if (result.exit !== exit) throw new Error(`pull ended with ${result.exit}:\n${result.stderr}`);
       return result;
     },
-    async rows(sql, params) {
-      const database = await openDatabase(join(folder, 'data', 'warehouse.duckdb'), { readOnly: true });
-      try {
-        return await database.rows(sql, params);
-      } finally {
-        database.close();
-      }
-    },
+    rows: async (sql, params) => (await reader.open()).rows(sql, params),
     async configure(edit) {
       edit(config);
       await write();
+    },
+  };
+}
+
+/** Keeps the published warehouse open, as analysts do, until another one is in its place. */
+function publishedReader(file: string) {
+  let open: { readonly inode: number; readonly database: Database } | undefined;
+  const close = async () => {
+    open?.database.close();
+    open = undefined;
+  };
+  return {
+    close,
+    async open(): Promise<Database> {
+      const { ino: inode } = await stat(file);
+      if (open?.inode === inode) return open.database;
+      await close();
+      open = { inode, database: await openDatabase(file, { readOnly: true }) };
+      return open.database;
     },
   };
 }

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import { byKey, sourceTables } from '../helpers/compare.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+const SMALL = { workspaces: 20 };
+const WORKSPACES = ['--source', 'workspaces'];
+const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000).toISOString();
+
+async function asOf(place: Workplace, words: readonly string[] = []): Promise<string> {
+  return (await place.pull(words)).json<RunResult>().as_of;
+}
+
+describe('a workspace over several pulls', () => {
+  const versions = (place: Workplace, id: string) =>
+    place.rows(
+      `select drifted, valid_from, valid_to from workspaces_history where external_id = $id order by valid_from`,
+      { id },
+    );
+
+  test('what did not change gets no new row; what did, exactly one, and the old one ends where it begins', async () => {
+    const place = await workplace(SMALL);
+    const [changed, kept] = place.sandbox.services.platform.state.workspaces;
+    changed!.drifted = false;
+    const first = await asOf(place, WORKSPACES);
+    changed!.drifted = true;
+    place.sandbox.services.platform.state.workspaces.reverse();
+    const second = await asOf(place, [...WORKSPACES, '--now', minutesLater(place.sandbox.now, 1)]);
+    const short = (text: string) => text.replace('.000Z', 'Z');
+    expect(await versions(place, changed!.id)).toEqual([
+      { drifted: false, valid_from: short(first), valid_to: short(second) },
+      { drifted: true, valid_from: short(second), valid_to: null },
+    ]);
+    expect(await versions(place, kept!.id)).toMatchObject([{ valid_from: short(first), valid_to: null }]);
+    const [total] = await place.rows('select count(*) as n from workspaces_history');
+    expect(total?.n).toBe(21);
+  });
+
+  test('unknown is not false: null, true and null again are three versions', async () => {
+    const place = await workplace(SMALL);
+    const [workspace] = place.sandbox.services.platform.state.workspaces;
+    for (const [minute, drifted] of [null, true, null].entries()) {
+      workspace!.drifted = drifted;
+      await place.pull([...WORKSPACES, '--now', minutesLater(place.sandbox.now, minute)]);
+    }
+    expect((await versions(place, workspace!.id)).map(({ drifted }) => drifted)).toEqual([null, true, null]);
+  });
+
+  test('a row that is gone ends, and one that comes back begins anew', async () => {
+    const place = await workplace(SMALL);
+    const { workspaces } = place.sandbox.services.platform.state;
+    const [gone] = workspaces;
+    await place.pull(WORKSPACES);
+    workspaces.shift();
+    await place.pull([...WORKSPACES, '--now', minutesLater(place.sandbox.now, 1)]);
+    expect(await place.rows('select 1 as x from workspaces where external_id = $id', { id: gone!.id })).toEqual([]);
+    expect(await versions(place, gone!.id)).toMatchObject([{ valid_to: expect.any(String) }]);
+    workspaces.push(gone!);
+    await place.pull([...WORKSPACES, '--now', minutesLater(place.sandbox.now, 2)]);
+    expect(await versions(place, gone!.id)).toMatchObject([{ valid_to: expect.any(String) }, { valid_to: null }]);
+  });
+});
+
+describe('moments', () => {
+  test('the same moment again, and a clock that went back, still come after what is there', async () => {
+    const place = await workplace(SMALL);
+    const [workspace] = place.sandbox.services.platform.state.workspaces;
+    const runs: RunResult[] = [];
+    for (const now of [0, 0, -60, 1]) {
+      workspace!.updatedAt += 60_000;
+      const at = minutesLater(place.sandbox.now, now);
+      runs.push((await place.pull([...WORKSPACES, '--now', at])).json<RunResult>());
+    }
+    const moments = runs.map(({ as_of }) => as_of);
+    expect([...moments].sort()).toEqual(moments);
+    expect(new Set(moments).size).toBe(4);
+    expect(new Set(runs.map(({ run_id }) => run_id)).size).toBe(4);
+    const [overlaps] = await place.rows(`
+      select count(*) as n from workspaces_history a join workspaces_history b
+        on a.external_id = b.external_id and a.valid_from < b.valid_from
+      where a.valid_to is null or a.valid_to > b.valid_from`);
+    expect(overlaps?.n).toBe(0);
+    const [backwards] = await place.rows('select count(*) as n from workspaces_history where valid_to <= valid_from');
+    expect(backwards?.n).toBe(0);
+  });
+});
+
+describe('five nights of everything', () => {
+  let place: Workplace;
+  const nights: { readonly at: string; readonly tables: Readonly<Record<string, readonly object[]>> }[] = [];
+  const present = async () => {
+    const tables = await Promise.all(
+      sourceTables.map(async (name) => [name, byKey(name, await place.rows(`select * from ${name}`))] as const),
+    );
+    return Object.fromEntries(tables);
+  };
+
+  beforeAll(async () => {
+    place = await workplace({ workspaces: 60, cleanup: afterAll });
+    for (let night = 0; night < 5; night++) {
+      if (night > 0) place.sandbox.advance();
+      nights.push({ at: await asOf(place), tables: await present() });
+    }
+  });
+
+  test.each(sourceTables)('%s_at a moment, and until the next pull, is what was there', async (name) => {
+    for (const [index, { at, tables }] of nights.entries()) {
+      const next = nights[index + 1]?.at;
+      const lastInstant = next ? new Date(Date.parse(next) - 1).toISOString() : '9999-12-31';
+      for (const moment of [at, lastInstant]) {
+        const rows = await place.rows(`select * from ${name}_at($moment)`, { moment });
+        expect(byKey(name, rows), `night ${index} seen at ${moment}`).toEqual(tables[name]);
+      }
+    }
+    expect(await place.rows(`select * from ${name}_at('2026-09-30')`)).toEqual([]);
+  });
+
+  test.each(sourceTables)('%s_before a moment is what the pull before left', async (name) => {
+    for (const [index, { tables }] of nights.slice(0, -1).entries()) {
+      const rows = await place.rows(`select * from ${name}_before($moment)`, { moment: nights[index + 1]!.at });
+      expect(byKey(name, rows), `before night ${index + 1}`).toEqual(tables[name]);
+    }
+  });
+
+  test('pulling the last night again writes no history, but for the time that health was asked at', async () => {
+    const counts = async () => {
+      const names = sourceTables.filter((name) => name !== 'autoscaler_health');
+      const rows = await Promise.all(names.map((name) => place.rows(`select count(*) as n from ${name}_history`)));
+      return rows.map(([row]) => row?.n);
+    };
+    const before = await counts();
+    await place.pull();
+    expect(await counts()).toEqual(before);
+  });
+});
