@@ -1,0 +1,256 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { operations } from '../../src/services/index.ts';
+import { type ApiInput, runApi } from './api-harness.ts';
+
+let sandbox: RunningSandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ workspaces: 60 });
+});
+afterEach(() => sandbox.close());
+
+const run = (words: readonly string[], input: Partial<ApiInput> = {}) =>
+  runApi(words, { config: sandbox.config(), ...input });
+const rotate = ['secrets.keys.rotate', 'name=ledger-archive'];
+
+describe('what changes something', () => {
+  it('needs --yes where nobody can be asked: exit 6, nothing sent', async () => {
+    const { exit, stderr, stdout } = await run(rotate);
+    expect([exit, stdout]).toEqual([6, '']);
+    expect(stderr).toContain('not done without --yes');
+    expect(sandbox.log).toEqual([]);
+  });
+
+  it('is wrong before it is unsafe: exit 2 comes first', async () => {
+    expect((await run(['secrets.keys.rotate'])).exit).toBe(2);
+  });
+
+  it.each([
+    ['y\n', 0],
+    ['YES\n', 0],
+    ['n\n', 6],
+    ['\n', 6],
+    ['', 6],
+    ['yesterday\n', 6],
+  ])('asks on a terminal: %j', async (stdin, exit) => {
+    const asked = await run(rotate, { terminal: true, stdin });
+    expect(asked.exit).toBe(exit);
+    expect(asked.stderr).toContain('secrets.keys.rotate at vault name=ledger-archive: makes a new version of a key');
+    expect(sandbox.log).toHaveLength(exit === 0 ? 1 : 0);
+  });
+
+  it('says on the terminal what cannot be undone', async () => {
+    const { stderr } = await run(['secrets.keys.delete', 'name=x'], { terminal: true, stdin: 'n' });
+    expect(stderr).toContain('This cannot be undone.');
+  });
+
+  it('is every operation that is not a read, generated tokens included', async () => {
+    expect((await run(['secrets.mesh-creds.generate', 'name=web-read'])).exit).toBe(6);
+    expect(
+      (await run(['mesh.connect.authorize', '--body', '{"Target":"a","ClientCertURI":"b","ClientCertSerial":"c"}']))
+        .exit,
+    ).not.toBe(6);
+  });
+
+  it('uses writeToken; reading does not', async () => {
+    await run([...rotate, '--yes']);
+    await run(['secrets.keys.list']);
+    expect(sandbox.log.map(({ headers }) => headers['x-store-token'])).toEqual([
+      sandbox.tokens.secrets.write,
+      sandbox.tokens.secrets.read,
+    ]);
+  });
+});
+
+describe('the target', () => {
+  const two = () => `${sandbox.config()}  - { name: other, kind: secrets, url: "http://127.0.0.1:1", token: tttt }\n`;
+
+  it('must be named where there are several of its kind', async () => {
+    const { exit, stderr } = await run(['secrets.keys.list'], { config: two() });
+    expect(exit).toBe(2);
+    expect(stderr).toMatch(/--target is needed.*\n.*choose one: vault, other/u);
+    expect((await run(['secrets.keys.list', '--target', 'vault'], { config: two() })).exit).toBe(0);
+  });
+
+  it.each([
+    ['vaul', 'did you mean vault?'],
+    ['nomad', 'needs a target of kind secrets; nomad is scheduler'],
+  ])('%s', async (target, says) => {
+    const { exit, stderr } = await run(['secrets.keys.list', '--target', target]);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(says)]);
+  });
+
+  it('of the kind must be configured', async () => {
+    const config = sandbox
+      .config()
+      .replace('kind: mesh', 'kind: autoscaler')
+      .replaceAll(/ {4}services:\n(?: {6}- .*\n)+/gu, '');
+    const { stderr } = await run(['mesh.ca-roots.read'], { config });
+    expect(stderr).toContain('no target of its kind is configured');
+  });
+
+  it('that cannot be reached: exit 3', async () => {
+    await sandbox.close();
+    const { exit, stderr } = await run(['secrets.keys.rotate', 'name=k', '--yes']);
+    expect([exit, stderr]).toEqual([3, expect.stringContaining('unreachable: connection refused')]);
+    sandbox = await startSandbox({ workspaces: 10 });
+  });
+});
+
+describe('the request body', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const create = ['secrets.keys.create', 'name=fresh', '--yes', '--body'];
+  const type = () => sandbox.services.secrets.state.keys.get('fresh')?.type;
+
+  it('comes as JSON, from a file, or from standard input', async () => {
+    writeFileSync(join(folder, 'body.json'), '{"type": "rsa-4096"}');
+    expect([(await run([...create, `@${join(folder, 'body.json')}`])).stderr, type()]).toEqual(['', 'rsa-4096']);
+    sandbox.services.secrets.state.keys.delete('fresh');
+    expect([(await run([...create, '-'], { stdin: '{"type": "ecdsa-p256"}' })).stderr, type()]).toEqual([
+      '',
+      'ecdsa-p256',
+    ]);
+  });
+
+  it.each([
+    ['{secret-body', '--body is not valid JSON'],
+    ['@/missing.json', 'cannot be read'],
+    ['-', '--body is not valid JSON'],
+  ])('%s is refused, and not repeated', async (body, says) => {
+    const { exit, stderr } = await run([...create, body]);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(says)]);
+    expect(stderr).not.toContain('secret-body');
+    expect(sandbox.log).toEqual([]);
+  });
+
+  it('keeps the digits of 64-bit integers', async () => {
+    const body = '{"Volumes":[{"ID":"v","PluginID":"aws-ebs0","RequestedCapacityMin":9223372036854775807}]}';
+    await run(['scheduler.volumes.create', 'volume_id=v', '--yes', '--body', body]);
+    expect(sandbox.log[0]?.body).toBe(body);
+  });
+});
+
+describe('the result', () => {
+  it('is indented JSON', async () => {
+    const { stdout } = await run(['secrets.kms.read', 'name=azure-eu']);
+    expect(stdout).toMatch(/^\{\n {2}"/u);
+    expect(stdout).toMatch(/\n\}\n$/u);
+  });
+
+  it('is CSV as it was sent, byte for byte, however it is asked for', async () => {
+    const words = ['platform.explorer.export', 'type=workspaces'];
+    const { stdout } = await run(words);
+    const response = await fetch(
+      `${sandbox.urls.platform}/api/v2/organizations/acme/explorer/export/csv?type=workspaces`,
+      {
+        headers: { authorization: `Bearer ${sandbox.tokens.platform.read}` },
+      },
+    );
+    expect(stdout).toBe(await response.text());
+    expect((await run(words, { json: true })).stdout).toBe(stdout);
+  });
+
+  it('on a terminal holds no control characters', async () => {
+    await sandbox.close();
+    sandbox = await startSandbox({ intercept: () => ({ status: 200, body: '"a"\n"\u001b]0;x\u0007b"\n' }) });
+    expect((await run(['platform.views.csv', 'view_id=v'], { terminal: true })).stdout).toBe('"a"\n"]0;xb"\n');
+    expect((await run(['platform.views.csv', 'view_id=v'])).stdout).toBe('"a"\n"\u001b]0;x\u0007b"\n');
+  });
+
+  it('is text where text was asked for', async () => {
+    const { stdout, exit } = await run(['autoscaler.metrics.read', 'format=prometheus']);
+    expect([exit, stdout]).toEqual([0, expect.stringMatching(/^# |^\w+\{?/u)]);
+  });
+
+  it('of an autoscaler that is down is an answer', async () => {
+    for (let night = 0; night < 5; night++) sandbox.advance();
+    const { exit, stdout } = await run(['autoscaler.health.read']);
+    expect([exit, stdout, sandbox.log[0]?.status]).toEqual([0, 'Service unavailable\n', 503]);
+  });
+
+  it('of an empty list is an empty list', async () => {
+    const { exit, stdout } = await run(['secrets.kms-keys.list', 'name=lab-empty']);
+    expect([exit, JSON.parse(stdout)]).toEqual([0, { data: { keys: [] } }]);
+  });
+
+  it('of --all is one array of every page, digits kept', async () => {
+    const all = JSON.parse((await run(['platform.explorer.query', 'type=workspaces', 'page[size]=7', '--all'])).stdout);
+    expect(all).toHaveLength(60);
+    expect(sandbox.log).toHaveLength(9);
+    const snapshots = JSON.parse(
+      (await run(['scheduler.snapshots.list', 'plugin_id=beefcafe', 'per_page=10', '--all'])).stdout,
+    );
+    expect(snapshots).toHaveLength(24);
+    expect((await run(['mesh.ca-roots.read', '--all'])).stdout).toContain('"SerialNumber": 10000000000001235667');
+    expect((await run(['secrets.kms-keys.list', 'name=lab-empty', '--all'])).stdout).toBe('[]\n');
+  });
+
+  it('of --all for what is no list is a wrong usage', async () => {
+    const { exit, stderr } = await run(['secrets.kms.read', 'name=azure-eu', '--all']);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('--all is for lists')]);
+  });
+
+  it('holds the secret that was asked for; messages never do', async () => {
+    const { stdout, stderr } = await run(['secrets.mesh-creds.generate', 'name=web-read', '--yes']);
+    expect(stdout).toContain(sandbox.services.secrets.state.generated.at(-1)!.token);
+    expect(stderr).toBe('');
+  });
+});
+
+describe('help', () => {
+  it('--list names every operation, and marks what changes something', async () => {
+    const { stdout, exit } = await run(['--list']);
+    const lines = stdout.trimEnd().split('\n');
+    expect([exit, lines.length]).toEqual([0, 58]);
+    for (const { name, changes } of operations.values()) {
+      expect(lines.find((line) => line.startsWith(`${name} `))).toMatch(changes ? / {2}! {2}/u : / {5}/u);
+    }
+  });
+
+  it('--list --json has every fact of the declarations', async () => {
+    const rows = JSON.parse((await run(['--list'], { json: true })).stdout);
+    expect(rows).toHaveLength(58);
+    expect(rows[0]).toMatchObject({
+      operation: 'platform.agent-pools.list',
+      method: 'GET',
+      changes: false,
+      repeat: 'read',
+    });
+  });
+
+  it('of an operation comes from its declaration, without a configuration', async () => {
+    const { stdout, exit } = await run(['secrets.kms-keys.distribute', '--help'], { config: '' });
+    expect(exit).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "secrets.kms-keys.distribute: distributes a key to a provider
+
+      Usage: tidemark api secrets.kms-keys.distribute name=… key_name=… --body JSON|@FILE|-
+
+        name      name of the KMS provider (required)
+        key_name  name of the key (required)
+
+      Body, such as {"purpose": ["encrypt", "decrypt"], "protection": "hsm"}
+
+      Request:     POST /keymgmt/kms/{name}/key/{key_name}
+      Changes:     yes
+      Repeated:    never by itself
+      Permission:  create, update on keymgmt/kms/{name}/key/{key_name}
+      Rule:        secrets.md, Endpoints, Key management: Distribute key to provider
+      "
+    `);
+  });
+
+  it('an unknown operation names the nearest', async () => {
+    const { exit, stderr } = await run(['platform.agent.list']);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('did you mean platform.agents.list?')]);
+  });
+
+  it('a word that is not name=value is refused', async () => {
+    const { exit, stderr } = await run(['platform.agents.show', 'agent-1']);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('`agent-1` is not name=value')]);
+  });
+});

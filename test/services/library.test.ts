@@ -1,0 +1,51 @@
+import { afterEach, expect, it } from 'vitest';
+import * as tidemark from '../../src/index.ts';
+import { type Served, serve, talk, targetFor } from '../http/talk.ts';
+
+let server: Served;
+afterEach(() => server.close());
+
+it('arguments are typed from the declarations', async () => {
+  server = await serve((_request, response) => response.end('{"data":[]}'));
+  const { service } = talk(targetFor('platform', server.origin));
+  const { platform } = tidemark;
+  await service.call(platform.agents.list, { agent_pool_id: 'apool-1', 'page[size]': 5 });
+  await service.call(platform.explorer.query, { type: 'modules', filter: ['name:is:x'], fields: ['name'] });
+  await service.call(platform['agent-pools'].list);
+  const wrong: readonly (() => Promise<unknown>)[] = [
+    // @ts-expect-error a required parameter is missing
+    () => service.call(platform.agents.list, {}),
+    // @ts-expect-error a number is wanted
+    () => service.call(platform.agents.list, { agent_pool_id: 'a', 'page[size]': 'five' }),
+    // @ts-expect-error no such parameter
+    () => service.call(platform.agents.show, { id: 'a', nonsense: 'x' }),
+  ];
+  for (const call of wrong) await expect(call()).rejects.toMatchObject({ code: 'USAGE', exit: 2 });
+  expect(server.requests.map(({ url }) => decodeURIComponent(url))).toEqual([
+    '/api/v2/agent-pools/apool-1/agents?page[size]=5',
+    '/api/v2/organizations/acme/explorer?type=modules&filter[0][name][is][0]=x&fields=name',
+    '/api/v2/organizations/acme/agent-pools',
+  ]);
+});
+
+it('the package gives out what a script needs', async () => {
+  server = await serve(() => {});
+  for (const name of [
+    'connect',
+    'operations',
+    'platform',
+    'secrets',
+    'scheduler',
+    'autoscaler',
+    'mesh',
+    'loadConfig',
+    'ServiceError',
+    'TidemarkError',
+    'createLimiter',
+    'createMeter',
+    'createRedactor',
+    'createLog',
+  ]) {
+    expect(tidemark).toHaveProperty(name);
+  }
+});
