@@ -37,6 +37,16 @@ export const commands: readonly {
     load: async () => (await import('./run.ts')).registerRun,
   },
   {
+    name: 'schedule',
+    about: 'stay up and run every job at its time',
+    load: async () => (await import('./schedule.ts')).registerSchedule,
+  },
+  {
+    name: 'mail',
+    about: "send a job's digest, or show it",
+    load: async () => (await import('./mail.ts')).registerMail,
+  },
+  {
     name: 'status',
     about: 'last runs, freshness of every source, next runs',
     load: async () => (await import('./status.ts')).registerStatus,

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { loadJob } from '../pipeline/jobs.ts';
-import { exitOf } from '../pipeline/run.ts';
-import { runJob } from '../pipeline/run-job.ts';
+import { exitOfJob, runJob } from '../pipeline/run-job.ts';
 
 export function registerRun(program: Command, context: () => Context): void {
   program
@@ -23,6 +22,9 @@ async function run(context: Context, name: string): Promise<void> {
     const complete = result.pulls.filter(({ status }) => status === 'complete').length;
     context.stdout(`run ${result.run_id}: ${result.status}, ${complete} of ${result.pulls.length} sources complete\n`);
     if (result.reports.length > 0) context.stdout(`reports in ${config.output}: ${result.reports.join(', ')}\n`);
+    const { deliveries } = result.mail;
+    const sent = deliveries.filter((delivery) => delivery.status === 'sent').length;
+    if (deliveries.length > 0) context.stdout(`mail: ${sent} of ${deliveries.length} digests sent\n`);
   }
-  context.exit(exitOf(result));
+  context.exit(exitOfJob(result));
 }

@@ -4,8 +4,7 @@ import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { type Job, loadJob, loadJobs } from '../pipeline/jobs.ts';
-import { exitOf } from '../pipeline/run.ts';
-import { runJob } from '../pipeline/run-job.ts';
+import { exitOfJob, runJob } from '../pipeline/run-job.ts';
 import type { ScheduledJob } from '../scheduler/scheduler.ts';
 import { serveSchedule } from '../scheduler/serve.ts';
 import { nextRuns } from '../scheduler/timetable.ts';
@@ -44,7 +43,7 @@ function scheduledJob({ name, schedule: expression, timezone }: Job): readonly S
 async function runOnce(context: Context, name: string): Promise<boolean> {
   const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
   const job = await loadJob(config, context.env, name);
-  return exitOf(await runJob(config, context, job)) === EXIT.done;
+  return exitOfJob(await runJob(config, context, job)) === EXIT.done;
 }
 
 function list({ json, stdout, clock }: Context, jobs: ReadonlyMap<string, Job>): void {

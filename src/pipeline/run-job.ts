@@ -1,37 +1,62 @@
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { searchPath } from '../core/paths.ts';
 import { nearestName } from '../core/yaml-file.ts';
+import { requireMail } from '../mail/compose.ts';
 import { type RenderedReport, renderReports } from '../render/index.ts';
 import { sources } from '../sources/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { type FindSummary, findAll } from './find.ts';
+import { withHeartbeat } from './heartbeat.ts';
 import type { Job } from './jobs.ts';
 import { type Pull, planPulls } from './pull.ts';
-import { type RunResult, runPulls } from './run.ts';
+import { exitOf, type RunResult, runPulls } from './run.ts';
+import { composeStage, type MailResult, mailDone, sendStage } from './send.ts';
 
 export interface JobResult extends RunResult {
   readonly findings: FindSummary | null;
   /** Names of the reports that were written. */
   readonly reports: readonly string[];
+  readonly mail: MailResult;
 }
 
-/** One job from end to end: pull and load, findings, publish, reports. The flow of the whole program. */
+/** One job from end to end: pull and load, findings, digests, publish, reports, mail. The flow of the whole program. */
 export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
+  if (job.mail) requireMail(config, job.name); // before the night's work, not after it
+  const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log: context.log };
+  return withHeartbeat(
+    heartbeat,
+    (result) => exitOfJob(result) === EXIT.done,
+    () => runStages(config, context, job),
+  );
+}
+
+async function runStages(config: Config, context: Context, job: Job): Promise<JobResult> {
   let findings: FindSummary | null = null;
+  let composed: Pick<MailResult, 'left' | 'problem'> = { left: [], problem: null };
   const result = await runPulls({
     config,
     context,
     job: job.name,
     pulls: pullsOf(config, job),
-    afterLoad: async ({ database, files }, { asOf }) => {
+    afterLoad: async (warehouse, run) => {
+      const { database, files } = warehouse;
       const targets = config.targets.map(({ name }) => name);
-      findings = await findAll({ database, files, asOf, thresholds: config.thresholds, targets });
+      findings = await findAll({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
+      composed = await composeStage(config, context, job, warehouse, run);
     },
   });
   const rendered = await renderJob(config, context, job.reports, new Date(result.as_of));
-  return { ...result, findings, reports: rendered.map(({ name }) => name) };
+  const sent = await sendStage(config, context);
+  const mail = { deliveries: sent.deliveries, left: composed.left, problem: composed.problem ?? sent.problem };
+  return { ...result, findings, reports: rendered.map(({ name }) => name), mail };
+}
+
+/** As for its pulls; 1 also when a digest could not be made or is not sent. */
+export function exitOfJob(result: JobResult): ExitCode {
+  const pulled = exitOf(result);
+  return pulled === EXIT.done && !mailDone(result.mail) ? EXIT.incomplete : pulled;
 }
 
 function pullsOf(config: Config, job: Job): readonly Pull[] {
