@@ -107,6 +107,18 @@ test('a severity that changes leaves the state as it is, and stands in the event
   ]);
 });
 
+test('a warehouse whose columns stand in another order is written by name', async () => {
+  const warehouse = await findingsWarehouse();
+  await warehouse.database.run('alter table findings drop column severity');
+  await warehouse.database.run('alter table findings add column severity varchar');
+  for (const day of [1, 2]) await play(warehouse, day, [workspace('ws-1', true)]);
+  expect((await drifting(warehouse))['ws-1']).toMatchObject({
+    severity: 'warning',
+    state: 'open',
+    last_seen: night(2),
+  });
+});
+
 test('two targets with the same IDs live apart, and each begins with its own baseline', async () => {
   const warehouse = await findingsWarehouse();
   await play(warehouse, 1, [workspace('ws-1', true)]);
