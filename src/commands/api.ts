@@ -36,7 +36,7 @@ export function registerApi(program: Command, context: () => Context): void {
     .helpOption(false)
     .addOption(new Option('--help', 'what the operation takes'))
     .action((name: string | undefined, parameters: string[], options: Options) => {
-      if (name === undefined && (options.help || !options.list)) command.help();
+      if (name === undefined && !options.list) command.help({ error: !options.help });
       return api(context(), name, parameters, options);
     });
 }
