@@ -31,12 +31,12 @@ const HEAVY_ATTEMPTS = 2;
  * @throws TidemarkError DATA when the parts do not add up to the total of the whole.
  */
 export async function wholeOrParts(
-  patient: Extraction,
+  given: Extraction,
   divisible: Divisible,
   askWith: (run: Extraction) => AskPart,
 ): Promise<void> {
-  const run = { ...patient, options: { ...patient.options, heavyAttempts: HEAVY_ATTEMPTS } };
-  const ask = askWith(run);
+  const run = impatient(given, 1);
+  const ask = askWith(impatient(given, HEAVY_ATTEMPTS));
   let parts = 0;
   let whole: number | undefined;
 
@@ -50,7 +50,7 @@ export async function wholeOrParts(
       if (depth === 0) whole = await totalOf(run, divisible.view);
       const division = await divide(run, divisible, filter);
       if (!division) throw error;
-      run.log.info(`${run.service.target.name}: ${divisible.view}: ${error.message}; asking in parts`);
+      if (depth === 0) run.log.info(`${run.service.target.name}: ${divisible.view}: ${error.message}; asking in parts`);
       return sum(await inTurn(division, (more) => askOrDivide([...filter, ...more], depth + 1)));
     }
   };
@@ -58,6 +58,10 @@ export async function wholeOrParts(
   const total = await askOrDivide([], 0);
   if (whole === undefined || total === undefined || whole === total) return;
   throw new TidemarkError('DATA', `${divisible.view}: the parts have ${total} rows where the whole counts ${whole}`);
+}
+
+function impatient(run: Extraction, heavyAttempts: number): Extraction {
+  return { ...run, options: { ...run.options, heavyAttempts } };
 }
 
 function isTooMuch(error: unknown): error is ServiceError {
