@@ -89,6 +89,8 @@ function placeAndReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const line = /CSV Error on Line: (\d+)/u.exec(message)?.[1];
   if (line === undefined) return firstLine(error).replace(/^\w[\w ]* Error: /u, '');
-  const reason = message.split('\n').find((text) => /^(Error|Expected|Value|Invalid|Missing|.*quote)/iu.test(text));
+  const reason = message
+    .split('\n')
+    .find((text) => /^(Error when|Expected Number|Value with|Invalid unicode|Maximum line)/u.test(text));
   return `line ${line} of the CSV is not as declared: ${reason ?? firstLine(error)}`;
 }

@@ -15,7 +15,7 @@ const TEXTS = [
   '  spaces around  ',
   'null',
   'NULL',
-  '{{template}} ${HOME} %s',
+  `{{template}} \${HOME} %s`,
   '-',
   '\u0000 and \u0007 and \u001B[31m',
 ];
@@ -42,7 +42,7 @@ function plant({ services }: RunningSandbox): void {
       createIndex: Number.MAX_SAFE_INTEGER,
       modifyIndex: index,
     });
-    secrets.state.roles.set(`role-${index} ${text.replaceAll(/[\r\n/\u0000]/g, '')}`, {
+    secrets.state.roles.set(`role-${index} ${text.replaceAll(/[^\P{Cc}]|\//gu, '')}`, {
       tokenType: 'client',
       policy: Buffer.from(text).toString('base64'),
       policies: [text],

@@ -12,7 +12,8 @@ describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor
     });
 
     test.each(sourceTables)('%s holds what the service has, field by field', (table) =>
-      expectTable(place, table, flavor));
+      expectTable(place, table, flavor),
+    );
   });
 
   test('after nights of changes every table holds what the last one has', async () => {

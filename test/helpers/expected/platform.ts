@@ -78,7 +78,11 @@ function releaseOf({ product, version }: Workspace['stack']['providers'][number]
 type Used = Readonly<Record<string, string>>;
 
 /** Who uses what, in the order of the workspaces. */
-function usage(workspaces: readonly Workspace[], used: (workspace: Workspace) => readonly Used[], flavor: Flavor): Rows {
+function usage(
+  workspaces: readonly Workspace[],
+  used: (workspace: Workspace) => readonly Used[],
+  flavor: Flavor,
+): Rows {
   const users = new Map<string, string[]>();
   for (const workspace of workspaces) {
     for (const thing of used(workspace)) {

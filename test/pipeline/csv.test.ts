@@ -1,0 +1,188 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import type { Intercept } from '../../src/sandbox/answer.ts';
+import type { Reply } from '../../src/sandbox/types.ts';
+import { byKey, expectTable } from '../helpers/compare.ts';
+import { expectedTables } from '../helpers/expected/index.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+const TF_VERSIONS = ['--source', 'tf_versions'];
+const TEXT_CSV = { 'content-type': 'text/csv; charset=utf-8' };
+
+interface Damage {
+  /** What comes in place of the CSV export. */
+  readonly csv?: (rows: readonly string[]) => string | Reply;
+  /** Whether JSON pages are refused, so that no other way is left. */
+  readonly onlyCsv?: boolean;
+}
+
+/** A platform whose export of tool versions is damaged; `version,workspace_count,workspaces` by itself. */
+async function damaged({ csv, onlyCsv = false }: Damage): Promise<Workplace> {
+  let place: Workplace;
+  const intercept: Intercept = ({ path, query }, service) => {
+    if (!path.includes('/explorer') || query.get('type') !== 'tf_versions') return undefined;
+    if (path.endsWith('/export/csv') && csv) {
+      const answer = csv(exportLines(place));
+      return typeof answer === 'string' ? { status: 200, headers: TEXT_CSV, body: answer } : answer;
+    }
+    const pages = query.get('page[size]') !== '1';
+    return onlyCsv && pages ? service.error(422, 'no pages today') : undefined;
+  };
+  place = await workplace({ workspaces: 30, intercept });
+  return place;
+}
+
+/** The lines of the undamaged export, header first. */
+function exportLines({ sandbox }: Workplace): readonly string[] {
+  const rows = expectedTables(sandbox, 'documents').tf_versions ?? [];
+  const line = ({ version, workspace_count, workspaces }: Readonly<Record<string, unknown>>) =>
+    [version, workspace_count, workspaces].map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(',');
+  return ['version,workspace_count,workspaces', ...rows.map(line)];
+}
+
+const text = (lines: readonly string[]) => `${lines.join('\n')}\n`;
+
+async function failure(place: Workplace): Promise<string> {
+  const result = await place.pull(TF_VERSIONS, 3);
+  const { pulls } = result.json<RunResult>();
+  expect(pulls.map(({ status }) => status)).toEqual(['failed']);
+  return String(pulls[0]?.error);
+}
+
+describe('a CSV export', () => {
+  test('loads by its own header, whatever the order of the columns', async () => {
+    const place = await damaged({
+      onlyCsv: true,
+      csv: (lines) =>
+        text([
+          'workspaces,version,workspace_count',
+          ...lines.slice(1).map((line) => {
+            const [, version, count, workspaces] = /^("[^"]*"),("[^"]*"),(.*)$/u.exec(line) ?? [];
+            return `${workspaces},${version},${count}`;
+          }),
+        ]),
+    });
+    await place.pull(TF_VERSIONS);
+    await expectTable(place, 'tf_versions', 'documents');
+  });
+
+  test('keeps a column that is not documented in `extra`, without secrets, and reads a missing one as null', async () => {
+    const place = await damaged({
+      onlyCsv: true,
+      csv: (lines) =>
+        text([
+          'version,"new ""column""",password,empty',
+          ...lines.slice(1).map((line, index) => `${line.split(',')[0]},"value ${index}","hunter2-${index}",""`),
+        ]),
+    });
+    await place.pull(TF_VERSIONS);
+    const rows = await place.rows('select version, workspace_count, workspaces, extra from tf_versions');
+    const versions = (expectedTables(place.sandbox, 'documents').tf_versions ?? []).map(({ version }, index) => ({
+      version,
+      workspace_count: null,
+      workspaces: null,
+      extra: { 'new "column"': `value ${index}` },
+    }));
+    expect(byKey('tf_versions', rows)).toEqual(byKey('tf_versions', versions));
+  });
+
+  test('takes a bare `null` for nothing, and a quoted "null" of the same file too', async () => {
+    const place = await damaged({
+      onlyCsv: true,
+      csv: (lines) => text(lines.map((line, index) => (index === 0 ? line : `${line.split(',')[0]},null,null`))),
+    });
+    await place.pull(TF_VERSIONS);
+    const [row] = await place.rows(
+      'select count(*) as n, count(workspace_count) as counts, count(workspaces) as lists from tf_versions',
+    );
+    expect(row).toEqual({ n: exportLines(place).length - 1, counts: 0, lists: 0 });
+  });
+
+  test('reads with a byte order mark and with Windows line ends', async () => {
+    const place = await damaged({ onlyCsv: true, csv: (lines) => `\uFEFF${lines.join('\r\n')}\r\n` });
+    await place.pull(TF_VERSIONS);
+    await expectTable(place, 'tf_versions', 'documents');
+  });
+
+  test.each([
+    [
+      'whose header lacks the key',
+      (lines: readonly string[]) => text(lines.map((line) => line.slice(line.indexOf(',') + 1))),
+      /no column version/,
+    ],
+    ['that names a column twice', (lines: readonly string[]) => text([`version,${lines[0]}`]), /names version twice/],
+    [
+      'with a row without its key',
+      (lines: readonly string[]) => text([...lines.slice(0, -1), '"","1","a"']),
+      /without version/,
+    ],
+    [
+      'with a key that stands twice',
+      (lines: readonly string[]) => text([...lines.slice(0, -1), lines[1]!]),
+      /2 rows have the key/,
+    ],
+    [
+      'with a count that is no number',
+      (lines: readonly string[]) => text([...lines.slice(0, -1), '"9.9.9","many","a"']),
+      /line \d+ of the CSV is not as declared: Error when converting column "workspace_count"/,
+    ],
+    [
+      'with a row too short',
+      (lines: readonly string[]) => text([...lines.slice(0, -1), '"9.9.9"']),
+      /line \d+ of the CSV is not as declared: Expected Number of Columns: 3 Found: 1/,
+    ],
+    [
+      'with a quote that never closes',
+      (lines: readonly string[]) => text([...lines, '"9.9.9","1","a']),
+      /not as declared/,
+    ],
+    [
+      'that is shorter than the service counts',
+      (lines: readonly string[]) => text(lines.slice(0, -2)),
+      /\d+ rows came where the service counts \d+/,
+    ],
+    ['that ends within a row', (lines: readonly string[]) => text(lines).slice(0, -20), /not as declared|rows came/],
+    [
+      'of a header alone',
+      (lines: readonly string[]) => text(lines.slice(0, 1)),
+      /0 rows came where the service counts/,
+    ],
+  ])('%s is refused, told, and asked for by pages instead', async (_what, csv, reason) => {
+    const place = await damaged({ csv });
+    const { stderr } = await place.pull(TF_VERSIONS);
+    expect(stderr).toMatch(reason);
+    expect(stderr).toContain('asking again');
+    await expectTable(place, 'tf_versions', 'documents');
+    const [run] = await readdir(join(place.folder, 'data', 'landing'));
+    const landing = join(place.folder, 'data', 'landing', run!, 'acme');
+    expect(existsSync(join(landing, 'tf_versions.csv.refused')) || existsSync(join(landing, 'tf_versions.csv'))).toBe(
+      true,
+    );
+    const manifest = JSON.parse(await readFile(join(landing, 'tf_versions.json'), 'utf8'));
+    expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.ndjson']);
+  });
+
+  test('that is a login page with status 200 is no empty table: the pull fails and the rows stay', async () => {
+    let broken = false;
+    const page: Reply = {
+      status: 200,
+      headers: { 'content-type': 'text/html' },
+      body: '<!doctype html><title>Sign in</title>',
+    };
+    const place = await damaged({ onlyCsv: true, csv: (lines) => (broken ? page : text(lines)) });
+    await place.pull(TF_VERSIONS);
+    broken = true;
+    const { stderr } = await place.pull(TF_VERSIONS, 3);
+    expect(stderr).toContain('Sign in');
+    await expectTable(place, 'tf_versions', 'documents');
+  });
+
+  test('of which no way is left is a failure with the last words of the service', async () => {
+    const place = await damaged({ onlyCsv: true, csv: (lines) => text(lines.slice(0, -2)) });
+    expect(await failure(place)).toContain('no pages today');
+    expect(await place.rows('select 1 as x from tf_versions')).toEqual([]);
+  });
+});
