@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
 import { printable } from '../core/log.ts';
 import { parseLossless, printJson } from '../http/json.ts';
 import { type Answer, itemsAt, type Page } from '../services/answer.ts';
@@ -27,9 +26,7 @@ function bodyText(context: Context, text: string): string {
 export async function printAll(context: Context, operation: Operation, pages: AsyncIterable<Page>): Promise<void> {
   let opened = false;
   for await (const { text } of pages) {
-    const items = itemsAt(operation, parseLossless(text));
-    if (!items) throw new TidemarkError('USAGE', `${operation.name}: --all is for lists`, { hint: 'leave --all out' });
-    for (const item of items) {
+    for (const item of itemsAt(operation, parseLossless(text)) ?? []) {
       context.stdout(`${opened ? ',\n' : '[\n'}${indented(printJson(item))}`);
       opened = true;
     }

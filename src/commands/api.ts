@@ -4,6 +4,7 @@ import { type Config, loadConfig, type Target } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { nearestName } from '../core/yaml-file.ts';
+import { isList } from '../services/answer.ts';
 import { checkCall } from '../services/check.ts';
 import { connect } from '../services/connect.ts';
 import { operationHelp, operationRow } from '../services/describe.ts';
@@ -45,6 +46,9 @@ async function api(context: Context, name: string | undefined, parameters: strin
   if (options.list) return context.stdout(listOf(context.json));
   const operation = findOperation(name ?? '');
   if (options.help) return context.stdout(operationHelp(operation));
+  if (options.all && !isList(operation)) {
+    throw new TidemarkError('USAGE', `${operation.name}: --all is for lists`, { hint: 'leave --all out' });
+  }
   const args = readArgs(operation, parameters);
   const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
   const target = findTarget(config, operation, options.target);

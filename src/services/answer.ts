@@ -93,6 +93,11 @@ function glimpse({ text, headers }: Answer): string {
   return `${form} (${type}, ${text.length} characters)`;
 }
 
+/** Whether the operation answers with a list, in pages or at once. */
+export function isList({ paging, items, answers }: Operation): boolean {
+  return paging !== undefined || items !== undefined || answers === 'array';
+}
+
 /** The items of a list's answer; none where it is no list. */
 export function itemsOf(operation: Operation, answer: Answer): readonly unknown[] {
   return itemsAt(operation, answer.json()) ?? [];

@@ -67,6 +67,7 @@ function valueProblems(where: string, param: Param, value: unknown, target: Targ
   if (Array.isArray(value) && param.type !== 'filters' && param.type !== 'names')
     return wrong('is given more than once');
   const text = String(value);
+  if (/\p{Surrogate}/u.test(text)) return wrong('is not valid Unicode');
   if (param.type === 'integer' && !/^\d+$/u.test(text)) return wrong(`must be a whole number, not \`${text}\``);
   if (param.type === 'boolean' && !/^(?:true|false)$/u.test(text)) return wrong('must be true or false');
   if (param.type === 'timestamp' && !parseTimestamp(text)) return wrong('must be an ISO 8601 date-time');

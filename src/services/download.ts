@@ -49,7 +49,7 @@ export async function saveBody(
       mentionsBareNull ||=
         chunk.includes(BARE_NULL) || (tail + chunk.toString('latin1', 0, BARE_NULL.length)).includes(BARE_NULL);
       tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - BARE_NULL.length))).slice(-BARE_NULL.length);
-      await handle.write(chunk);
+      await handle.appendFile(chunk); // all of it: a plain write may take a part
     }
   } finally {
     await handle.close();

@@ -53,6 +53,11 @@ const wrongs: readonly Wrong[] = [
   },
   { rule: 'a parameter given twice', words: ['platform.agents.show', 'id=a', 'id=b'], says: ['id', 'more than once'] },
   {
+    rule: 'text that is valid Unicode',
+    words: ['platform.agents.show', 'id=a\ud800'],
+    says: ['id', 'valid Unicode'],
+  },
+  {
     rule: 'a whole number',
     words: ['platform.agent-pools.list', 'page[size]=ten'],
     says: ['page[size]', 'whole number'],

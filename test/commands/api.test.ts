@@ -190,8 +190,14 @@ describe('the result', () => {
   });
 
   it('of --all for what is no list is a wrong usage', async () => {
-    const { exit, stderr } = await run(['secrets.kms.read', 'name=azure-eu', '--all']);
-    expect([exit, stderr]).toEqual([2, expect.stringContaining('--all is for lists')]);
+    for (const words of [
+      ['secrets.kms.read', 'name=azure-eu'],
+      ['platform.views.csv', 'view_id=v'],
+    ]) {
+      const { exit, stderr } = await run([...words, '--all']);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('--all is for lists')]);
+    }
+    expect(sandbox.log).toEqual([]);
   });
 
   it('holds the secret that was asked for; messages never do', async () => {

@@ -259,7 +259,7 @@ describe('pauses that a service demands', () => {
     ['Retry-After', { 'retry-after': '0.08' }, 429, 80],
     ['X-RateLimit-Reset', { 'x-ratelimit-reset': '0.08' }, 429, 80],
     ['Retry-After with 503', { 'retry-after': '0.08' }, 503, 80],
-    ['Retry-After: 0, which does not spin', { 'retry-after': '0' }, 429, 20],
+    ['Retry-After: 0, which does not spin', { 'retry-after': '0' }, 503, 20],
   ])('%s is waited for', async (_, headers, status, leastMs) => {
     const server = await served(limited(headers, status));
     const { service, meter } = talk(targetFor('platform', server.origin), {
