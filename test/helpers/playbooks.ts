@@ -6,6 +6,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { playbooks } from '../../src/playbooks/index.ts';
 import type { LedgerRow } from '../../src/remediation/ledger-rows.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Intercept } from '../../src/sandbox/answer.ts';
 import type { Flavor, RequestRecord } from '../../src/sandbox/types.ts';
 import { headerOf } from '../../src/warehouse/sql-files.ts';
 import type { CliRun } from './cli.ts';
@@ -36,12 +37,14 @@ export interface TheatreOptions {
   readonly configure?: (config: ConfigDocument) => void;
   /** Changes the estate before the first night. */
   readonly prepare?: (estate: Estate) => void;
+  /** Answers in a service's place. */
+  readonly intercept?: Intercept;
   readonly cleanup?: Cleanup;
 }
 
 export async function theatre(options: TheatreOptions): Promise<Theatre> {
-  const { playbook, sources = [], nights = 1, flavor = 'documents', configure, prepare, cleanup } = options;
-  const place = await workplace({ flavor, ...(cleanup && { cleanup }) });
+  const { playbook, sources = [], nights = 1, flavor = 'documents', configure, prepare, cleanup, intercept } = options;
+  const place = await workplace({ flavor, ...(cleanup && { cleanup }), ...(intercept && { intercept }) });
   if (configure) await place.configure(configure);
   await mkdir(join(place.folder, 'jobs'));
   const job = { pull: [...new Set([...(await sourcesOf(playbook)), ...sources])], reports: [] };

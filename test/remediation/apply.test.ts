@@ -1,0 +1,218 @@
+import { writeFileSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { takeLock } from '../../src/warehouse/lock.ts';
+import type { Workplace } from '../helpers/sandbox.ts';
+import { stageFor } from './stage.ts';
+
+const stage = stageFor({ playbook: 'reap-dead-agents' });
+
+const refusals = async (words: readonly string[] = []) => (await stage.place.apply(words, 6)).stderr;
+
+test('a plan that is not approved is refused, and nothing is sent', async () => {
+  await stage.place.plan(['--max-percent', '100']);
+  stage.place.sandbox.log.length = 0;
+  expect(await refusals()).toContain('is not approved');
+  expect(stage.place.sandbox.log).toEqual([]);
+});
+
+test('a plan past its time is refused, one second before it is not', async () => {
+  const plan = await stage.approved();
+  const end = Date.parse(plan.expires_at);
+  expect(end - Date.parse(plan.created_at)).toBe(24 * 3_600_000);
+  expect(await refusals(['--now', new Date(end).toISOString()])).toContain('expired');
+  expect(stage.writes()).toEqual([]);
+  const { rows } = await stage.apply(['--now', new Date(end - 1000).toISOString()]);
+  expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
+});
+
+test('a plan of another warehouse is refused', async () => {
+  await stage.approved();
+  const moved = join(stage.place.folder, 'elsewhere');
+  await edit(stage.place, { data: './elsewhere' });
+  await stage.place.night();
+  stage.place.sandbox.log.length = 0;
+  expect(await refusals()).toContain('another warehouse');
+  expect(stage.writes()).toEqual([]);
+  await edit(stage.place, { data: './data' });
+  await rm(moved, { recursive: true });
+});
+
+test('a plan that was changed is refused', async () => {
+  const plan = await stage.approved();
+  const text = await readFile(stage.place.planFile, 'utf8');
+  await writeFile(stage.place.planFile, text.replaceAll(String(plan.actions[0]?.params.id), 'agent-other'));
+  expect(await refusals()).toContain('was changed since it was made');
+  expect(stage.writes()).toEqual([]);
+});
+
+test('a subject that changed since the plan is skipped with the reason, one that is gone is done', async () => {
+  const plan = await stage.approved();
+  stage.agentOf(plan, 0).status = 'idle';
+  stage.agentOf(plan, 1).lastPingAt = stage.place.sandbox.now.getTime();
+  const gone = stage.agentOf(plan, 2).id;
+  const { agents } = stage.place.sandbox.services.platform.state;
+  agents.splice(
+    agents.findIndex(({ id }) => id === gone),
+    1,
+  );
+  const applied = await stage.apply();
+  expect(stage.statuses(applied)).toEqual([
+    ['skipped', 'its status is idle'],
+    ['skipped', expect.stringMatching(/^it pinged at /u)],
+    ['skipped', 'already so: the agent is gone'],
+  ]);
+  expect(stage.writes()).toEqual([]);
+});
+
+test('a write that is refused is a failure with the words of the service, and is tried again the next time', async () => {
+  const plan = await stage.approved();
+  const body = JSON.stringify({ errors: [{ status: '412', title: 'cannot delete' }] });
+  stage.intercept = ({ method, path }) =>
+    method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 412, body } : undefined;
+  const applied = await stage.apply([], 1);
+  expect(stage.statuses(applied)).toEqual([
+    ['failed', expect.stringContaining('412 precondition: cannot delete')],
+    ['applied', null],
+    ['applied', null],
+  ]);
+  stage.intercept = undefined;
+  expect(stage.statuses(await stage.apply())).toEqual([
+    ['applied', null],
+    ['applied', null],
+    ['applied', null],
+  ]);
+  expect(stage.writes()).toHaveLength(4);
+});
+
+test('an answer that is lost is found out by reading', async () => {
+  const plan = await stage.approved();
+  const { agents } = stage.place.sandbox.services.platform.state;
+  const lost = { done: String(plan.actions[0]?.params.id), undone: String(plan.actions[1]?.params.id) };
+  stage.intercept = ({ method, path }) => {
+    if (method !== 'DELETE') return undefined;
+    if (path.endsWith(lost.done)) {
+      agents.splice(
+        agents.findIndex(({ id }) => id === lost.done),
+        1,
+      );
+      return { status: 502, body: 'bad gateway' };
+    }
+    return path.endsWith(lost.undone) ? { status: 502, body: 'bad gateway' } : undefined;
+  };
+  const applied = await stage.apply([], 1);
+  expect(stage.statuses(applied)).toEqual([
+    ['applied', expect.stringContaining('reading shows it done')],
+    ['failed', expect.stringContaining('reading shows that it was not done')],
+    ['applied', null],
+  ]);
+  expect(stage.writes()).toHaveLength(3);
+});
+
+test('a deed that the service took and that reading does not show is unconfirmed', async () => {
+  const plan = await stage.approved();
+  stage.intercept = ({ method, path }) =>
+    method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
+  const applied = await stage.apply([], 1);
+  expect(stage.statuses(applied)[0]).toEqual(['unconfirmed', 'the service took it, and reading does not show it']);
+  stage.intercept = undefined;
+  await stage.apply([], 1);
+  expect(stage.writes(), 'left to a person').toHaveLength(3);
+});
+
+test('a subject that cannot be read is left alone', async () => {
+  await stage.approved();
+  stage.intercept = ({ method }) =>
+    method === 'GET' ? { status: 401, body: '{"errors": ["unauthorized"]}' } : undefined;
+  const applied = await stage.apply(['--max-failures', '9'], 1);
+  expect(stage.statuses(applied).map(([status]) => status)).toEqual(['failed', 'failed', 'failed']);
+  expect(stage.statuses(applied)[0]?.[1]).toContain('it could not be read');
+  expect(stage.writes()).toEqual([]);
+});
+
+test('it stops after --max-failures, and does not spend the next time on what failed before', async () => {
+  const plan = await stage.approved();
+  const refuse = { status: 412, body: '{"errors": []}' };
+  stage.intercept = ({ method }) => (method === 'DELETE' ? refuse : undefined);
+  const first = await stage.apply(['--max-failures', '2'], 1);
+  expect(first.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
+    ['a1', 'failed'],
+    ['a2', 'failed'],
+  ]);
+  expect(first.stopped?.reason).toBe('2 actions failed or are unconfirmed');
+  stage.intercept = ({ method, path }) =>
+    method === 'DELETE' && !path.endsWith(String(plan.actions[2]?.params.id)) ? refuse : undefined;
+  const second = await stage.apply(['--max-failures', '1'], 1);
+  expect(second.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
+    ['a1', 'failed'],
+    ['a3', 'applied'],
+  ]);
+});
+
+test('a file STOP stops it before the next action, and taking it away lets it go on', async () => {
+  await stage.approved();
+  const file = join(stage.place.folder, 'data', 'STOP');
+  let deleted = 0;
+  stage.intercept = ({ method }) => {
+    if (method === 'DELETE' && ++deleted === 1) writeFileSync(file, '');
+    return undefined;
+  };
+  const first = await stage.apply([], 6);
+  expect(first.rows.map(({ status }) => status)).toEqual(['applied']);
+  expect(first.stopped?.reason).toContain('STOP is there');
+  await rm(file);
+  const second = await stage.apply();
+  expect(second.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
+  expect(stage.writes()).toHaveLength(3);
+});
+
+test('a signal stops it before the next action, the one under way being ended', async () => {
+  await stage.approved();
+  const stop = new AbortController();
+  stage.intercept = ({ method }) => {
+    if (method === 'DELETE') stop.abort();
+    return undefined;
+  };
+  const words = ['playbook', 'apply', stage.place.planFile, '--json'];
+  const result = await stage.place.tidemark(words, { signal: stop.signal });
+  expect(result.exit).toBe(1);
+  expect(result.json<{ rows: { status: string }[] }>().rows.map(({ status }) => status)).toEqual(['applied']);
+  expect(stage.writes()).toHaveLength(1);
+});
+
+test('two at once: one acts, the other is kept out', async () => {
+  await stage.approved();
+  const words = ['playbook', 'apply', stage.place.planFile, '--json'];
+  const both = await Promise.all([stage.place.tidemark(words), stage.place.tidemark(words)]);
+  expect(both.map(({ exit }) => exit).sort()).toEqual([0, 6]);
+  expect(both.find(({ exit }) => exit === 6)?.stderr).toContain('locked by plan p-');
+  expect(stage.writes()).toHaveLength(3);
+});
+
+test('a run that holds the warehouse does not keep it from its end; the table follows with the next run', async () => {
+  await stage.approved();
+  const release = await takeLock(join(stage.place.folder, 'data', 'lock'), 'a run', new Date());
+  const result = await stage.place.apply();
+  await release();
+  expect(result.stderr).toContain('the table actions follows with the next run');
+  expect(await stage.place.ledger()).toHaveLength(3);
+});
+
+test('a finding that was accepted since the plan is left', async () => {
+  const plan = await stage.approved();
+  const id = plan.actions[1]!.finding_id;
+  const accept = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
+  expect((await stage.place.tidemark(['findings', 'accept', id, ...accept])).exit).toBe(0);
+  const applied = await stage.apply();
+  expect(stage.statuses(applied)[1]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
+  expect(stage.writes()).toHaveLength(2);
+
+  const later = await stage.place.plan(['--max-percent', '100']);
+  expect(later.actions.map(({ finding_id }) => finding_id)).not.toContain(id);
+  expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
+});
+
+async function edit(place: Workplace, change: Record<string, unknown>): Promise<void> {
+  await place.configure((config) => Object.assign(config, change));
+}

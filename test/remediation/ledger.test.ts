@@ -1,0 +1,93 @@
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { type Intent, ledgerFile, openLedger, readLedger } from '../../src/remediation/ledger.ts';
+import { ledgerRows } from '../../src/remediation/ledger-rows.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const intent = (action_id: string): Intent => ({
+  plan_id: 'p-1',
+  action_id,
+  playbook: 'rotate-old-keys',
+  operation: 'secrets.keys.rotate',
+  target: 'vault',
+  params: { name: 'a\nkey' },
+  finding_id: 'f-1',
+  reason: null,
+  approved_by: 'the operator',
+  started_at: '2026-10-01T02:15:00.000Z',
+  before: { latest_version: 1 },
+  after: null,
+});
+const outcome = (action_id: string) => ({
+  ...intent(action_id),
+  status: 'applied' as const,
+  so: true,
+  finished_at: '2026-10-01T02:15:01.000Z',
+  after: { latest_version: 2 },
+});
+
+test('an action is what the ledger tells of it last', async () => {
+  const data = await tempFolder();
+  const ledger = await openLedger(data);
+  await ledger.intend(intent('a1'));
+  await ledger.intend(intent('a2'));
+  await ledger.conclude(outcome('a1'));
+  expect(ledger.entry('p-1', 'a1')?.open).toBe(false);
+  expect(ledger.entry('p-1', 'a2')?.open).toBe(true);
+  expect(ledger.entry('p-2', 'a1')).toBeUndefined();
+  await ledger.close();
+  expect(ledgerRows(await readLedger(data))).toMatchObject([
+    { action_id: 'a1', status: 'applied', before: { latest_version: 1 }, after: { latest_version: 2 } },
+    { action_id: 'a2', status: 'unconfirmed', finished_at: null },
+  ]);
+});
+
+test('the lines of before are never touched', async () => {
+  const data = await tempFolder();
+  for (const id of ['a1', 'a2', 'a3']) {
+    const before = await readFile(ledgerFile(data), 'utf8').catch(() => '');
+    const ledger = await openLedger(data);
+    await ledger.intend(intent(id));
+    await ledger.close();
+    expect((await readFile(ledgerFile(data), 'utf8')).startsWith(before)).toBe(true);
+  }
+});
+
+test('a last line cut off anywhere is passed over, and what follows is read', async () => {
+  const data = await tempFolder();
+  const first = await openLedger(data);
+  await first.intend(intent('a1'));
+  await first.close();
+  const whole = await readFile(ledgerFile(data), 'utf8');
+  const line = `${JSON.stringify({ event: 'outcome', ...outcome('a1') })}\n`;
+  for (let cut = 1; cut < line.length; cut += 7) {
+    await writeFile(ledgerFile(data), whole + line.slice(0, cut));
+    expect((await readLedger(data))[0]?.open, `cut at ${cut}`).toBe(true);
+    const again = await openLedger(data);
+    expect(again.entry('p-1', 'a1')?.open).toBe(true);
+    await again.intend(intent('a2'));
+    await again.close();
+    expect((await readLedger(data)).map(({ row, open }) => [row.action_id, open])).toEqual([
+      ['a1', true],
+      ['a2', true],
+    ]);
+  }
+});
+
+test('a damaged line anywhere else is refused: it may tell of a deed', async () => {
+  const data = await tempFolder();
+  const ledger = await openLedger(data);
+  await ledger.intend(intent('a1'));
+  await ledger.conclude(outcome('a1'));
+  await ledger.close();
+  const text = await readFile(ledgerFile(data), 'utf8');
+  await writeFile(ledgerFile(data), text.replace('"applied"', '"approved"'));
+  await expect(readLedger(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':2 ') });
+  await truncate(ledgerFile(data), 20);
+  await appendFile(ledgerFile(data), `\n${text}`);
+  await expect(openLedger(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':1 ') });
+});
+
+test('a folder without a ledger has no actions', async () => {
+  expect(await readLedger(await tempFolder())).toEqual([]);
+});

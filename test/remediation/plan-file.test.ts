@@ -1,0 +1,100 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { canonical, type Plan, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { approvedBy, planOf } from './plans.ts';
+
+type Path = readonly (string | number)[];
+
+/** Every place of a value: objects and lists too, as whole ones can go missing. */
+function placesOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const inner = Object.entries(value).flatMap(([name, each]) => placesOf(each, [...path, name]));
+  return path.length === 0 ? inner : [path, ...inner];
+}
+
+function changedAt(plan: Plan, path: Path, change: (holder: Record<string, unknown>, name: string) => void): unknown {
+  const copy = structuredClone(plan);
+  const holder = path.slice(0, -1).reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], copy);
+  change(holder as Record<string, unknown>, String(path.at(-1)));
+  return copy;
+}
+
+describe('a plan file', () => {
+  test('is read as it was written', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    const plan = approvedBy(planOf(), 'the operator');
+    await writePlan(file, plan);
+    expect(await readPlan(file)).toEqual(plan);
+  });
+
+  test('is refused when any field of it is changed, missing or added, approval included', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    const plan = approvedBy(planOf(), 'the operator');
+    const places = placesOf(plan).filter((path) => path.join() !== 'approval');
+    expect(places.length).toBeGreaterThan(60);
+    const changes: ((holder: Record<string, unknown>, name: string) => void)[] = [
+      (holder, name) => {
+        const value = holder[name];
+        holder[name] = typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${value} `;
+      },
+      (holder, name) => {
+        if (Array.isArray(holder)) holder.splice(Number(name), 1);
+        else delete holder[name];
+      },
+      (holder, name) => {
+        if (Array.isArray(holder)) holder.push('more');
+        else holder[`${name}_too`] = 'more';
+      },
+    ];
+    for (const path of places) {
+      for (const change of changes) {
+        await writeFile(file, JSON.stringify(changedAt(plan, path, change)));
+        await expect(readPlan(file), path.join('.')).rejects.toMatchObject({ code: 'UNSAFE' });
+      }
+    }
+  });
+
+  test('may be formatted otherwise, and have its names in another order', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    const plan = approvedBy(planOf(), 'the operator');
+    await writeFile(file, canonical(plan));
+    expect(await readPlan(file)).toEqual(plan);
+  });
+
+  test('with an approval taken away is a plan that is not approved', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    await writePlan(file, { ...approvedBy(planOf(), 'the operator'), approval: null });
+    expect((await readPlan(file)).approval).toBeNull();
+  });
+
+  test('with the approval of another plan is refused', async () => {
+    const file = join(await tempFolder(), 'plan.json');
+    const other = approvedBy(
+      planOf((plan) => {
+        plan.plan_id = 'p-other';
+      }),
+      'the operator',
+    );
+    await writePlan(file, { ...planOf(), approval: other.approval });
+    await expect(readPlan(file)).rejects.toMatchObject({ code: 'UNSAFE' });
+  });
+
+  test('that is no JSON is refused data, one that is missing wrong usage', async () => {
+    const folder = await tempFolder();
+    await writeFile(join(folder, 'text.json'), 'hello');
+    await writeFile(join(folder, 'list.json'), '[]');
+    await expect(readPlan(join(folder, 'text.json'))).rejects.toMatchObject({ code: 'DATA' });
+    await expect(readPlan(join(folder, 'list.json'))).rejects.toMatchObject({ code: 'UNSAFE' });
+    await expect(readPlan(join(folder, 'none.json'))).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  test('is left as it was when it cannot be written anew', async () => {
+    const folder = await tempFolder();
+    await writePlan(join(folder, 'plan.json'), planOf());
+    const before = await readFile(join(folder, 'plan.json'), 'utf8');
+    await expect(writePlan(join(folder, 'plan.json', 'below'), planOf())).rejects.toThrow();
+    expect(await readFile(join(folder, 'plan.json'), 'utf8')).toBe(before);
+  });
+});

@@ -1,0 +1,42 @@
+import { digestOf, type Plan, sealOf } from '../../src/remediation/plan-file.ts';
+
+/** A plan of two actions as the engine writes one; `change` is made before it is digested. */
+export function planOf(change: (plan: Plan) => void = () => {}): Plan {
+  const plan: Plan = {
+    plan_id: 'p-20261001T021500Z-00000000',
+    playbook: 'reap-dead-agents',
+    created_at: '2026-10-01T02:15:00.000Z',
+    expires_at: '2026-10-02T02:15:00.000Z',
+    run_id: '20261001T021500Z',
+    warehouse_id: 'here',
+    digest: '',
+    actions: ['a1', 'a2'].map((action_id) => ({
+      action_id,
+      operation: 'platform.agents.delete',
+      target: 'acme',
+      params: { id: `agent-${action_id}` },
+      body: { nested: [{ of: 1 }, null, true] },
+      finding_id: `f-${action_id}`,
+      finding_ids: [`f-${action_id}`, 'f-other'],
+      subject_name: 'a name',
+      summary: 'delete an agent',
+      why: 'it is dead',
+      since: '2026-09-30T02:15:00.000Z',
+      guard: {
+        reads: { agent: { operation: 'platform.agents.show', params: { id: 'x' }, whole: true, mayFail: true } },
+        facts: { status: 'errored', last_ping_at: null },
+      },
+      irreversible: true,
+    })),
+    skipped: [{ finding_id: 'f-3', reason: 'stale' }],
+    approval: null,
+  };
+  change(plan);
+  plan.digest = digestOf(plan);
+  return plan;
+}
+
+export function approvedBy(plan: Plan, by: string): Plan {
+  const approval = { by, at: '2026-10-01T03:00:00.000Z', irreversible: true };
+  return { ...plan, approval: { ...approval, seal: sealOf(plan, approval) } };
+}

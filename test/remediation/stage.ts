@@ -1,0 +1,72 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import type { Result } from '../../src/remediation/perform.ts';
+import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Intercept } from '../../src/sandbox/answer.ts';
+import type { Agent } from '../../src/sandbox/platform/state.ts';
+import { type Theatre, type TheatreOptions, theatre, writesIn } from '../helpers/playbooks.ts';
+
+export interface Applied {
+  readonly rows: readonly Result[];
+  readonly stopped: { readonly reason: string; readonly exit: number } | null;
+}
+
+/** One theatre for a file of tests: each finds the estate, and no ledger, as the first did. */
+export interface Stage {
+  readonly place: Theatre;
+  /** Answers in the services' place, for one test. */
+  intercept: Intercept | undefined;
+  /** Plans and approves; caps do not matter. */
+  approved(): Promise<Plan>;
+  apply(words?: readonly string[], exit?: number): Promise<Applied>;
+  statuses(applied: Applied): readonly (readonly [string, string | null])[];
+  /** Methods and paths of requests that change something. */
+  writes(): readonly string[];
+  agents(): readonly string[];
+  /** The agent that an action of the plan is about. */
+  agentOf(plan: Plan, index: number): Agent;
+}
+
+export function stageFor(options: Omit<TheatreOptions, 'cleanup' | 'intercept'>): Stage {
+  const ends: (() => Promise<void>)[] = [];
+  let place: Theatre | undefined;
+  let agents: Agent[] = [];
+  const stage: Stage = {
+    get place() {
+      return place!;
+    },
+    intercept: undefined,
+    approved: async () => {
+      const plan = await place!.plan(['--max-percent', '100']);
+      await place!.approve();
+      place!.sandbox.log.length = 0;
+      return plan;
+    },
+    apply: async (words, exit) => (await place!.apply(words, exit)).json<Applied>(),
+    statuses: ({ rows }) => rows.map(({ status, reason }) => [status, reason]),
+    writes: () => writesIn(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
+    agents: () => place!.sandbox.services.platform.state.agents.map(({ id }) => id),
+    agentOf: (plan, index) =>
+      place!.sandbox.services.platform.state.agents.find(({ id }) => id === plan.actions[index]!.params.id)!,
+  };
+  beforeAll(async () => {
+    const cleanup = (end: () => Promise<void>) => ends.push(end);
+    place = await theatre({ ...options, cleanup, intercept: (...asked) => stage.intercept?.(...asked) });
+    agents = structuredClone(place.sandbox.services.platform.state.agents);
+  });
+  beforeEach(() => {
+    place!.sandbox.log.length = 0;
+  });
+  afterEach(async () => {
+    stage.intercept = undefined;
+    const live = place!.sandbox.services.platform.state.agents;
+    live.splice(0, live.length, ...structuredClone(agents));
+    for (const file of ['ledger.ndjson', 'STOP', 'apply.lock'])
+      await rm(join(place!.folder, 'data', file), { force: true });
+  });
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return stage;
+}
