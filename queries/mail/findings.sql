@@ -36,8 +36,8 @@ where exists (
     routes.target = told.target
     and (
       routes.project is null
-      or told.detail->>'project_name' glob routes.project
-      or told.detail->>'project_id' glob routes.project
+      or (told.detail->>'project_name') glob routes.project
+      or (told.detail->>'project_id') glob routes.project
       or (
         told.subject_type = 'agent pool'
         and exists (from mail_pools where mail_pools.target = told.target and mail_pools.pool_id = told.subject_id)

@@ -33,7 +33,7 @@ async function mail(context: Context, name: string | undefined, options: Options
   const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
   if (options.pending) {
     if (options.dryRun || options.to.length > 0) throw new TidemarkError('USAGE', '--pending stands alone');
-    requireMail(config, name ?? '*');
+    requireMail(config);
     answer(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
     return;
   }
@@ -42,7 +42,7 @@ async function mail(context: Context, name: string | undefined, options: Options
   if (!job.mail && options.to.length === 0) {
     throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'name a recipient with --to' });
   }
-  requireMail(config, name);
+  requireMail(config);
   if (options.dryRun) await show(context, config, job, options.to);
   else await send(context, config, job, options.to);
 }
@@ -51,7 +51,7 @@ async function show(context: Context, config: Config, job: Job, to: readonly str
   const published = await openPublished(config);
   try {
     const { messages } = await composeMessages(await optionsOf(context, config, job, published, to));
-    const { sender } = requireMail(config, job.name);
+    const { sender } = requireMail(config);
     const files: string[] = [];
     for (const message of messages) files.push(await writeEml(message, sender, config.output));
     context.stdout(

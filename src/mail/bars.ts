@@ -6,6 +6,8 @@ import type { NumberRow } from './numbers.ts';
 export interface Bars {
   readonly label: string;
   readonly bars: readonly { readonly height: number; readonly last: boolean }[];
+  /** Places before the first night, so that a bar is as wide at first as it will be. */
+  readonly blanks: readonly null[];
   /** The same in words: for a reader that shows no bars, and for those who do not see them. */
   readonly words: string;
   readonly from: string;
@@ -14,6 +16,7 @@ export interface Bars {
 }
 
 const HIGHEST_PIXELS = 36;
+const FEWEST_PLACES = 14;
 
 export function barsOf({ nights: column, label }: NumberRow, nights: readonly Row[]): readonly Bars[] {
   if (column === null || nights.length < 2) return [];
@@ -27,6 +30,7 @@ export function barsOf({ nights: column, label }: NumberRow, nights: readonly Ro
         height: Math.max(1, Math.round((value / most) * HIGHEST_PIXELS)),
         last: index === values.length - 1,
       })),
+      blanks: Array.from({ length: Math.max(0, FEWEST_PLACES - values.length) }, () => null),
       words: `${formatNumber(Math.min(...values))} to ${formatNumber(Math.max(...values))} over ${values.length} nights, ${formatNumber(values.at(-1) ?? 0)} now`,
       from: day(nights[0]),
       to: day(nights.at(-1)),

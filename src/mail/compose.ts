@@ -49,7 +49,7 @@ export interface Composed {
  */
 export async function composeMessages(options: ComposeOptions): Promise<Composed> {
   const { config, job, to } = options;
-  const mail = requireMail(config, job.name);
+  const mail = requireMail(config);
   const audiences = to === undefined ? audiencesOf(job.name, job.mail?.to ?? [], mail) : [askedAudience(job.name, to)];
   const press = await openDigestPress(options.files.roots);
   const messages: Message[] = [];
@@ -63,14 +63,11 @@ export async function composeMessages(options: ComposeOptions): Promise<Composed
   return { messages, left };
 }
 
-/** @throws TidemarkError CONFIG where a job has mail to send and there is no server to send it by. */
-export function requireMail(
-  config: Pick<Config, 'mail'>,
-  job: string,
-): NonNullable<Config['mail']> & { sender: MailAddress } {
+/** @throws TidemarkError CONFIG where there is no server to send mail by, or no address to send it from. */
+export function requireMail(config: Pick<Config, 'mail'>): NonNullable<Config['mail']> & { sender: MailAddress } {
   const { mail } = config;
   if (!mail) {
-    throw new TidemarkError('CONFIG', `jobs/${job}.yaml: mail: tidemark.yaml has no mail: to send it by`, {
+    throw new TidemarkError('CONFIG', 'tidemark.yaml: mail: is missing, and there is mail to send', {
       hint: 'give it smtp and from',
     });
   }

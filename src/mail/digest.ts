@@ -67,11 +67,14 @@ export interface DigestOptions {
 }
 
 export const CSV_NAME = 'findings.csv';
+/** What is over needs no reader's time. */
+const MOST_RESOLVED = 10;
 const LONG_PERIOD_MS = 48 * 60 * 60_000;
 
 export function digestOf(options: DigestOptions, audience: Audience, data: DigestData): Digest {
   const { config, job, asOf, mostLines } = options;
-  const lists = { fresh: listOf(data, 'new', mostLines), resolved: listOf(data, 'resolved', mostLines) };
+  const fewer = Math.min(mostLines, MOST_RESOLVED);
+  const lists = { fresh: listOf(data, 'new', mostLines), resolved: listOf(data, 'resolved', fewer) };
   const open = listOf(data, 'open', mostLines);
   const unnamed = [lists.fresh, lists.resolved, open].some(({ whole }) => !whole);
   const longPeriod = data.since !== null && asOf.getTime() - Date.parse(data.since) > LONG_PERIOD_MS;
@@ -84,10 +87,8 @@ export function digestOf(options: DigestOptions, audience: Audience, data: Diges
     job: job.name,
     as_of: formatTime(asOf.toISOString()),
     since: data.since === null ? null : formatTime(data.since),
-    numbers: data.numbers.filter((number) => isShown(number, job.reports)).map((number) => numberView(number, options)),
-    bars: data.numbers
-      .filter((number) => isShown(number, job.reports))
-      .flatMap((number) => barsOf(number, data.nights)),
+    numbers: data.numbers.map((number) => numberView(number, options)),
+    bars: data.numbers.flatMap((number) => barsOf(number, data.nights)),
     oldest: longPeriod ? oldestOf(data, asOf, mostLines) : [],
     sources: sourcesView(data.sources, asOf, mostLines),
     links: linksOf(config, job.reports),
@@ -99,11 +100,6 @@ export function digestOf(options: DigestOptions, audience: Audience, data: Diges
     unknownPart: !audience.whole && data.targets.length === 0,
     reason: audience.reason,
   };
-}
-
-/** A job tells the numbers of its reports; the overview is about all of them, and so is a job that has none. */
-function isShown({ report, always }: NumberRow, reports: readonly string[]): boolean {
-  return always || reports.length === 0 || reports.includes('overview') || reports.includes(report);
 }
 
 function numberView(number: NumberRow, { config, job }: DigestOptions): NumberView {

@@ -10,6 +10,8 @@ export interface Line {
   readonly title: string;
   readonly where: string;
   readonly since: string;
+  /** What else its life says, with a comma in front. */
+  readonly more: string;
 }
 
 export interface List {
@@ -41,14 +43,15 @@ export function listOf(data: DigestData, news: 'new' | 'open' | 'resolved', most
 }
 
 function lineOf(row: Row): Line {
-  const { severity, target, rule, opened_at, size } = row;
+  const { news, severity, target, rule, opened_at, size } = row;
   const again = Number(row.times_reopened) > 0 ? `, came back ${times(Number(row.times_reopened))}` : '';
   const doubt = Number(row.unassessed) > 0 ? ', not assessed by the last pull' : '';
   return {
     severity: String(severity),
     title: headerText(Number(size) > 1 ? groupTitle(row) : String(row.title), LONGEST_TITLE),
     where: headerText(`${target}: ${rule}`, LONGEST_TITLE),
-    since: `since ${String(opened_at).slice(0, 10)}${again}${doubt}`,
+    since: `${news === 'resolved' ? 'was open ' : ''}since ${String(opened_at).slice(0, 10)}`,
+    more: `${again}${doubt}`,
   };
 }
 

@@ -42,7 +42,7 @@ export async function mailOf(message: Message, from: MailAddress, output: string
     text,
     messageId,
     date: new Date(composedAt),
-    baseBoundary: messageId.replaceAll(/[^\da-f]/gu, ''), // the same mail, the same bytes
+    baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same mail, the same bytes
     list: { id: { url: `${job}.tidemark.${domain}`, comment: `Tidemark ${job}` } },
     // Nobody's "I am on holiday" shall answer it (RFC 3834; the other is what Exchange minds).
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },

@@ -10,8 +10,8 @@ export interface NumberRow {
   readonly label: string;
   /** The report that tells more of it. */
   readonly report: string;
-  /** Whether it is shown whatever reports the job has. */
-  readonly always: boolean;
+  /** Its place among the numbers of the subject. */
+  readonly subjectOrder: number;
   /** Its words in the subject, for one and for many; null where it does not belong there. */
   readonly words: { readonly one: string; readonly many: string } | null;
   /** Column of `mail/nights` with the same number night by night. */
@@ -24,6 +24,9 @@ export interface NumberRow {
   readonly gone: number | null;
 }
 
+/** Place of a number whose head names none. */
+const LAST = 99;
+
 /** Every number that has something to tell, in the order of the heads. @throws TidemarkError DATA naming the file that is wrong. */
 export async function loadNumbers(database: Database, files: SqlFiles, params: Params): Promise<readonly NumberRow[]> {
   const names = [...(await discover(files.roots, 'queries/mail/numbers', '.sql')).keys()];
@@ -34,7 +37,7 @@ export async function loadNumbers(database: Database, files: SqlFiles, params: P
     const [row] = await database.rows(sql, params).catch((error: unknown) => {
       throw new TidemarkError('DATA', `queries/mail/numbers/${name}.sql: ${firstLine(error)}`, { cause: error });
     });
-    if (row) found.push({ order: Number(header.order ?? 99), row: numberRow(name, header, row) });
+    if (row) found.push({ order: Number(header.order ?? LAST), row: numberRow(name, header, row) });
   }
   return found.sort((a, b) => a.order - b.order).map(({ row }) => row);
 }
@@ -49,7 +52,7 @@ function numberRow(
     name,
     label: header.label ?? name,
     report: header.report ?? '',
-    always: header.always === 'yes',
+    subjectOrder: Number(header.subject ?? header.order ?? LAST),
     words: header.one && header.many ? { one: header.one, many: header.many } : null,
     nights: header.nights ?? null,
     value: Number(row.value),

@@ -42,7 +42,7 @@ export async function sendPending(options: SendOptions): Promise<readonly Delive
 export async function sendFrom(home: OutboxHome, options: SendOptions): Promise<readonly Delivery[]> {
   const pending = await pendingIn(home, options.job ?? null);
   if (pending.length === 0) return [];
-  const { smtp } = requireMail(options.config, options.job ?? pending[0]?.message.job ?? '');
+  const { smtp } = requireMail(options.config);
   const { timeouts, ca } = options;
   const transport = openTransport({ smtp, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
   try {
@@ -92,7 +92,7 @@ const MOST_PENDING_DAYS = 7;
 
 async function sendOne(
   home: OutboxHome,
-  { config, context, job }: SendOptions,
+  { config, context }: SendOptions,
   transport: Transporter,
   { message, createdAt }: Pending,
 ): Promise<End> {
@@ -100,7 +100,7 @@ async function sendOne(
   if (now.getTime() - Date.parse(createdAt) > MOST_PENDING_DAYS * 24 * 60 * 60_000) {
     return { status: 'refused', reason: `not sent within ${MOST_PENDING_DAYS} days` };
   }
-  const { sender } = requireMail(config, job ?? message.job);
+  const { sender } = requireMail(config);
   const mail = await mailOf(message, sender, config.output);
   await markBegun(home, message.messageId, now);
   return handOver(transport, mail, (text) => context.redactor.text(text));

@@ -27,7 +27,10 @@ export function whoseOf({ targets }: Pick<Config, 'targets'>, audience: Audience
 /** The numbers that are not at rest, in their order; `all quiet` where all are. */
 export function answerOf({ numbers, sources }: DigestData): string {
   const stale = sources.filter((source) => source.stale === true).length;
-  const phrases = numbers.flatMap(phraseOf).slice(0, MOST_PHRASES);
+  const phrases = [...numbers]
+    .sort((a, b) => a.subjectOrder - b.subjectOrder)
+    .flatMap(phraseOf)
+    .slice(0, MOST_PHRASES);
   if (sources.length === stale) return ['no fresh data', ...phrases].join(', ');
   const staleWords = stale > 0 ? [stale === 1 ? '1 stale source' : `${stale} stale sources`] : [];
   const answer = [...phrases, ...staleWords];

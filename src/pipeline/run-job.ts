@@ -23,7 +23,7 @@ export interface JobResult extends RunResult {
 
 /** One job from end to end: pull and load, findings, digests, publish, reports, mail. The flow of the whole program. */
 export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
-  if (job.mail) requireMail(config, job.name); // before the night's work, not after it
+  if (job.mail) requireMail(config); // before the night's work, not after it
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log: context.log };
   return withHeartbeat(
     heartbeat,

@@ -5,12 +5,12 @@
 -- parameters: $as_of; $since
 with
   newest as (
-    select max(semver_key(version)) filter (where semver_key(version)[55] = '~') as key
+    select max(semver_key(version)) filter (where ends_with(semver_key(version), '~')) as key
     from tf_versions_at($as_of)
     where target in (select target from mail_routes)
   ),
   newest_before as (
-    select max(semver_key(version)) filter (where semver_key(version)[55] = '~') as key
+    select max(semver_key(version)) filter (where ends_with(semver_key(version), '~')) as key
     from tf_versions_at($since)
     where target in (select target from mail_routes)
   )

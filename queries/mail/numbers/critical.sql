@@ -1,7 +1,7 @@
 -- order: 91
+-- subject: 35
 -- report: overview
--- always: yes
--- label: critical ones among them
+-- label: of them critical
 -- one: critical
 -- many: critical
 -- grain: one row

@@ -1,7 +1,6 @@
 -- order: 90
 -- report: overview
--- always: yes
--- label: findings, neither resolved nor accepted
+-- label: findings new or open
 -- grain: one row
 -- parameters: $since
 select
