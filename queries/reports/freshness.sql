@@ -1,7 +1,7 @@
 -- grain: one row per target and source of $sources; a source that no target ever pulled has one row without target
--- $sources; $as_of; $fresh_at: the moment that age is judged at; $stale_hours
+-- $sources: JSON list of names; $as_of; $fresh_at: the moment that age is judged at; $stale_hours
 with
-  wanted as (select unnest($sources::varchar[]) as source)
+  wanted as (select unnest(from_json($sources, '["VARCHAR"]')) as source)
 select
   state.target,
   wanted.source,

@@ -1,3 +1,4 @@
+import Handlebars from 'handlebars';
 import type { Plain, Row } from '../warehouse/values.ts';
 
 /** One line of a chart: its name and its number at each time. */
@@ -33,9 +34,7 @@ export async function loadCharts(): Promise<DrawChart> {
   const { document } = parseHTML('<html></html>');
   return (spec) => {
     const svg = Plot.plot({ ...frameOf(spec), document, marks: marksOf(Plot, spec) });
-    const title = document.createElement('title');
-    title.textContent = spec.title;
-    return standalone(svg, spec.title, title);
+    return standalone(svg, spec.title);
   };
 }
 
@@ -97,15 +96,19 @@ function ticksOf(times: readonly Date[]): readonly Date[] {
   );
 }
 
-/** The page's own stylesheet and policy rule: the library's styles go, the title comes. */
-function standalone(svg: Drawn, title: string, element: unknown): string {
+/**
+ * The page's own stylesheet and policy rule: the library's styles go, the title comes. It is put in as text, since the DOM that
+ * the library draws in does not escape every place.
+ */
+function standalone(svg: Drawn, title: string): string {
   svg.querySelector('style')?.remove();
-  svg.removeAttribute('class');
-  svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  svg.setAttribute('role', 'img');
-  svg.setAttribute('aria-label', title);
-  svg.prepend(element);
-  return svg.outerHTML;
+  for (const name of ['class', 'height', 'width']) svg.removeAttribute(name);
+  const escaped = Handlebars.escapeExpression(title);
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${escaped}"`;
+  return svg.outerHTML.replace(
+    /^<svg([^>]*)>/u,
+    (_: string, rest: string) => `${head}${rest}><title>${escaped}</title>`,
+  );
 }
 
 /** Series out of rows, each in the order of time: one for each of `columns`, or, with `by`, one for each value of that column. */

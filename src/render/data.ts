@@ -103,7 +103,7 @@ export async function readReport(
 async function readSources(sources: readonly string[], options: DataOptions): Promise<readonly SourceState[]> {
   const sql = await options.files.text('reports/freshness');
   const rows = await options.database.rows(sql, {
-    sources,
+    sources: JSON.stringify(sources),
     as_of: options.asOf.toISOString(),
     fresh_at: options.freshAt.toISOString(),
     stale_hours: options.thresholds.staleHours,

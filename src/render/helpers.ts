@@ -2,7 +2,7 @@ import Handlebars, { type HelperOptions } from 'handlebars';
 import type { Plain, Row } from '../warehouse/values.ts';
 import { type ChartSpec, type DrawChart, type Series, seriesOf } from './charts.ts';
 import { headingOf } from './definitions.ts';
-import { formatNumber, formatTime, formatValue, type Kind, NONE } from './format.ts';
+import { formatNumber, formatTime, formatValue, type Kind, NONE, shortened } from './format.ts';
 import type { TemplateFormat } from './templates.ts';
 import { oneLine, textTable } from './text-table.ts';
 import type { TableView } from './view.ts';
@@ -110,7 +110,7 @@ function chartModel(table: TableView, { hash, data }: HelperOptions, format: Tem
   const columns = String(hash.y).split(',');
   const series = seriesOf(rows, x, columns, hash.by).map((one) => ({
     ...one,
-    name: hash.by ? one.name : headingOf(one.name),
+    name: hash.by ? shortened(one.name) : headingOf(one.name),
   }));
   const spec: ChartSpec = { title: String(hash.title ?? table.title), series, kind: hash.kind ?? 'line' };
   const nights = [...new Set(rows.map((row) => String(row[x])))].sort();

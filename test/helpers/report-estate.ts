@@ -1,13 +1,13 @@
-import { mkdtemp } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { thresholds } from '../../src/core/config-schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type RenderOptions, type ReportData, reportData } from '../../src/render/index.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
-import { takeLists } from '../../src/warehouse/members.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { literal, quoted, type SqlFiles, sqlFiles } from '../../src/warehouse/sql-files.ts';
 import { columnList, loadTables, type Table, tablesOf } from '../../src/warehouse/tables.ts';
@@ -19,7 +19,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** What a target answers one night: rows by table, or the status of a pull that was not complete. */
 export type Night = Readonly<Record<string, readonly Fields[] | 'failed' | 'quarantined'>>;
 
-/** A warehouse in a folder of its own, filled night by night through the same statements as a real pull. */
+/** A warehouse in a folder of its own, gone when the test has finished, filled night by night through the same statements as a real pull. */
 export interface Estate {
   readonly database: Database;
   readonly files: SqlFiles;
@@ -31,13 +31,30 @@ export interface Estate {
   options(asOf: string, more?: Partial<RenderOptions>): RenderOptions;
 }
 
+let empty: Promise<string> | undefined;
+
+/** An empty warehouse, made once: each estate begins with a copy. */
+async function emptyWarehouse(): Promise<string> {
+  const file = join(await mkdtemp(join(tmpdir(), 'tidemark-empty-')), 'warehouse.duckdb');
+  const database = await openDatabase(file);
+  const files = sqlFiles([PACKAGE_ROOT]);
+  await migrate(database, files, await loadTables(files));
+  database.close();
+  return file;
+}
+
 export async function openEstate(roots: readonly string[] = [PACKAGE_ROOT]): Promise<Estate> {
   const directory = await mkdtemp(join(tmpdir(), 'tidemark-reports-'));
   const file = join(directory, 'warehouse.duckdb');
+  empty ??= emptyWarehouse();
+  await copyFile(await empty, file);
   const database = await openDatabase(file);
   const files = sqlFiles(roots);
   const tables = await loadTables(files);
-  await migrate(database, files, tables);
+  onTestFinished(async () => {
+    database.close();
+    await rm(directory, { recursive: true });
+  });
   let runs = 0;
   const options: Estate['options'] = (asOf, more = {}) => ({
     database,
@@ -97,7 +114,6 @@ async function fill(
   await database.run(
     `insert into stage_${table.name} select ${columns} from (select unnest(from_json(${literal(json)}, ${literal(JSON.stringify([shape]))})) as entry)`,
   );
-  if (table.members) await takeLists(database, files, table);
   await compareStage(database, files, table, target);
   await mergeStage(database, files, table, target, asOf);
   await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));

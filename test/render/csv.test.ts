@@ -1,0 +1,33 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { safeCsv } from '../../src/render/csv.ts';
+
+const cell = (value: string) => (parse(safeCsv([{ value }])) as string[][])[1]?.[0];
+
+describe('CSV that a spreadsheet opens', () => {
+  it('puts an apostrophe before what begins a formula, behind spaces and in full width too', () => {
+    for (const formula of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '  =1', '\u00a0=1', 'a\n=1', '＝1', '\n']) {
+      expect(cell(formula)).toBe(`'${formula}`);
+    }
+  });
+
+  it('leaves other text and numbers as they are, the negative ones too', () => {
+    expect(cell('a=b')).toBe('a=b');
+    expect(cell('5-3')).toBe('5-3');
+    expect(safeCsv([{ a: -3, b: 18446744073709551615n, c: null, d: true }])).toBe(
+      'a,b,c,d\r\n-3,18446744073709551615,,true\r\n',
+    );
+  });
+
+  it('is read back by a CSV reader whatever the names hold', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { minLength: 1 }), (values) => {
+        const records = parse(safeCsv(values.map((value) => ({ value, n: 1 })))) as string[][];
+        expect(records.slice(1).map(([value]) => value?.replace(/^'/u, ''))).toEqual(
+          values.map((value) => value.replace(/^'/u, '')),
+        );
+      }),
+    );
+  });
+});

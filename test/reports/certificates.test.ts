@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { openEstate } from '../helpers/report-estate.ts';
+
+const AS_OF = '2026-11-20T02:15:00Z';
+
+const root = (id: string, not_after: string | null, active = true) => ({
+  root_id: id,
+  name: id,
+  active,
+  not_before: '2020-01-01T00:00:00Z',
+  not_after,
+  serial_number: '18446744073709551615',
+});
+const leaf = (service: string, valid_after: string, valid_before: string | null) => ({
+  service,
+  valid_after,
+  valid_before,
+});
+const states = (rows: unknown) => (rows as { state: string }[]).map(({ state }) => state);
+
+describe('the certificates report', () => {
+  it('counts roots by their end: expired, expiring within certificateDays, valid, unknown', async () => {
+    const estate = await openEstate();
+    await estate.night(AS_OF, {
+      ca_roots: [
+        root('ended', AS_OF),
+        root('soon', '2026-12-20T02:15:00Z'),
+        root('later', '2026-12-20T02:15:01Z'),
+        root('untold', null, false),
+      ],
+    });
+    const { summary, roots, inactive_roots } = await estate.data('certificates', AS_OF);
+    expect(summary).toMatchObject({
+      roots: 4,
+      active_roots: 3,
+      inactive_roots: 1,
+      roots_expired: 1,
+      roots_expiring: 1,
+    });
+    expect(states(roots)).toEqual(['unknown', 'expired', 'expiring', 'valid']);
+    expect(roots).toMatchObject([{ serial_number: '18446744073709551615' }, {}, {}, {}]);
+    expect(inactive_roots).toMatchObject([{ root_name: 'untold', since: AS_OF }]);
+  });
+
+  it('calls a short-lived leaf expiring in the last tenth of its life, a long-lived one within certificateDays', async () => {
+    const estate = await openEstate();
+    await estate.night(AS_OF, {
+      leaf_certificates: [
+        leaf('ended', '2026-11-17T02:15:00Z', '2026-11-20T02:14:00Z'),
+        leaf('last-tenth', '2026-11-17T09:15:00Z', '2026-11-20T09:15:00Z'),
+        leaf('renewed', '2026-11-18T02:15:00Z', '2026-11-21T02:15:00Z'),
+        leaf('long-lived', '2026-01-01T00:00:00Z', '2026-12-10T00:00:00Z'),
+      ],
+    });
+    const { summary, leaves } = await estate.data('certificates', AS_OF);
+    expect(summary).toMatchObject({ leaves: 4, leaves_expired: 1, leaves_expiring: 2 });
+    expect(states(leaves)).toEqual(['expired', 'expiring', 'valid', 'expiring']);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { openEstate } from '../helpers/report-estate.ts';
+
+const FIRST = '2026-11-01T02:15:00Z';
+const SECOND = '2026-11-02T02:15:00Z';
+
+const key = (name: string, more: object = {}) => ({
+  name,
+  type: 'rsa-2048',
+  deletion_allowed: false,
+  min_enabled_version: 0,
+  latest_version: 1,
+  ...more,
+});
+const version = (key_name: string, number: number, creation_time: string | null) => ({
+  key_name,
+  version: number,
+  creation_time,
+});
+const pick = (rows: unknown, field = 'name') => (rows as Record<string, unknown>[]).map((row) => row[field]);
+
+describe('the keys report', () => {
+  it('ages a key by its newest version: over keyRotationDays is overdue, at them not, unknown neither', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, {
+      keys: [key('fresh', { latest_version: 2 }), key('edge'), key('old'), key('untold'), key('bare')],
+      key_versions: [
+        version('fresh', 1, '2020-01-01T00:00:00Z'),
+        version('fresh', 2, '2026-10-31T00:00:00Z'),
+        version('edge', 1, '2026-08-03T02:15:00Z'),
+        version('old', 1, '2026-08-03T02:14:59Z'),
+        version('untold', 1, null),
+      ],
+    });
+    const { summary, overdue, keys } = await estate.data('keys', FIRST);
+    expect(summary).toMatchObject({ keys: 5, overdue: 1, age_unknown: 2 });
+    expect(pick(overdue)).toEqual(['old']);
+    expect(pick(keys)).toEqual(['bare', 'untold', 'old', 'edge', 'fresh']);
+    expect(pick(keys, 'state')).toEqual(['unknown', 'unknown', 'overdue', 'in time', 'in time']);
+  });
+
+  it('counts enabled versions: a lowest of 0 and of 1 both mean all', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, {
+      keys: [
+        key('all', { latest_version: 4 }),
+        key('also-all', { latest_version: 4, min_enabled_version: 1 }),
+        key('three', { latest_version: 4, min_enabled_version: 2 }),
+      ],
+    });
+    const { summary, too_many_versions } = await estate.data('keys', FIRST);
+    expect(summary).toMatchObject({ versions_enabled: 11, too_many_versions: 2 });
+    expect(too_many_versions).toMatchObject([
+      { name: 'all', versions_enabled: 4 },
+      { name: 'also-all', versions_enabled: 4 },
+    ]);
+  });
+
+  it('tells what is held where, what may go, and which roles hand out management tokens', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, {
+      keys: [key('held', { deletion_allowed: true }), key('loose'), key('untold', { deletion_allowed: null })],
+      kms_providers: [{ name: 'full' }, { name: 'empty' }],
+      key_distributions: [{ provider_name: 'full', key_name: 'held' }],
+      mesh_roles: [
+        { name: 'root', token_type: 'management' },
+        { name: 'app', token_type: 'client' },
+        { name: 'odd', token_type: null },
+      ],
+    });
+    const data = await estate.data('keys', FIRST);
+    expect(data.summary).toMatchObject({
+      undistributed: 2,
+      deletion_allowed: 1,
+      providers: 2,
+      empty_providers: 1,
+      roles: 3,
+      management_roles: 1,
+    });
+    expect(data.deletion_allowed).toMatchObject([{ name: 'held', held_by: ['full'], since: FIRST }]);
+    expect(pick(data.undistributed)).toEqual(['loose', 'untold']);
+    expect(data.providers).toMatchObject([
+      { name: 'empty', keys: 0 },
+      { name: 'full', keys: 1 },
+    ]);
+    expect(pick(data.roles)).toEqual(['root', 'app', 'odd']);
+  });
+
+  it('shows overdue keys over the nights: one becomes so between pulls, and is rotated', async () => {
+    const estate = await openEstate();
+    const made = '2026-08-03T12:00:00Z';
+    await estate.night(FIRST, {
+      keys: [key('a'), key('b')],
+      key_versions: [version('a', 1, made), version('b', 1, made)],
+    });
+    await estate.night(SECOND, {
+      keys: [key('a'), key('b')],
+      key_versions: [version('a', 1, made), version('b', 1, made)],
+    });
+    await estate.night('2026-11-03T02:15:00Z', {
+      keys: [key('a', { latest_version: 2 }), key('b')],
+      key_versions: [version('a', 1, made), version('a', 2, SECOND), version('b', 1, made)],
+    });
+    const { nights, summary } = await estate.data('keys', '2026-11-03T02:15:00Z');
+    expect((nights as { overdue: number }[]).map(({ overdue }) => overdue)).toEqual([1, 2, 0]);
+    expect(summary).toMatchObject({ overdue: 1, overdue_before: 2 });
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { type Estate, openEstate, workspace } from '../helpers/report-estate.ts';
+
+const FIRST = '2026-11-01T02:15:00Z';
+const SECOND = '2026-11-02T02:15:00Z';
+
+interface Event {
+  readonly at: string;
+  readonly state: string;
+  readonly reason: string;
+}
+
+async function finding(
+  estate: Estate,
+  id: string,
+  rule: string,
+  events: readonly Event[],
+  more: { severity?: string; group_key?: string } = {},
+) {
+  const severity = more.severity ?? 'warning';
+  await estate.database.run(
+    `insert into findings by name select $id as finding_id, 'acme' as target, $rule as rule, $severity as severity, 'workspace' as subject_type,
+     $id as subject_id, $id as subject_name, 'Title of ' || $id as title, $state as state, $at::timestamptz as first_seen,
+     $at::timestamptz as last_seen, 0 as times_reopened, $group_key as group_key`,
+    {
+      id,
+      rule,
+      severity,
+      state: events.at(-1)?.state ?? 'open',
+      at: events[0]?.at ?? FIRST,
+      group_key: more.group_key ?? null,
+    },
+  );
+  for (const { at, state, reason } of events) {
+    await estate.database.run(
+      `insert into finding_events by name select $id as finding_id, 'acme' as target, $rule as rule, $at::timestamptz as changed_at,
+       $state as state, $severity as severity, $reason as reason`,
+      { id, rule, severity, at, state, reason },
+    );
+    await estate.database.run(
+      `insert into finding_assessments select 'acme', $rule, $at::timestamptz, $at::timestamptz`,
+      { rule, at },
+    );
+  }
+}
+
+describe('the overview', () => {
+  it('shows the number of each area that was pulled, as its own report tells it, with its change', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { workspaces: [workspace('a'), workspace('b', { drifted: true })] });
+    await estate.night(SECOND, {
+      workspaces: [workspace('a', { drifted: true }), workspace('b', { drifted: true, checks_failed: 1 })],
+    });
+    const { areas, summary } = await estate.data('overview', SECOND);
+    expect(summary).toMatchObject({ drifted: 2, newly_drifted: 1, failing: 1, findings_standing: 0, assessed: false });
+    expect(areas).toMatchObject([
+      { area: 'Drift', number: 2, before: 1, newly: 1, resolved: 0, report: 'drift' },
+      { area: 'Drift', number: 0, measure: 'workspaces not assessed' },
+      { area: 'Versions' },
+      { area: 'Checks', number: 1, before: 0, newly: 1 },
+      { area: 'Checks' },
+    ]);
+  });
+
+  it('ranks findings by severity, spread and age, those of one cause as one line', async () => {
+    const estate = await openEstate();
+    const found = [{ at: FIRST, state: 'open', reason: 'found' }];
+    await finding(estate, 'one', 'drifted-workspace', found);
+    await finding(estate, 'p1', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
+    await finding(estate, 'p2', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
+    await finding(estate, 'worst', 'management-role', found, { severity: 'critical' });
+    const { top_findings, could_do, summary } = await estate.data('overview', SECOND);
+    expect(top_findings).toMatchObject([
+      { severity: 'critical', title: 'Title of worst', subjects: 1 },
+      { severity: 'warning', title: 'aws 4.0.0 (provider-sprawl)', subjects: 2, who: 'p1, p2' },
+      { severity: 'warning', title: 'Title of one' },
+    ]);
+    expect(could_do).toMatchObject([
+      { playbook: 'downgrade-management-roles', subjects: 1 },
+      { playbook: 'pin-drift-view', subjects: 1 },
+    ]);
+    expect(summary).toMatchObject({ findings_standing: 4, critical: 1, warning: 3 });
+  });
+
+  it('knows the findings as they stood at the moment asked for', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { workspaces: [] });
+    await estate.night(SECOND, { workspaces: [] });
+    await finding(estate, 'f', 'drifted-workspace', [
+      { at: FIRST, state: 'new', reason: 'found' },
+      { at: SECOND, state: 'resolved', reason: 'gone' },
+    ]);
+    const then = await estate.data('overview', FIRST);
+    expect(then.summary).toMatchObject({ findings_standing: 1, findings_new: 1 });
+    expect(then.changes).toMatchObject([{ rule: 'drifted-workspace', found: 1, resolved: 0 }]);
+    const now = await estate.data('overview', SECOND);
+    expect(now.summary).toMatchObject({ findings_standing: 0 });
+    expect(now.changes).toMatchObject([{ rule: 'drifted-workspace', found: 0, resolved: 1 }]);
+  });
+});

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { type Night, openEstate } from '../helpers/report-estate.ts';
+
+const AS_OF = '2026-11-20T02:15:00Z';
+const GIB = 1024 ** 3;
+
+const volume = (id: string, more: object = {}) => ({
+  volume_id: id,
+  namespace: 'default',
+  name: id,
+  external_id: `ext-${id}`,
+  plugin_id: 'csi',
+  schedulable: true,
+  current_readers: 0,
+  current_writers: 0,
+  controllers_healthy: 1,
+  controllers_expected: 1,
+  nodes_healthy: 2,
+  nodes_expected: 2,
+  ...more,
+});
+const external = (id: string, more: object = {}) => ({
+  plugin_id: 'csi',
+  external_id: `ext-${id}`,
+  capacity_bytes: GIB,
+  is_abnormal: false,
+  ...more,
+});
+const snapshot = (id: string, volumeId: string, created_at: string | null, more: object = {}) => ({
+  plugin_id: 'csi',
+  snapshot_id: id,
+  external_source_volume_id: `ext-${volumeId}`,
+  size_bytes: 1000,
+  created_at,
+  is_ready: true,
+  ...more,
+});
+const claim = (id: string, allocation: string, client_status: string | null) => ({
+  volume_id: id,
+  namespace: 'default',
+  allocation_id: allocation,
+  mode: 'write',
+  node_id: `node-${allocation}`,
+  job_id: 'job',
+  client_status,
+});
+const listing = { plugin_id: 'csi', supported: true };
+const pick = (rows: unknown, field = 'volume') => (rows as Record<string, unknown>[]).map((row) => row[field]);
+
+const pull = async (night: Night) => {
+  const estate = await openEstate();
+  await estate.night(AS_OF, { external_volume_listings: [listing], volume_snapshot_listings: [listing], ...night });
+  return estate.data('storage', AS_OF);
+};
+
+describe('the storage report', () => {
+  it('tells what cannot be scheduled from what is only unhealthy', async () => {
+    const data = await pull({
+      volumes: [
+        volume('ok'),
+        volume('off', { schedulable: false }),
+        volume('weak', { nodes_healthy: 1 }),
+        volume('untold', { schedulable: null }),
+      ],
+    });
+    expect(data.summary).toMatchObject({ volumes: 4, unschedulable: 1, unhealthy: 1 });
+    expect(pick(data.unschedulable)).toEqual(['default/off', 'default/weak']);
+  });
+
+  it('calls a claim lost only when every claiming allocation has ended', async () => {
+    const data = await pull({
+      volumes: ['dead', 'half', 'untold', 'free'].map((id) => volume(id)),
+      volume_allocations: [
+        claim('dead', 'a', 'complete'),
+        claim('dead', 'b', 'lost'),
+        claim('half', 'c', 'failed'),
+        claim('half', 'd', 'running'),
+        claim('untold', 'e', null),
+      ],
+    });
+    expect(data.summary).toMatchObject({ lost_claims: 1 });
+    expect(data.lost_claims).toMatchObject([{ volume: 'default/dead', allocations: 2, nodes: ['node-a', 'node-b'] }]);
+  });
+
+  it('calls missing what its provider does not hold and nothing claims, orphaned what nobody registered', async () => {
+    const data = await pull({
+      volumes: [
+        volume('there'),
+        volume('missing'),
+        volume('in-use', { current_writers: 1 }),
+        volume('elsewhere', { plugin_id: 'mute' }),
+      ],
+      external_volumes: [
+        external('there'),
+        external('orphan', { capacity_bytes: 5 * GIB, is_abnormal: true, status: 'degraded' }),
+      ],
+      external_volume_listings: [listing, { plugin_id: 'mute', supported: false }],
+    });
+    expect(data.summary).toMatchObject({
+      missing: 1,
+      orphaned: 1,
+      orphaned_bytes: 5 * GIB,
+      capacity_bytes: 6 * GIB,
+      abnormal: 1,
+    });
+    expect(pick(data.missing)).toEqual(['default/missing']);
+    expect(data.orphaned).toMatchObject([{ external_id: 'ext-orphan' }]);
+    expect(data.abnormal).toMatchObject([{ external_id: 'ext-orphan', provider_says: 'degraded' }]);
+    expect(data.plugins).toMatchObject([
+      { plugin_id: 'csi', volumes: 3, external_volumes: 2, lists_volumes: true },
+      { plugin_id: 'mute', volumes: 1, external_volumes: null, lists_volumes: false },
+    ]);
+  });
+
+  it('protects by a ready snapshot within snapshotDays; where a plugin cannot list, nobody knows', async () => {
+    const data = await pull({
+      volumes: [
+        volume('edge'),
+        volume('late'),
+        volume('unready'),
+        volume('never'),
+        volume('mute', { plugin_id: 'mute' }),
+      ],
+      volume_snapshots: [
+        snapshot('s1', 'edge', '2026-11-13T02:15:00Z'),
+        snapshot('s2', 'late', '2026-11-13T02:14:59Z'),
+        snapshot('s3', 'unready', '2026-11-19T00:00:00Z', { is_ready: false }),
+      ],
+    });
+    expect(data.summary).toMatchObject({ unprotected: 3, protection_unknown: 1, snapshots: 3, snapshot_bytes: 3000 });
+    expect(pick(data.unprotected)).toEqual(['default/never', 'default/unready', 'default/late']);
+  });
+
+  it('calls a snapshot stale that is too old, or whose volume is gone as far as its plugin can list', async () => {
+    const data = await pull({
+      volumes: [volume('a')],
+      external_volumes: [external('b')],
+      volume_snapshots: [
+        snapshot('young', 'a', '2026-11-19T00:00:00Z'),
+        snapshot('of-external', 'b', '2026-11-19T00:00:00Z'),
+        snapshot('old', 'a', '2026-08-01T00:00:00Z'),
+        snapshot('of-gone', 'c', '2026-11-19T00:00:00Z'),
+        snapshot('mute', 'c', '2026-11-19T00:00:00Z', { plugin_id: 'mute' }),
+        snapshot('untold', 'a', null),
+      ],
+    });
+    expect(data.summary).toMatchObject({ stale_snapshots: 2, stale_snapshot_bytes: 2000 });
+    expect(pick(data.stale_snapshots, 'snapshot_id')).toEqual(['old', 'of-gone']);
+    expect(pick(data.stale_snapshots, 'reason')).toEqual(['old', 'its volume is gone']);
+  });
+
+  it('keeps volumes of one ID in two namespaces apart', async () => {
+    const data = await pull({
+      volumes: [volume('a'), volume('a', { namespace: 'other', external_id: 'ext-other' })],
+      volume_allocations: [claim('a', 'x', 'complete')],
+    });
+    expect(pick(data.lost_claims)).toEqual(['default/a']);
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { openEstate, workspace } from '../helpers/report-estate.ts';
+
+const FIRST = '2026-11-01T02:15:00Z';
+const SECOND = '2026-11-02T02:15:00Z';
+
+const on = (id: string, version: string | null) => workspace(id, { workspace_iac_version: version });
+const tool = (version: string, count = 1) => ({ version, workspace_count: count, workspaces: 'a' });
+const pick = (rows: unknown, field: string) => (rows as Record<string, unknown>[]).map((row) => row[field]);
+
+describe('the version-sprawl report', () => {
+  it('takes the highest release by semantic precedence as the newest, never a prerelease', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, {
+      tf_versions: ['1.9.8', '1.10.2', '1.11.0-rc1', 'v1.10.1', 'latest'].map((version) => tool(version)),
+      workspaces: [on('a', '1.10.2')],
+    });
+    const { summary, versions } = await estate.data('version-sprawl', FIRST);
+    expect(summary).toMatchObject({ versions: 5, newest_version: '1.10.2', prereleases: 1 });
+    expect(pick(versions, 'version')).toEqual(['1.11.0-rc1', '1.10.2', 'v1.10.1', '1.9.8', 'latest']);
+    expect(pick(versions, 'behind')).toEqual(['ahead', 'newest', 'patch', 'minor', null]);
+  });
+
+  it('counts as behind what is lower: prereleases of the newest too, build metadata and what is no version not', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, {
+      tf_versions: [tool('1.10.2')],
+      workspaces: [
+        on('same', '1.10.2'),
+        on('build', '1.10.2+ent'),
+        on('v', 'v1.10.2'),
+        on('rc', '1.10.2-rc1'),
+        on('patch', '1.10.1'),
+        on('minor', '1.9.9'),
+        on('major', '0.15.5'),
+        on('ahead', '1.11.0-alpha'),
+        on('constraint', '~> 1.9.0'),
+        on('none', null),
+      ],
+    });
+    const data = await estate.data('version-sprawl', FIRST);
+    expect(data.summary).toMatchObject({
+      workspaces_behind: 4,
+      behind_major: 1,
+      behind_minor: 1,
+      behind_patch: 2,
+      workspaces_on_prereleases: 2,
+      not_comparable: 2,
+    });
+    expect(data.behind).toMatchObject([
+      { workspace_name: 'major', behind: 'major', by: 1 },
+      { workspace_name: 'minor', behind: 'minor', by: 1 },
+      { workspace_name: 'patch', behind: 'patch', by: 1 },
+      { workspace_name: 'rc', behind: 'prerelease', by: null },
+    ]);
+    expect(pick(data.not_comparable, 'workspace_name')).toEqual(['none', 'constraint']);
+  });
+
+  it('finds the newest over all targets', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0')] }, 'east');
+    await estate.night(
+      FIRST,
+      { tf_versions: [tool('1.9.0'), tool('1.10.0')], workspaces: [on('a', '1.10.0')] },
+      'west',
+    );
+    const { summary } = await estate.data('version-sprawl', FIRST);
+    expect(summary).toMatchObject({ versions: 2, newest_version: '1.10.0', workspaces: 2, workspaces_behind: 1 });
+  });
+
+  it('tells providers in several versions: oldest and newest by precedence, and who holds the oldest', async () => {
+    const estate = await openEstate();
+    const provider = (name: string, version: string, workspaces: string) => ({
+      name,
+      source: `registry.example/acme/${name}`,
+      version,
+      workspace_count: workspaces.split(',').length,
+      workspaces,
+    });
+    await estate.night(FIRST, {
+      providers: [
+        provider('aws', '5.10.0', 'a, b'),
+        provider('aws', '5.9.0', 'e, d, c, f'),
+        provider('aws', '5.10.0-beta1', 'g'),
+        provider('null', '3.2.0', 'a'),
+      ],
+      modules: [provider('vpc', '1.0.0', 'a')],
+    });
+    const { summary, providers_spread, modules_spread } = await estate.data('version-sprawl', FIRST);
+    expect(summary).toMatchObject({
+      providers: 2,
+      provider_versions: 4,
+      modules: 1,
+      module_versions: 1,
+      providers_spread: 1,
+    });
+    expect(providers_spread).toMatchObject([
+      {
+        name: 'aws',
+        versions: 3,
+        oldest: '5.9.0',
+        newest: '5.10.0',
+        workspaces: 7,
+        on_oldest: 4,
+        held_by: 'c, d, e and 1 more',
+      },
+    ]);
+    expect(modules_spread).toEqual([]);
+  });
+
+  it('shows how workspaces move between versions over the nights', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0'), on('b', '1.9.0')] });
+    await estate.night(SECOND, {
+      tf_versions: [tool('1.9.0'), tool('1.10.0')],
+      workspaces: [on('a', '1.9.0'), on('b', '1.10.0')],
+    });
+    const data = await estate.data('version-sprawl', SECOND);
+    expect(data.version_nights).toEqual([
+      { night: SECOND, version: '1.9.0', workspaces: 1 },
+      { night: SECOND, version: '1.10.0', workspaces: 1 },
+      { night: FIRST, version: '1.9.0', workspaces: 2 },
+      { night: FIRST, version: '1.10.0', workspaces: 0 },
+    ]);
+    expect(data.nights).toMatchObject([
+      { night: SECOND, tool_versions: 2 },
+      { night: FIRST, tool_versions: 1 },
+    ]);
+    expect(data.behind).toMatchObject([{ workspace_name: 'a', since: FIRST }]);
+    expect(data.summary).toMatchObject({
+      versions_before: 1,
+      newest_version_before: '1.9.0',
+      workspaces_behind_before: 0,
+    });
+  });
+
+  it('knows no newest where there is no release', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { tf_versions: [tool('1.0.0-rc1')], workspaces: [on('a', '1.0.0-rc1')] });
+    expect((await estate.data('version-sprawl', FIRST)).summary).toMatchObject({
+      newest_version: null,
+      workspaces_behind: 0,
+    });
+  });
+});
