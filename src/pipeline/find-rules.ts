@@ -1,4 +1,4 @@
-import { TidemarkError } from '../core/errors.ts';
+import { messageOf, TidemarkError } from '../core/errors.ts';
 import { discover } from '../core/paths.ts';
 import { headerOf, type SqlFiles } from '../warehouse/sql-files.ts';
 
@@ -22,12 +22,33 @@ export interface Rule {
   readonly sql: string;
 }
 
-/** Every rule by name. @throws TidemarkError DATA naming the file whose head is not as it must be. */
+/** A rule that cannot be asked, and why. */
+export interface RefusedRule {
+  readonly rule: string;
+  readonly error: string;
+}
+
+/** Every rule, in the order of their names; apart, those whose head is not as it must be. */
+export async function readRules(
+  files: SqlFiles,
+): Promise<{ readonly rules: readonly Rule[]; readonly refused: readonly RefusedRule[] }> {
+  const names = [...(await discover(files.roots, 'queries/findings', '.sql')).keys()];
+  const rules: Rule[] = [];
+  const refused: RefusedRule[] = [];
+  for (const name of names) {
+    try {
+      rules.push(ruleOf(name, await files.text(`findings/${name}`)));
+    } catch (error) {
+      refused.push({ rule: name, error: messageOf(error) });
+    }
+  }
+  return { rules, refused };
+}
+
+/** Every rule by name. @throws TidemarkError DATA naming the files whose head is not as it must be. */
 export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Rule>> {
-  const paths = await discover(files.roots, 'queries/findings', '.sql');
-  const rules = await Promise.all(
-    [...paths.keys()].map(async (name) => ruleOf(name, await files.text(`findings/${name}`))),
-  );
+  const { rules, refused } = await readRules(files);
+  if (refused.length > 0) throw new TidemarkError('DATA', refused.map(({ error }) => error).join('\n'));
   return new Map(rules.map((rule) => [rule.name, rule]));
 }
 

@@ -1,7 +1,7 @@
 import type { Thresholds } from '../core/config.ts';
 import { type Database, firstLine, type Params } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { loadRules, type Rule } from './find-rules.ts';
+import { type RefusedRule, type Rule, readRules } from './find-rules.ts';
 
 export interface FindOptions {
   /** The working warehouse, outside of any transaction. */
@@ -29,7 +29,7 @@ export interface FindSummary {
   readonly standing: number;
   readonly accepted: number;
   /** Rules that could not be asked; their findings are kept. */
-  readonly failed: readonly { readonly rule: string; readonly error: string }[];
+  readonly failed: readonly RefusedRule[];
 }
 
 /**
@@ -56,13 +56,13 @@ export async function findAll(options: FindOptions): Promise<FindSummary> {
 type Run = (name: string, params?: Params) => Promise<void>;
 
 /** Asks every rule; a wrong one of a user's own is told and must not take the others down. */
-async function askRules(options: FindOptions, run: Run): Promise<FindSummary['failed']> {
+async function askRules(options: FindOptions, run: Run): Promise<readonly RefusedRule[]> {
   const { database, files } = options;
   for (const macro of ['semver_key', 'iso_time']) {
     await database.run(await files.filled(`warehouse/${macro}`, { kind: 'temp macro' }));
   }
   await run('find_found');
-  const rules = [...(await loadRules(files)).values()];
+  const { rules, refused } = await readRules(files);
   const params = parametersOf(options);
   const errors = new Map<string, string>();
   for (const rule of rules) {
@@ -77,7 +77,7 @@ async function askRules(options: FindOptions, run: Run): Promise<FindSummary['fa
     return { rule: name, severity, subject, sources, error: errors.has(name) ? 'the rule failed' : null };
   });
   await run('find_rules', { rules: JSON.stringify(asked) });
-  return [...errors].map(([rule, error]) => ({ rule, error }));
+  return [...refused, ...[...errors].map(([rule, error]) => ({ rule, error }))];
 }
 
 /** Asks one rule; the database's words where it refuses. */

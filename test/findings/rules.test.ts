@@ -182,5 +182,9 @@ test.each([
   [HEAD.replace('-- sources: workspaces\n', ''), 'the line `-- sources: …` of its head is missing'],
 ])('a head without what it must say is refused with the file and the line', async (head, words) => {
   const root = await ownRules({ own: `${head}select 1` });
-  await expect(loadRules(sqlFiles([root, PACKAGE_ROOT]))).rejects.toThrow(`queries/findings/own.sql: ${words}`);
+  const error = `queries/findings/own.sql: ${words}`;
+  await expect(loadRules(sqlFiles([root, PACKAGE_ROOT]))).rejects.toThrow(error);
+  const warehouse = await findingsWarehouse({ roots: [root] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
+  expect(await warehouse.find(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], standing: 1 });
 });
