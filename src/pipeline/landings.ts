@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type { Config } from '../core/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
@@ -34,6 +36,18 @@ export async function landed(config: Config, runId: string): Promise<LandedRun> 
   const [first] = manifests.values();
   if (!first) throw new TidemarkError('DATA', `run ${runId} landed nothing whole`);
   return { asOf: new Date(first.as_of), manifests };
+}
+
+/** @throws TidemarkError DATA naming a landed file that is gone or was changed since it landed. */
+export async function verifyLanded(directory: string, { files }: Manifest): Promise<void> {
+  for (const { file, sha256 } of files) {
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(join(directory, file)), hash).catch((error: NodeJS.ErrnoException) => {
+      throw new TidemarkError('DATA', `the landed file ${file} cannot be read: ${error.message}`, { cause: error });
+    });
+    if (hash.digest('hex') !== sha256)
+      throw new TidemarkError('DATA', `${file} is not what was landed: it was changed`);
+  }
 }
 
 const DAY_MS = 86_400_000;

@@ -15,6 +15,7 @@ import type { Extraction, Source } from '../sources/source.ts';
 import type { Delta } from '../warehouse/history.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { extractAndUse, memo } from './extract.ts';
+import { verifyLanded } from './landings.ts';
 import { loadSource, ShrinkError } from './load.ts';
 import { outcomeOf, type PullEnd, type PullOutcome, recordPull } from './outcome.ts';
 import type { Progress } from './progress.ts';
@@ -125,7 +126,7 @@ function extract(options: PullOptions, running: Running, load: (manifest: Manife
 
 /** Loads an earlier landing again, unless something newer is loaded already: history is not written backwards. */
 async function replay(
-  { warehouse: { database, files } }: PullOptions,
+  { config, warehouse: { database, files } }: PullOptions,
   landed: ReadonlyMap<string, Manifest>,
   { target, source, loads }: Running,
   load: (manifest: Manifest) => Promise<void>,
@@ -139,6 +140,7 @@ async function replay(
       hint: 'see the past with `tidemark sql --as-of`',
     });
   }
+  await verifyLanded(landingDirectory(config, manifest.run_id, manifest.target), manifest);
   await load(manifest);
 }
 

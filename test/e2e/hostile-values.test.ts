@@ -42,7 +42,7 @@ function plant({ services }: RunningSandbox): void {
       createIndex: Number.MAX_SAFE_INTEGER,
       modifyIndex: index,
     });
-    secrets.state.roles.set(`role-${index} ${text.replaceAll(/[^\P{Cc}]|\//gu, '')}`, {
+    secrets.state.roles.set(`role-${index} ${text.replaceAll(/\p{Cc}|\//gu, '')}`, {
       tokenType: 'client',
       policy: Buffer.from(text).toString('base64'),
       policies: [text],

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import type { Intercept } from '../../src/sandbox/answer.ts';
+import { expectTable, sourceTables } from '../helpers/compare.ts';
+import { targetOf, workplace } from '../helpers/sandbox.ts';
+
+const SMALL = { workspaces: 20 };
+
+interface Switch {
+  on: boolean;
+  readonly intercept: Intercept;
+}
+
+/** Refuses what a test names, from the moment it says so. */
+function refusing(matches: (path: string) => boolean): Switch {
+  const refusal: Switch = {
+    on: false,
+    intercept: ({ path }, service) => (refusal.on && matches(path) ? service.error(403, 'not today') : undefined),
+  };
+  return refusal;
+}
+
+const statuses = ({ pulls }: RunResult) => Object.fromEntries(pulls.map(({ source, status }) => [source, status]));
+
+test('a source that fails leaves its tables as they were, the others go on, and `pulls` says so', async () => {
+  const agents = refusing((path) => path.endsWith('/agents'));
+  const place = await workplace({ ...SMALL, intercept: agents.intercept });
+  await place.pull();
+  const before = await place.rows('select * from agents order by agent_id');
+  place.sandbox.advance();
+  agents.on = true;
+  const result = (await place.pull([], 1)).json<RunResult>();
+  expect(result.status).toBe('incomplete');
+  expect(Object.entries(statuses(result)).filter(([, status]) => status !== 'complete')).toEqual([
+    ['agents', 'failed'],
+  ]);
+  expect(await place.rows('select * from agents order by agent_id')).toEqual(before);
+  for (const table of sourceTables.filter((name) => name !== 'agents')) await expectTable(place, table, 'documents');
+
+  const [pull] = await place.rows(`select status, rows, error from pulls where source = 'agents' order by as_of desc`);
+  expect(pull).toMatchObject({
+    status: 'failed',
+    rows: null,
+    error: expect.stringMatching(/403 forbidden: .*not today/),
+  });
+  const [state] = await place.rows(
+    `select status, as_of < tried_at as behind from source_state where source = 'agents'`,
+  );
+  expect(state).toEqual({ status: 'failed', behind: true });
+  const [run] = await place.rows('select status from runs order by started_at desc limit 1');
+  expect(run).toEqual({ status: 'incomplete' });
+  const status = await place.tidemark(['status']);
+  expect(status.stdout).toMatch(/agents +failed .*true .*403/);
+});
+
+test('one page of many that is refused makes the whole source fail, not a part of it load', async () => {
+  const place = await workplace({
+    ...SMALL,
+    intercept: ({ path }, service) =>
+      path.includes('/key/') && path > '/v1/keymgmt/key/m' ? service.error(403, 'no') : undefined,
+  });
+  await place.pull(['--source', 'keys'], 3);
+  expect(await place.rows('select * from keys')).toEqual([]);
+  expect(await place.rows('select * from key_versions')).toEqual([]);
+});
+
+test('when nothing came the exit is 3 and what was there stays', async () => {
+  const everything = refusing(() => true);
+  const place = await workplace({ ...SMALL, intercept: everything.intercept });
+  await place.pull(['--target', 'vault']);
+  everything.on = true;
+  const { stderr } = await place.pull(['--target', 'vault'], 3);
+  expect(stderr).toContain('the token lacks the permission');
+  await expectTable(place, 'keys', 'documents');
+});
+
+test('a thing that goes between listing and reading is gone, not a failure', async () => {
+  let first = true;
+  const place = await workplace({
+    ...SMALL,
+    intercept: ({ method, path }, service) => {
+      if (!first || method !== 'GET' || !path.startsWith('/v1/keymgmt/key/')) return undefined;
+      first = false;
+      const [name] = place.sandbox.services.secrets.state.keys.keys();
+      place.sandbox.services.secrets.state.keys.delete(decodeURIComponent(path.split('/').at(-1) ?? '') || name!);
+      return service.error(404, '');
+    },
+  });
+  await place.pull(['--source', 'keys']);
+  await expectTable(place, 'keys', 'documents');
+});
+
+test('a thing that is listed but answers 404 fails the source: it may be there and not permitted', async () => {
+  const place = await workplace({
+    ...SMALL,
+    intercept: ({ method, path }, service) =>
+      method === 'GET' && path === '/v1/acl/policy/anonymous' ? service.error(404, 'ACL policy not found') : undefined,
+  });
+  const { stderr } = await place.pull(['--source', 'acl_policies'], 3);
+  expect(stderr).toContain('anonymous is listed but answers that it is not found');
+});
+
+test('a total that moves while paging is asked for again, and the rows are one consistent set', async () => {
+  let moved = false;
+  const place = await workplace({
+    workspaces: 250,
+    intercept: ({ path, query }) => {
+      if (!path.endsWith('/explorer') || query.get('page[number]') !== '2' || moved) return undefined;
+      moved = true;
+      place.sandbox.services.platform.state.workspaces.shift();
+      return undefined;
+    },
+  });
+  await place.configure((config) => {
+    targetOf(config, 'acme').explorer = 'json';
+  });
+  const { stderr } = await place.pull(['--source', 'workspaces']);
+  expect(stderr).toContain('the total moved from 250 to 249');
+  await expectTable(place, 'workspaces', 'documents');
+});
+
+test('a stopped run changes nothing, says interrupted, and the next one is whole', async () => {
+  const stop = new AbortController();
+  const place = await workplace({
+    ...SMALL,
+    intercept: ({ path }) => {
+      if (path.endsWith('/agent-pools') && !stop.signal.aborted) stop.abort(new Error('stopped'));
+      return undefined;
+    },
+  });
+  const result = await place.tidemark(['pull', '--json', '--target', 'acme'], { signal: stop.signal });
+  expect(result.exit).toBe(1);
+  expect(result.json<RunResult>().status).toBe('interrupted');
+  expect(await place.rows('select * from agents')).toEqual([]);
+  await place.pull(['--target', 'acme']);
+  await expectTable(place, 'agents', 'documents');
+});
+
+test('wrong token, unknown organization and a host where nothing listens are each named, with what to do', async () => {
+  const place = await workplace(SMALL);
+  await place.configure((config) => {
+    targetOf(config, 'acme').organization = 'acne';
+    targetOf(config, 'vault').token = 'wrong-token-1234';
+    targetOf(config, 'consul').url = 'http://127.0.0.1:9';
+  });
+  const sources = ['agent_pools', 'keys', 'ca_roots', 'autoscaler_health'].flatMap((name) => ['--source', name]);
+  const { stderr, stdout } = await place.pull(sources, 1);
+  expect(stderr).toMatch(
+    /acme: agent_pools: failed: .*404 not-found.*the name or id is wrong, or the token may not see it/,
+  );
+  expect(stderr).toMatch(/vault: keys: failed: .*403 forbidden.*the token lacks the permission .*or is not valid/);
+  expect(stderr).toMatch(/consul: ca_roots: failed: .*unreachable.*check `url` of this target/);
+  expect(`${stderr}${stdout}`).not.toContain('wrong-token-1234');
+  expect(await place.rows('select alive from autoscaler_health')).toEqual([{ alive: true }]);
+});

@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import { byKey, sourceTables } from '../helpers/compare.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+const contents = async (place: Workplace) => {
+  const tables = await Promise.all(
+    sourceTables.map(async (name) => [name, byKey(name, await place.rows(`select * from ${name}`))] as const),
+  );
+  return Object.fromEntries(tables);
+};
+
+const removeWarehouse = async ({ folder }: Workplace) => {
+  await rm(join(folder, 'data', 'warehouse.duckdb'), { force: true });
+  await rm(join(folder, 'data', 'work'), { recursive: true });
+};
+
+const pullOf = async (place: Workplace, words: readonly string[] = [], exit = 0) =>
+  (await place.pull(words, exit)).json<RunResult>();
+
+test('landings fill an empty warehouse again, without the network, as it was', async () => {
+  const place = await workplace({ workspaces: 30 });
+  const nights: { id: string; tables: unknown }[] = [];
+  for (let night = 0; night < 2; night++) {
+    if (night > 0) place.sandbox.advance();
+    nights.push({ id: (await pullOf(place)).run_id, tables: await contents(place) });
+  }
+  const [first, second] = nights as [(typeof nights)[0], (typeof nights)[0]];
+  await removeWarehouse(place);
+  const asked = place.sandbox.log.length;
+
+  expect((await pullOf(place, ['--from', first.id])).as_of).toBe('2026-10-01T02:15:00.000Z');
+  expect(await contents(place)).toEqual(first.tables);
+  const again = await pullOf(place, ['--from', first.id]);
+  expect(again.pulls.map(({ appeared, changed, gone }) => appeared + changed + gone).every((n) => n === 0)).toBe(true);
+  await place.pull(['--from', second.id]);
+  expect(await contents(place)).toEqual(second.tables);
+
+  const refused = await place.pull(['--from', first.id], 3);
+  expect(refused.stderr).toMatch(/what is loaded was pulled at 2026-10-02T02:15:00Z, after that run/);
+  expect(await contents(place)).toEqual(second.tables);
+  expect(place.sandbox.log.length).toBe(asked);
+});
+
+test('a run that landed nothing is told with the nearest, and a source that it lacks fails alone', async () => {
+  const place = await workplace({ workspaces: 10 });
+  const { run_id } = await pullOf(place, ['--source', 'keys']);
+  const unknown = await place.tidemark(['pull', '--from', `${run_id.slice(0, -2)}1Z`]);
+  expect(unknown.exit).toBe(2);
+  expect(unknown.stderr).toContain(`did you mean ${run_id}?`);
+  const { pulls } = await pullOf(place, ['--from', run_id, '--target', 'vault'], 1);
+  const failed = pulls.filter(({ status }) => status === 'failed').map(({ source }) => source);
+  expect(failed).not.toContain('keys');
+  expect(failed).toContain('mesh_roles');
+});
+
+test('a landed file that was changed since is refused', async () => {
+  const place = await workplace({ workspaces: 10 });
+  const { run_id } = await pullOf(place, ['--source', 'tf_versions']);
+  const file = join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv');
+  await writeFile(file, 'version,workspace_count,workspaces\n"6.6.6","1","x"\n');
+  const { stderr } = await place.pull(['--from', run_id, '--source', 'tf_versions'], 3);
+  expect(stderr).toContain('tf_versions.csv is not what was landed');
+});
+
+test('landings older than landingDays go; younger ones and what is not a landing stay', async () => {
+  const place = await workplace({ workspaces: 10 });
+  const landing = join(place.folder, 'data', 'landing');
+  await place.pull(['--source', 'keys']);
+  for (let night = 0; night < 14; night++) place.sandbox.advance();
+  await place.pull(['--source', 'keys']);
+  expect((await readdir(landing)).sort()).toEqual(['20261001T021500Z', '20261015T021500Z']);
+  await writeFile(join(landing, 'README'), 'mine');
+  place.sandbox.advance();
+  await place.pull(['--source', 'keys']);
+  expect((await readdir(landing)).sort()).toEqual(['20261015T021500Z', '20261016T021500Z', 'README']);
+});
+
+test('a working file that was lost is made anew from the published warehouse', async () => {
+  const place = await workplace({ workspaces: 10 });
+  await place.pull(['--source', 'keys']);
+  await rm(join(place.folder, 'data', 'work'), { recursive: true });
+  place.sandbox.advance();
+  await place.pull(['--source', 'mesh_roles']);
+  const [row] = await place.rows(
+    'select (select count(*) from keys) > 0 and (select count(*) from mesh_roles) > 0 as both',
+  );
+  expect(row).toEqual({ both: true });
+});
+
+test('a reader keeps what it opened while a pull publishes the next, and no log is left beside it', async () => {
+  const place = await workplace({ workspaces: 10 });
+  await place.pull(['--source', 'keys']);
+  const { openDatabase } = await import('../../src/warehouse/database.ts');
+  const file = join(place.folder, 'data', 'warehouse.duckdb');
+  const analyst = await openDatabase(file, { readOnly: true });
+  try {
+    place.sandbox.services.secrets.state.keys.clear();
+    await place.pull(['--accept-shrink', 'keys']);
+    const [old] = await analyst.rows('select count(*) > 0 as any from keys');
+    expect(old).toEqual({ any: true });
+  } finally {
+    analyst.close();
+  }
+  expect(await place.rows('select * from keys')).toEqual([]);
+  expect(existsSync(`${file}.wal`)).toBe(false);
+});
