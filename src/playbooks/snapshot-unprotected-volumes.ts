@@ -17,6 +17,8 @@ const detail = z.object({
 const facts = detail.omit({ last_snapshot_at: true }).extend({
   /** A ready snapshot from then on protects the volume. */
   protected_from: z.string(),
+  /** One from then on that is not ready may still become so. */
+  under_way_from: z.string(),
   snapshot_name: z.string(),
 });
 
@@ -46,11 +48,13 @@ const snapshot = step(facts, {
             .filter(({ created_at }) => created_at !== null && created_at >= protected_from),
         }
       : null,
-  judge: (seen, { external_id }) => {
+  judge: (seen, { external_id, under_way_from }) => {
     if (seen === null) return changed('the volume is not registered any more');
     if (seen.external_id !== external_id) return changed(`it stands for ${seen.external_id ?? 'nothing'} now`);
     const ready = seen.recent_snapshots.find(({ is_ready }) => is_ready === true);
     if (ready) return done(`snapshot ${ready.snapshot_id} of ${ready.created_at} protects it`);
+    const made = seen.recent_snapshots.find(({ created_at }) => created_at !== null && created_at >= under_way_from);
+    if (made) return changed(`snapshot ${made.snapshot_id} of ${made.created_at} is not ready yet`);
     return seen.in_provider === false ? changed('the provider does not hold the volume') : due;
   },
   // A new one may not be ready yet.
@@ -74,14 +78,15 @@ export const snapshotUnprotectedVolumes = playbook({
       external_id: volume.external_id,
     });
     if (missing.length > 0) return skip(`plugin ${volume.plugin_id} does not hold ${volume.external_id}`);
-    const protectedFrom = new Date(desk.now.getTime() - desk.thresholds.snapshotDays * DAY_MS).toISOString();
+    const daysAgo = (days: number) => new Date(desk.now.getTime() - days * DAY_MS).toISOString();
+    const protectedFrom = daysAgo(desk.thresholds.snapshotDays);
     const since = last_snapshot_at === null ? 'which has none' : `whose last is of ${last_snapshot_at.slice(0, 10)}`;
     // Storage plugins take a name that they know for the same snapshot: one a day and volume.
     const name = `tidemark-${desk.now.toISOString().slice(0, 10)}-${volume.external_id}`;
     return [
       {
         step: snapshot,
-        facts: { ...volume, protected_from: protectedFrom, snapshot_name: name },
+        facts: { ...volume, protected_from: protectedFrom, under_way_from: daysAgo(1), snapshot_name: name },
         summary: `make a snapshot of volume ${subject_name ?? volume.volume_id}, ${since}`,
       },
     ];

@@ -24,6 +24,8 @@ export interface Stage {
   /** Methods and paths of requests that change something. */
   writes(): readonly string[];
   agents(): readonly string[];
+  /** Puts back the agents of the first night, but for those that `keep` leaves out, and forgets the requests so far. */
+  reset(keep: (agents: readonly Agent[]) => readonly Agent[]): void;
   /** The agent that an action of the plan is about. */
   agentOf(plan: Plan, index: number): Agent;
 }
@@ -47,6 +49,11 @@ export function stageFor(options: Omit<TheatreOptions, 'cleanup' | 'intercept'>)
     statuses: ({ rows }) => rows.map(({ status, reason }) => [status, reason]),
     writes: () => writesIn(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
     agents: () => place!.sandbox.services.platform.state.agents.map(({ id }) => id),
+    reset: (keep) => {
+      const live = place!.sandbox.services.platform.state.agents;
+      live.splice(0, live.length, ...keep(structuredClone(agents)));
+      place!.sandbox.log.length = 0;
+    },
     agentOf: (plan, index) =>
       place!.sandbox.services.platform.state.agents.find(({ id }) => id === plan.actions[index]!.params.id)!,
   };
@@ -60,8 +67,7 @@ export function stageFor(options: Omit<TheatreOptions, 'cleanup' | 'intercept'>)
   });
   afterEach(async () => {
     stage.intercept = undefined;
-    const live = place!.sandbox.services.platform.state.agents;
-    live.splice(0, live.length, ...structuredClone(agents));
+    stage.reset((all) => all);
     for (const file of ['ledger.ndjson', 'STOP', 'apply.lock'])
       await rm(join(place!.folder, 'data', file), { force: true });
   });

@@ -1,0 +1,156 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { ledgerFile } from '../../src/remediation/ledger.ts';
+import { theatre, writesIn } from '../helpers/playbooks.ts';
+import { stageFor } from './stage.ts';
+
+/** What a kill leaves is the ledger up to some byte, and a far side that did, or did not do, what was begun last. */
+
+describe('a deed that reading tells', () => {
+  const stage = stageFor({ playbook: 'reap-dead-agents' });
+  const data = () => `${stage.place.folder}/data`;
+
+  test('killed between any two states, it is done once', async () => {
+    const plan = await stage.approved();
+    await stage.apply();
+    const text = await readFile(ledgerFile(data()), 'utf8');
+    const lines = text.split('\n').slice(0, -1);
+    const events = lines.map((line) => JSON.parse(line) as { event: string; action_id: string });
+    expect(events.map(({ event }) => event)).toEqual(['intent', 'outcome', 'intent', 'outcome', 'intent', 'outcome']);
+    const idOf = (action: string) => String(plan.actions.find(({ action_id }) => action_id === action)?.params.id);
+
+    for (let kept = 0; kept <= lines.length; kept++) {
+      const open = events[kept - 1]?.event === 'intent' ? events[kept - 1]?.action_id : undefined;
+      const concluded = events.slice(0, kept).filter(({ event }) => event === 'outcome');
+      for (const sent of open === undefined ? [false] : [false, true]) {
+        for (const torn of [false, true]) {
+          const next = torn ? (lines[kept] ?? '').slice(0, 40) : '';
+          await writeFile(
+            ledgerFile(data()),
+            lines
+              .slice(0, kept)
+              .map((line) => `${line}\n`)
+              .join('') + next,
+          );
+          const gone = new Set(concluded.map(({ action_id }) => idOf(action_id)));
+          if (sent && open !== undefined) gone.add(idOf(open));
+          stage.reset((agents) => agents.filter(({ id }) => !gone.has(id)));
+
+          const applied = await stage.apply();
+          const place = `${kept} lines kept${torn ? ' and a torn one' : ''}, the last ${sent ? 'sent' : 'not sent'}`;
+          expect(
+            applied.rows.map(({ status }) => status),
+            place,
+          ).toEqual(['applied', 'applied', 'applied']);
+          expect(stage.writes(), place).toHaveLength(3 - gone.size);
+          const expected = new Set(plan.actions.map(({ params }) => params.id));
+          expect(
+            stage.agents().filter((id) => expected.has(id)),
+            place,
+          ).toEqual([]);
+          if (sent) {
+            const row = applied.rows.find(({ action_id }) => action_id === open);
+            expect(row?.reason).toBe('it was interrupted; reading shows it done: the agent is gone');
+          }
+        }
+      }
+    }
+  });
+
+  test('interrupted, and its subject changed since: left to a person', async () => {
+    const plan = await stage.approved();
+    await stage.apply();
+    const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
+    await writeFile(ledgerFile(data()), `${intent}\n`);
+    stage.reset((agents) => agents);
+    stage.agentOf(plan, 0).status = 'busy';
+    const applied = await stage.apply([], 1);
+    expect(stage.statuses(applied)[0]).toEqual([
+      'unconfirmed',
+      'it was interrupted, and its status is busy now: look at it, and make a new plan if it is still wanted',
+    ]);
+  });
+
+  test('interrupted, and its subject cannot be read: it stays open for the next time', async () => {
+    const plan = await stage.approved();
+    await stage.apply();
+    const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
+    await writeFile(ledgerFile(data()), `${intent}\n`);
+    const id = String(plan.actions[0]?.params.id);
+    stage.reset((agents) => agents.filter((agent) => agent.id !== id));
+    stage.intercept = ({ path }) => (path.endsWith(id) ? { status: 401, body: '{"errors": []}' } : undefined);
+    expect(stage.statuses(await stage.apply([], 1))[0]?.[0]).toBe('unconfirmed');
+    stage.intercept = undefined;
+    expect(stage.statuses(await stage.apply())[0]?.[0]).toBe('applied');
+    expect(stage.writes()).toHaveLength(2);
+  });
+});
+
+describe('a deed that reading does not tell', () => {
+  test.each([
+    ['rotate-old-keys', []],
+    ['snapshot-unprotected-volumes', ['external_volumes']],
+  ])('%s: killed in between, it is unconfirmed and never sent again', async (playbook, sources) => {
+    const place = await theatre({ playbook, sources });
+    const plan = await place.plan(['--max-percent', '100']);
+    await place.approve();
+    await place.apply();
+    const file = ledgerFile(`${place.folder}/data`);
+    const [intent] = (await readFile(file, 'utf8')).split('\n');
+    await writeFile(file, `${intent}\n`);
+    place.sandbox.log.length = 0;
+
+    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+    expect(rows[0]).toMatchObject({
+      status: 'unconfirmed',
+      reason: expect.stringContaining('reading does not tell whether it was done'),
+    });
+    expect(rows.slice(1).map(({ status }) => status)).toEqual(plan.actions.slice(1).map(() => 'skipped'));
+    expect(writesIn(place.sandbox.log)).toEqual([]);
+
+    await place.apply([], 1);
+    expect(writesIn(place.sandbox.log)).toEqual([]);
+    expect((await place.ledger()).map(({ status }) => status)[0]).toBe('unconfirmed');
+  });
+
+  test('a lost answer to a rotation is unconfirmed, whatever reading shows', async () => {
+    let cut = true;
+    const place = await theatre({
+      playbook: 'rotate-old-keys',
+      intercept: ({ method, path }) =>
+        cut && method === 'POST' && path.endsWith('/rotate')
+          ? { status: 500, body: '{"errors": ["broken"]}' }
+          : undefined,
+    });
+    await place.plan(['--max-percent', '100']);
+    await place.approve();
+    const { rows } = (await place.apply(['--max-failures', '1'], 1)).json<{ rows: { status: string }[] }>();
+    expect(rows.map(({ status }) => status)).toEqual(['unconfirmed']);
+    cut = false;
+    place.sandbox.log.length = 0;
+    await place.apply([], 1);
+    expect(writesIn(place.sandbox.log).map(({ path }) => path)).not.toContain(
+      `/v1/keymgmt/key/${encodeURIComponent('ledger-archive')}/rotate`,
+    );
+  });
+
+  test('a view that was to be created: there it is applied, not there it is unconfirmed', async () => {
+    const place = await theatre({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+    await place.plan();
+    await place.approve();
+    await place.apply();
+    const file = ledgerFile(`${place.folder}/data`);
+    const [intent] = (await readFile(file, 'utf8')).split('\n');
+    const { views } = place.sandbox.services.platform.state;
+    for (const [there, status, exit] of [
+      [true, 'applied', 0],
+      [false, 'unconfirmed', 1],
+    ] as const) {
+      await writeFile(file, `${intent}\n`);
+      if (!there) views.pop();
+      const { rows } = (await place.apply([], exit)).json<{ rows: { status: string }[] }>();
+      expect(rows.map((row) => row.status)).toEqual([status]);
+    }
+    expect(views.filter(({ name }) => name.includes('Tidemark'))).toEqual([]);
+  });
+});

@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { targetOf } from '../helpers/sandbox.ts';
+import { stageFor } from './stage.ts';
+
+const stage = stageFor({ playbook: 'reap-dead-agents' });
+const PLAN = ['playbook', 'plan', 'reap-dead-agents'];
+
+/** Plans with words that must be refused, and answers with what was said; no file may come of it. */
+async function refused(words: readonly string[], exit: number): Promise<string> {
+  await rm(stage.place.planFile, { force: true });
+  const result = await stage.place.tidemark([...PLAN, '-o', stage.place.planFile, ...words]);
+  expect([result.exit, existsSync(stage.place.planFile)]).toEqual([exit, false]);
+  return result.stderr;
+}
+
+test('three of the pool of agents are within the caps, and the plan says what surface.md lists', async () => {
+  const plan = await stage.place.plan();
+  expect(Object.keys(plan)).toEqual(
+    expect.arrayContaining([
+      'plan_id',
+      'playbook',
+      'created_at',
+      'expires_at',
+      'run_id',
+      'digest',
+      'actions',
+      'skipped',
+      'approval',
+    ]),
+  );
+  expect(plan).toMatchObject({ playbook: 'reap-dead-agents', approval: null, skipped: [] });
+  const [{ run_id } = {}] = await stage.place.rows('select max(run_id) as run_id from runs');
+  expect(plan.run_id).toBe(run_id);
+  for (const action of plan.actions) {
+    expect(action).toMatchObject({
+      operation: 'platform.agents.delete',
+      target: 'acme',
+      params: { id: expect.stringMatching(/^agent-/u) },
+      finding_id: expect.stringMatching(/^f-/u),
+      guard: { reads: { agent: { operation: 'platform.agents.show' } } },
+    });
+    expect(action).not.toHaveProperty('irreversible');
+  }
+});
+
+test('a plan beyond --max-actions is refused, with no file', async () => {
+  expect(await refused(['--max-actions', '2'], 6)).toContain('3 actions are more than --max-actions 2');
+  expect((await stage.place.plan(['--max-actions', '3'])).actions).toHaveLength(3);
+});
+
+test('a plan beyond --max-percent of the rows of its table is refused, with no file', async () => {
+  const [{ n: agents } = {}] = await stage.place.rows('select count(*) as n from agents');
+  const share = (3 * 100) / Number(agents);
+  expect(await refused(['--max-percent', (share - 0.01).toFixed(3)], 6)).toContain(
+    `3 of ${agents} rows of agents in acme`,
+  );
+  expect((await stage.place.plan(['--max-percent', (share + 0.001).toFixed(3)])).actions).toHaveLength(3);
+});
+
+test.each([
+  ['--max-actions', '0'],
+  ['--max-actions', '-1'],
+  ['--max-actions', '1.5'],
+  ['--max-percent', '0'],
+  ['--max-percent', '101'],
+  ['--max-percent', 'all'],
+])('a cap of %s %s is wrong usage', async (option, value) => {
+  await refused([`${option}=${value}`], 2);
+});
+
+test('an unknown playbook or target is wrong usage that names the nearest', async () => {
+  const result = await stage.place.tidemark(['playbook', 'plan', 'reap-dead-agent']);
+  expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('did you mean reap-dead-agents?')]);
+  expect(await refused(['--target', 'acmee'], 2)).toContain('did you mean acme?');
+});
+
+test('findings of a source that failed since are skipped with the reason', async () => {
+  stage.intercept = ({ path }) => (path.endsWith('/agents') ? { status: 404, body: '{"errors": []}' } : undefined);
+  expect((await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:16:00Z'])).exit).not.toBe(0);
+  stage.intercept = undefined;
+  const plan = await stage.place.plan();
+  expect(plan.actions).toEqual([]);
+  expect(plan.skipped).toHaveLength(3);
+  for (const { reason } of plan.skipped) expect(reason).toMatch(/not assessed since|its last pull is failed/u);
+  await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:17:00Z']);
+  expect((await stage.place.plan(['--now', '2026-10-01T02:18:00Z'])).actions).toHaveLength(3);
+});
+
+test('findings of a source that was not pulled for staleHours are skipped with the reason', async () => {
+  expect((await stage.place.plan(['--now', '2026-10-02T14:17:00Z'])).actions).toHaveLength(3);
+  const plan = await stage.place.plan(['--now', '2026-10-02T14:17:01Z']);
+  expect(plan.actions).toEqual([]);
+  expect(new Set(plan.skipped.map(({ reason }) => reason))).toEqual(
+    new Set(['source agents is stale: last pulled at 2026-10-01T02:17:00Z']),
+  );
+});
+
+test('approving needs --irreversible only where something cannot be undone', async () => {
+  await stage.place.plan();
+  const approve = ['playbook', 'approve', stage.place.planFile, '--by', 'the operator'];
+  expect((await stage.place.tidemark(approve)).exit).toBe(0);
+  expect(JSON.parse(await readFile(stage.place.planFile, 'utf8')).approval).toMatchObject({
+    by: 'the operator',
+    irreversible: false,
+  });
+});
+
+test('an approval without a name, or past the plan, is refused and leaves it unapproved', async () => {
+  await stage.place.plan(['--now', '2026-10-01T05:00:00Z']);
+  const approve = ['playbook', 'approve', stage.place.planFile];
+  expect((await stage.place.tidemark(approve)).exit).toBe(2);
+  expect((await stage.place.tidemark([...approve, '--by', ' '])).exit).toBe(2);
+  expect((await stage.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-02T05:00:00Z'])).exit).toBe(6);
+  expect((await stage.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-01T04:59:59Z'])).exit).toBe(6);
+  expect(JSON.parse(await readFile(stage.place.planFile, 'utf8')).approval).toBeNull();
+});
+
+test('a target that is not configured any more is asked nothing', async () => {
+  await stage.place.plan();
+  await stage.place.approve();
+  await stage.place.configure((config) => {
+    targetOf(config, 'acme').name = 'renamed';
+  });
+  const { rows } = (await stage.place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+  await stage.place.configure((config) => {
+    targetOf(config, 'renamed').name = 'acme';
+  });
+  expect(new Set(rows.map(({ status, reason }) => `${status}: ${reason}`))).toEqual(
+    new Set(['failed: it could not be read: target acme is not configured: add it back, or make a new plan']),
+  );
+});
+
+test('people see what, where, why, since when, and whether it can be undone', async () => {
+  await stage.place.plan();
+  const { stdout } = await stage.place.tidemark(['playbook', 'show', stage.place.planFile]);
+  expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'WHAT', 'WHERE', 'WHY', 'SINCE', 'UNDO']);
+  expect(stdout).toMatch(/a1 {2}delete agent .* {2}acme {3}Agent .* silent since .* {2}2026-10-01 {2}yes/u);
+  expect(stdout).toContain('not approved; it holds until');
+});
