@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact.ts';
 import { deadline } from './deadline.ts';
-import { type Limiter, seconds, TooLongWait } from './limiter.ts';
+import { type Limiter, TooLongWait } from './limiter.ts';
 import type { Meter } from './meter.ts';
 import { networkProblem } from './network-problem.ts';
 import { failed, type Outcome, type Problem } from './outcome.ts';
@@ -12,7 +12,7 @@ import { type Arriving, TooLarge } from './read-body.ts';
 import { followable, redirectProblem } from './redirect.ts';
 import { type Repeat, withRetry } from './retry.ts';
 import { ServiceError } from './service-error.ts';
-import type { Timing } from './timing.ts';
+import { seconds, type Timing } from './timing.ts';
 import type { Transport } from './transport.ts';
 
 export interface ClientOptions {

@@ -1,4 +1,4 @@
-import { seconds } from './limiter.ts';
+import { seconds } from './timing.ts';
 
 /** A signal that ends with another one, or when something takes too long. */
 export interface Deadline {

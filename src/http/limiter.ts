@@ -4,6 +4,7 @@ import type { Log } from '../core/log.ts';
 import { createPace } from './pace.ts';
 import { pause } from './pause.ts';
 import { type RateTold, rateTold } from './retry-after.ts';
+import { seconds } from './timing.ts';
 
 /** One credential's share of a service's rate: every target that uses the credential goes through the same one. */
 export interface Limiter {
@@ -71,14 +72,11 @@ export function createLimiter(options: LimiterOptions): Limiter {
   });
   /** First come, first served: one request waits for the next place, the others behind it. */
   const queue = pLimit(1);
-  let heldUntilMs = 0;
 
   const nextPlace = async ({ name, signal, maxWaitMs, log }: Waiting): Promise<number> => {
     for (;;) {
       signal.throwIfAborted();
-      const nowMs = performance.now();
-      if (heldUntilMs - nowMs > maxWaitMs + MAX_JITTER_MS) throw new TooLongWait(heldUntilMs - nowMs);
-      const { waitMs, place } = pace.take(nowMs);
+      const { waitMs, place } = pace.take(performance.now());
       if (waitMs <= 0) return place;
       if (waitMs > maxWaitMs + MAX_JITTER_MS) throw new TooLongWait(waitMs);
       if (waitMs >= WORTH_A_LINE_MS) log.info(`${name}: waits ${seconds(waitMs)} for the service's rate limit`);
@@ -98,12 +96,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     },
     hold(waitMs) {
       const jitterMs = Math.random() * Math.min(MAX_JITTER_MS, waitMs / 10);
-      heldUntilMs = Math.max(heldUntilMs, performance.now() + waitMs + jitterMs);
-      pace.hold(heldUntilMs);
+      pace.hold(performance.now() + waitMs + jitterMs);
     },
   };
-}
-
-export function seconds(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }

@@ -1,6 +1,5 @@
-import { seconds } from './limiter.ts';
 import type { Problem } from './outcome.ts';
-import type { Timing } from './timing.ts';
+import { seconds, type Timing } from './timing.ts';
 
 /** Certificates that do not verify, by OpenSSL's names; asking again does not help. */
 const UNTRUSTED =

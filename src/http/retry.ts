@@ -1,8 +1,7 @@
-import { seconds } from './limiter.ts';
 import type { Meter } from './meter.ts';
 import { failed, type Outcome, type Problem } from './outcome.ts';
 import { pause } from './pause.ts';
-import type { Timing } from './timing.ts';
+import { seconds, type Timing } from './timing.ts';
 
 /**
  * When a request may be sent again by itself: `read` whenever that may help; `unsent` only where nothing can have

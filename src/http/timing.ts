@@ -14,3 +14,8 @@ export const DEFAULT_TIMING: Timing = {
   maxAnswerBytes: 64 * 1024 * 1024,
   maxDownloadBytes: 16 * 1024 ** 3,
 };
+
+/** A duration for a message: `0.5 s`, `90 s`. */
+export function seconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}
