@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ADDRESS_PROBLEM, parseMailAddress } from './mail-address.ts';
 
 /** Shapes and defaults of `tidemark.yaml`, as surface.md lists them; the descriptions are the manual. */
 
@@ -39,13 +40,20 @@ const target = z.strictObject({
   clientKey: filled.optional(),
 });
 
+const mailbox = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_PROBLEM);
+
 const route = z.strictObject({
-  to: z.union([filled, z.array(filled).min(1)]),
+  to: z.union([mailbox, z.array(mailbox).min(1)], ADDRESS_PROBLEM),
   projects: z.array(filled).optional(),
   targets: z.array(filled).optional(),
 });
 
-const mail = z.strictObject({ smtp: filled, from: filled, routes: z.array(route).default([]) });
+const mail = z.strictObject({
+  smtp: filled,
+  from: mailbox,
+  routes: z.array(route).default([]),
+  caFile: filled.optional().describe('authorities of the mail server, beside those of Node'),
+});
 
 export const thresholds = z.strictObject({
   agentSilentMinutes: positive.default(10),
@@ -72,7 +80,7 @@ export const configSchema = z.strictObject({
     .string()
     .regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB')
     .default('1GB'),
-  reportsUrl: z.url('must be a URL').optional(),
+  reportsUrl: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
   thresholds: thresholds.prefault({}),
   schedule: z
     .strictObject({ listen: filled.optional(), catchUpHours: z.number().nonnegative().default(6) })

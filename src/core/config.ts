@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { configSchema, knownConfigKeys, type RawConfig, type RawTarget, type TargetKind } from './config-schema.ts';
 import type { Redactor } from './redact.ts';
+import { parseSmtpUrl, SMTP_PROBLEM } from './smtp-url.ts';
 import { type Problem, readYamlFile } from './yaml-file.ts';
 
 export type { TargetKind, Thresholds } from './config-schema.ts';
@@ -43,6 +44,7 @@ export function loadConfig(
     data: local(value.data),
     output: local(value.output),
     targets: value.targets.map((target) => complete(target, local)),
+    ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: local(value.mail.caFile) }) } }),
   };
 }
 
@@ -51,8 +53,8 @@ function registerSecrets(config: RawConfig, redactor: Redactor): void {
     if (token) redactor.add(token);
     if (writeToken) redactor.add(writeToken);
   }
-  const smtp = config.mail && URL.canParse(config.mail.smtp) ? new URL(config.mail.smtp) : undefined;
-  if (smtp?.password) redactor.add(decodeURIComponent(smtp.password));
+  const password = config.mail && parseSmtpUrl(config.mail.smtp)?.password;
+  if (password) redactor.add(password);
 }
 
 function targetProblems(target: RawTarget, index: number): Problem[] {
@@ -88,9 +90,8 @@ function duplicateNames(targets: readonly RawTarget[]): Problem[] {
 }
 
 function mailProblems({ mail }: RawConfig): Problem[] {
-  if (!mail) return [];
-  const ok = URL.canParse(mail.smtp) && ['smtp:', 'smtps:'].includes(new URL(mail.smtp).protocol);
-  return ok ? [] : [{ path: ['mail', 'smtp'], message: 'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…' }];
+  if (!mail || parseSmtpUrl(mail.smtp)) return [];
+  return [{ path: ['mail', 'smtp'], message: SMTP_PROBLEM }];
 }
 
 const BASE_PATH: Record<TargetKind, string> = {

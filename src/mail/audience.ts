@@ -28,7 +28,7 @@ const EVERYTHING: Route = { targets: null, projects: null };
 export function audiencesOf(
   job: string,
   to: readonly string[],
-  mail: NonNullable<Config['mail']>,
+  mail: Pick<NonNullable<Config['mail']>, 'routes'>,
 ): readonly Audience[] {
   const whole = unique(to.map((text) => readAddress(text, `jobs/${job}.yaml: mail.to`)));
   const reason = `jobs/${job}.yaml names you under mail.to.`;
@@ -46,7 +46,7 @@ export function askedAudience(job: string, to: readonly string[]): Audience {
   };
 }
 
-function routed(mail: NonNullable<Config['mail']>, taken: ReadonlySet<string>): readonly Audience[] {
+function routed(mail: Pick<NonNullable<Config['mail']>, 'routes'>, taken: ReadonlySet<string>): readonly Audience[] {
   const routesOf = new Map<string, { to: MailAddress; routes: Route[] }>();
   for (const [index, { to, targets, projects }] of mail.routes.entries()) {
     for (const text of [to].flat()) {

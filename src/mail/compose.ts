@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../core/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type MailAddress, parseMailAddress } from '../core/mail-address.ts';
+import { parseSmtpUrl, type SmtpServer } from '../core/smtp-url.ts';
 import { dateOf } from '../render/archive.ts';
 import { safeCsv } from '../render/csv.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -63,18 +64,21 @@ export async function composeMessages(options: ComposeOptions): Promise<Composed
   return { messages, left };
 }
 
+/** How mail is sent, and by whom. */
+export interface MailSetup {
+  readonly server: SmtpServer;
+  readonly sender: MailAddress;
+  readonly routes: NonNullable<Config['mail']>['routes'];
+  readonly caFile?: string | undefined;
+}
+
 /** @throws TidemarkError CONFIG where there is no server to send mail by, or no address to send it from. */
-export function requireMail(config: Pick<Config, 'mail'>): NonNullable<Config['mail']> & { sender: MailAddress } {
-  const { mail } = config;
-  if (!mail) {
-    throw new TidemarkError('CONFIG', 'tidemark.yaml: mail: is missing, and there is mail to send', {
-      hint: 'give it smtp and from',
-    });
-  }
-  const sender = parseMailAddress(mail.from);
-  if (sender) return { ...mail, sender };
-  throw new TidemarkError('CONFIG', `tidemark.yaml: mail.from: ${JSON.stringify(mail.from)} is no address`, {
-    hint: 'write it as Tidemark <reports@acme.example>',
+export function requireMail({ mail }: Pick<Config, 'mail'>): MailSetup {
+  const server = mail && parseSmtpUrl(mail.smtp);
+  const sender = mail && parseMailAddress(mail.from);
+  if (server && sender) return { server, sender, routes: mail.routes, caFile: mail.caFile };
+  throw new TidemarkError('CONFIG', 'tidemark.yaml: mail: is missing, and there is mail to send', {
+    hint: 'give it smtp and from, such as smtp://127.0.0.1:25 and Tidemark <reports@acme.example>',
   });
 }
 
@@ -89,7 +93,7 @@ function reasonNotToSend(when: 'always' | 'changed' | 'findings', data: DigestDa
 
 function messagesOf(
   options: ComposeOptions,
-  mail: { readonly sender: MailAddress },
+  mail: MailSetup,
   audience: Audience,
   data: DigestData,
   press: DigestPress,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
@@ -23,8 +24,6 @@ export interface SendOptions {
   /** Only the digests of this job. @default all */
   readonly job?: string;
   readonly timeouts?: MailTimeouts;
-  /** PEM of authorities beside those of Node. */
-  readonly ca?: string;
 }
 
 /**
@@ -42,9 +41,10 @@ export async function sendPending(options: SendOptions): Promise<readonly Delive
 export async function sendFrom(home: OutboxHome, options: SendOptions): Promise<readonly Delivery[]> {
   const pending = await pendingIn(home, options.job ?? null);
   if (pending.length === 0) return [];
-  const { smtp } = requireMail(options.config);
-  const { timeouts, ca } = options;
-  const transport = openTransport({ smtp, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
+  const { server, caFile } = requireMail(options.config);
+  const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
+  const { timeouts } = options;
+  const transport = openTransport({ server, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
   try {
     return await sendAll(home, options, transport, pending);
   } finally {

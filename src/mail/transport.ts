@@ -1,4 +1,5 @@
 import { createTransport, type Transporter } from 'nodemailer';
+import type { SmtpServer } from '../core/smtp-url.ts';
 
 /** Milliseconds; nodemailer's own are minutes, for which the warehouse would be locked. */
 export interface MailTimeouts {
@@ -9,29 +10,28 @@ export interface MailTimeouts {
 const TIMEOUTS: MailTimeouts = { connectMs: 10_000, silentMs: 30_000 };
 
 export interface TransportOptions {
-  /** `smtp://USER:PASSWORD@HOST:PORT` or `smtps://…` */
-  readonly smtp: string;
-  /** PEM of authorities beside those of Node. */
+  readonly server: SmtpServer;
+  /** PEM of authorities that a certificate may come from; Node's own where there is none. */
   readonly ca?: string;
   readonly timeouts?: MailTimeouts;
+  /** Hosts that nobody stands before. @default loopback */
+  readonly near?: (host: string) => boolean;
 }
 
 /**
  * A connection to a mail server. Beyond this machine it is encrypted and the certificate checked, or nothing is sent; on loopback
  * nobody stands between, so that any certificate, or none, will do.
  */
-export function openTransport({ smtp, ca, timeouts = TIMEOUTS }: TransportOptions): Transporter {
-  const { protocol, hostname, port, username, password } = new URL(smtp);
-  const host = hostname.replace(/^\[|\]$/gu, '');
-  const secure = protocol === 'smtps:';
-  const near = isLoopback(host);
+export function openTransport({ server, ca, timeouts = TIMEOUTS, near = isLoopback }: TransportOptions): Transporter {
+  const { host, port, secure, user, password } = server;
+  const isNear = near(host);
   return createTransport({
     host,
-    port: Number(port) || (secure ? 465 : 587),
+    port,
     secure,
-    requireTLS: !secure && !near,
-    tls: { rejectUnauthorized: !near, ...(ca !== undefined && { ca }) },
-    ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    requireTLS: !secure && !isNear,
+    tls: { rejectUnauthorized: !isNear, ...(ca !== undefined && { ca }) },
+    ...(user && { auth: { user, pass: password } }),
     connectionTimeout: timeouts.connectMs,
     greetingTimeout: timeouts.connectMs,
     socketTimeout: timeouts.silentMs,
