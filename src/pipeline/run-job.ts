@@ -44,6 +44,7 @@ async function runStages(config: Config, context: Context, job: Job): Promise<Jo
       const { database, files } = warehouse;
       const targets = config.targets.map(({ name }) => name);
       findings = await findAll({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
+      for (const { rule, error } of findings.failed) context.log.warn(`rule ${rule} was not assessed: ${error}`);
       composed = await composeStage(config, context, job, warehouse, run);
     },
   });
@@ -53,10 +54,11 @@ async function runStages(config: Config, context: Context, job: Job): Promise<Jo
   return { ...result, findings, reports: rendered.map(({ name }) => name), mail };
 }
 
-/** As for its pulls; 1 also when a digest could not be made or is not sent. */
+/** As for its pulls; 1 also when a rule could not be assessed, or a digest could not be made or is not sent. */
 export function exitOfJob(result: JobResult): ExitCode {
   const pulled = exitOf(result);
-  return pulled === EXIT.done && !mailDone(result.mail) ? EXIT.incomplete : pulled;
+  const whole = mailDone(result.mail) && !result.findings?.failed.length;
+  return pulled === EXIT.done && !whole ? EXIT.incomplete : pulled;
 }
 
 function pullsOf(config: Config, job: Job): readonly Pull[] {
