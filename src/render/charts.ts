@@ -103,6 +103,7 @@ function ticksOf(times: readonly Date[]): readonly Date[] {
 function standalone(svg: Drawn, title: string): string {
   svg.querySelector('style')?.remove();
   for (const name of ['class', 'height', 'width']) svg.removeAttribute(name);
+  for (const part of svg.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label'); // the parts of a picture have no names
   const escaped = Handlebars.escapeExpression(title);
   const head = `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${escaped}"`;
   return svg.outerHTML.replace(
