@@ -1,6 +1,5 @@
--- grain: the last run that was recorded as ended
+-- grain: the last run of the warehouse, also one that is under way
 select run_id
 from runs
-where finished_at is not null
 order by started_at desc, run_id desc
 limit 1;

@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Job } from '../pipeline/jobs.ts';
 import type { Playbook } from '../playbooks/playbook.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 import { type Applied, applyFile, DEFAULT_MAX_FAILURES, exitOfApplied } from './apply.ts';
 import { approvePlan } from './approve.ts';
 import { DEFAULT_CAPS } from './caps.ts';
@@ -61,46 +62,87 @@ function unknownName(known: readonly Playbook[], name: string): string {
   }
 }
 
+/** A playbook of a job with its plan; `refused` says why there is none. */
+export interface JobPlan extends Pick<Entry, 'name' | 'mode'> {
+  readonly approvedBy: string;
+  readonly plan: Plan | null;
+  /** Where the plan is kept, for a person to approve and apply; null where there is none, or nothing to do. */
+  readonly file: string | null;
+  readonly refused: TidemarkError | null;
+}
+
 /**
- * Plans, and where the job says so applies, the playbooks of a job over the warehouse that it just published. One that is
- * refused does not keep the others from their turn. Plans are kept in `data/plans/`.
+ * Plans the playbooks of a job over the warehouse of the run under way, or the published one; plans are kept in `data/plans/`.
+ * One that is refused does not keep the others from their turn.
  * @throws as checkJobPlaybooks.
  */
+export async function planJobPlaybooks(
+  config: Config,
+  context: Context,
+  job: Pick<Job, 'name' | 'playbooks'>,
+  warehouse?: Warehouse,
+): Promise<readonly JobPlan[]> {
+  await checkJobPlaybooks(config, job);
+  const known = job.playbooks.length === 0 ? [] : await loadPlaybooks(config);
+  const plans: JobPlan[] = [];
+  for (const { name, mode, approvedBy = '' } of job.playbooks) {
+    if (context.signal.aborted) break;
+    const planned = await orRefusal(context, name, async () => {
+      const playbook = playbookNamed(known, name);
+      const plan = await makePlan({ config, context, playbook, caps: DEFAULT_CAPS, ...(warehouse && { warehouse }) });
+      if (plan.actions.length === 0) return { plan, file: null };
+      const file = join(config.data, 'plans', `${plan.plan_id}.json`);
+      await writePlan(file, plan);
+      return { plan, file };
+    });
+    const made = planned instanceof TidemarkError ? { plan: null, file: null } : planned;
+    plans.push({ name, mode, approvedBy, ...made, refused: planned instanceof TidemarkError ? planned : null });
+  }
+  return plans;
+}
+
+/** Approves and applies those plans whose job says so; the others are as they were. The warehouse must be published by now. */
+export async function applyJobPlaybooks(
+  config: Config,
+  context: Context,
+  plans: readonly JobPlan[],
+): Promise<readonly JobPlaybookResult[]> {
+  const results: JobPlaybookResult[] = [];
+  for (const { name, mode, plan, file, approvedBy, refused } of plans) {
+    const told = { name, mode, plan, file };
+    if (refused || mode === 'plan' || file === null) {
+      const reason = refused ? context.redactor.text(refused.message) : null;
+      results.push({ ...told, applied: null, refused: reason, exit: refused?.exit ?? EXIT.done });
+      continue;
+    }
+    const applied = await orRefusal(context, name, async () => {
+      await approvePlan(file, { by: approvedBy, now: context.clock.now(), irreversible: false });
+      return applyFile(file, { config, context, maxFailures: DEFAULT_MAX_FAILURES });
+    });
+    results.push(
+      applied instanceof TidemarkError
+        ? { ...told, applied: null, refused: context.redactor.text(applied.message), exit: applied.exit }
+        : { ...told, applied, refused: null, exit: exitOfApplied(applied) },
+    );
+  }
+  return results;
+}
+
+/** Plans over the published warehouse, and applies what the job says. @throws as checkJobPlaybooks. */
 export async function runJobPlaybooks(
   config: Config,
   context: Context,
   job: Pick<Job, 'name' | 'playbooks'>,
 ): Promise<readonly JobPlaybookResult[]> {
-  await checkJobPlaybooks(config, job);
-  const known = await loadPlaybooks(config);
-  const results: JobPlaybookResult[] = [];
-  for (const entry of job.playbooks) {
-    if (context.signal.aborted) break;
-    results.push(await runOne(config, context, playbookNamed(known, entry.name), entry));
-  }
-  return results;
+  return applyJobPlaybooks(config, context, await planJobPlaybooks(config, context, job));
 }
 
-async function runOne(
-  config: Config,
-  context: Context,
-  playbook: Playbook,
-  { name, mode, approvedBy }: Entry,
-): Promise<JobPlaybookResult> {
-  let plan: Plan | null = null;
-  let file: string | null = null;
+async function orRefusal<T>({ log }: Context, name: string, work: () => Promise<T>): Promise<T | TidemarkError> {
   try {
-    plan = await makePlan({ config, context, playbook, caps: DEFAULT_CAPS });
-    if (plan.actions.length === 0) return { name, mode, plan, file, applied: null, refused: null, exit: EXIT.done };
-    file = join(config.data, 'plans', `${plan.plan_id}.json`);
-    await writePlan(file, plan);
-    if (mode === 'plan') return { name, mode, plan, file, applied: null, refused: null, exit: EXIT.done };
-    await approvePlan(file, { by: approvedBy ?? '', now: context.clock.now(), irreversible: false });
-    const applied = await applyFile(file, { config, context, maxFailures: DEFAULT_MAX_FAILURES });
-    return { name, mode, plan, file, applied, refused: null, exit: exitOfApplied(applied) };
+    return await work();
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
-    context.log.warn(`playbook ${name}: ${error.message}`);
-    return { name, mode, plan, file, applied: null, refused: context.redactor.text(error.message), exit: error.exit };
+    log.warn(`playbook ${name}: ${error.message}`);
+    return error;
   }
 }

@@ -3,11 +3,11 @@ import type { Config, Target } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { loadRules } from '../pipeline/find-rules.ts';
 import type { Deed, Desk, Playbook } from '../playbooks/playbook.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import { type Caps, requireWithin, type Touched } from './caps.ts';
 import { type Draft, draftOf, whyNotDrafted } from './draft.ts';
 import { type FarSide, farSide } from './far-side.ts';
-import { identityOf } from './identity.ts';
+import { giveIdentity, identityOf } from './identity.ts';
 import { digestOf, type Plan } from './plan-file.ts';
 import { type Candidate, type Selection, selectFindings } from './select.ts';
 
@@ -21,16 +21,32 @@ export interface PlanOptions {
   readonly caps: Caps;
   /** @default every configured target */
   readonly targets?: readonly string[];
+  /** The working warehouse of a run under way, before it is published. @default the published one */
+  readonly warehouse?: Warehouse;
 }
 
 /**
- * What a playbook would do about the findings of the published warehouse. It reads, and changes nothing on the far side.
+ * What a playbook would do about the findings of the warehouse. It reads, and changes nothing on the far side.
  * @throws TidemarkError UNSAFE where it would touch more than the caps allow.
  */
 export async function makePlan(options: PlanOptions): Promise<Plan> {
-  const { config, context, playbook, caps } = options;
+  const { config, context, warehouse } = options;
+  if (warehouse) return planOver(options, warehouse, await giveIdentity(warehouse));
   const warehouseId = await identityOf(config, context);
-  const { database, files } = await openPublished(config);
+  const published = await openPublished(config);
+  try {
+    return await planOver(options, published, warehouseId);
+  } finally {
+    published.database.close();
+  }
+}
+
+async function planOver(
+  options: PlanOptions,
+  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  warehouseId: string,
+): Promise<Plan> {
+  const { config, context, playbook, caps } = options;
   const far = farSide(config, context, context.signal);
   const now = context.clock.now();
   try {
@@ -53,7 +69,6 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
     const [run] = await database.rows(await files.text('remediation/last_run'));
     return assemble(playbook, drafted, { now, warehouseId, runId: run ? String(run.run_id) : null });
   } finally {
-    database.close();
     await far.close();
   }
 }

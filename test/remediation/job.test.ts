@@ -1,0 +1,126 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { frozenClock } from '../../src/core/clock.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Context } from '../../src/core/context.ts';
+import { createRedactor } from '../../src/core/redact.ts';
+import { loadJob } from '../../src/pipeline/jobs.ts';
+import { type JobPlaybookResult, planJobPlaybooks, runJobPlaybooks } from '../../src/remediation/job.ts';
+import { readPlan } from '../../src/remediation/plan-file.ts';
+import { syncLedger } from '../../src/remediation/sync.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
+import { stageFor } from './stage.ts';
+
+const stage = stageFor({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
+
+/** What a job's stage is given, at the sandbox's present. */
+function contextIn(folder: string, said: string[] = []): Context {
+  return {
+    cwd: folder,
+    env: {},
+    readStdin: async () => '',
+    stdinIsTerminal: false,
+    stdoutIsTerminal: false,
+    terminal: undefined,
+    stdout: () => {},
+    stderr: () => {},
+    color: false,
+    json: false,
+    quiet: true,
+    configFile: 'tidemark.yaml',
+    clock: frozenClock(stage.place.sandbox.now),
+    log: { info: () => {}, warn: (line) => said.push(line), error: (line) => said.push(line) },
+    redactor: createRedactor(),
+    exit: () => {},
+    signal: new AbortController().signal,
+  };
+}
+
+async function prepare(playbooks: readonly Record<string, unknown>[]) {
+  const { folder } = stage.place;
+  await writeFile(join(folder, 'jobs', 'acting.yaml'), stringify({ pull: false, playbooks }));
+  const context = contextIn(folder);
+  const config = loadConfig(join(folder, 'tidemark.yaml'), {}, context.redactor);
+  return { config, context, job: await loadJob(config, {}, 'acting') };
+}
+
+async function runJob(playbooks: readonly Record<string, unknown>[]): Promise<readonly JobPlaybookResult[]> {
+  const { config, context, job } = await prepare(playbooks);
+  return runJobPlaybooks(config, context, job);
+}
+
+test('mode plan leaves a plan for a person, and changes nothing', async () => {
+  const [result] = await runJob([{ name: 'reap-dead-agents', mode: 'plan' }]);
+  expect(result).toMatchObject({ name: 'reap-dead-agents', applied: null, refused: null, exit: 0 });
+  expect(await readPlan(result!.file!)).toEqual(result?.plan);
+  expect(result?.plan).toMatchObject({ approval: null, actions: [{}, {}, {}] });
+  expect(stage.writes()).toEqual([]);
+});
+
+test('mode apply does what can be undone, in the name of who approved it in the file', async () => {
+  const [result] = await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
+  expect(result?.applied?.rows.map(({ status, approved_by }) => [status, approved_by])).toEqual([
+    ['applied', 'platform team'],
+    ['applied', 'platform team'],
+    ['applied', 'platform team'],
+  ]);
+  expect(result?.exit).toBe(0);
+  expect(stage.writes()).toHaveLength(3);
+});
+
+test('a playbook beyond its caps is refused, and the next has its turn', async () => {
+  const results = await runJob([
+    { name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' },
+    { name: 'remove-empty-pools', mode: 'plan' },
+  ]);
+  expect(results.map(({ refused, exit, plan }) => [refused, exit, plan?.actions.length])).toEqual([
+    [expect.stringContaining('2 of 9 rows of agent_pools in acme are 22.2 %'), 6, undefined],
+    [null, 0, 1],
+  ]);
+  expect(stage.writes()).toEqual([]);
+});
+
+test.each([
+  [
+    { name: 'remove-retired-keys', mode: 'apply', approvedBy: 'x' },
+    'jobs/acting.yaml: playbooks[0].mode: remove-retired-keys does what cannot be undone: plan it, and let a person approve each plan',
+  ],
+  [
+    { name: 'reap-dead-agents', mode: 'apply' },
+    'jobs/acting.yaml: playbooks[0].approvedBy: is required with mode apply: the name of who answers for it',
+  ],
+  [
+    { name: 'reap-dead-agent', mode: 'plan' },
+    'jobs/acting.yaml: playbooks[0].name: unknown playbook reap-dead-agent; did you mean reap-dead-agents?',
+  ],
+])('a job that may not be is refused with file and field: %o', async (entry, message) => {
+  await expect(runJob([entry])).rejects.toMatchObject({ code: 'CONFIG', message });
+});
+
+test('a run under way plans over what it just found, before that is published', async () => {
+  const { config, context, job } = await prepare([{ name: 'reap-dead-agents', mode: 'plan' }]);
+  const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
+  const plans = await withWarehouse(options, async (warehouse) => {
+    await warehouse.database.run(
+      "delete from findings where rule = 'dead-agent' and finding_id <> (select min(finding_id) from findings where rule = 'dead-agent')",
+    );
+    return planJobPlaybooks(config, context, job, warehouse);
+  });
+  expect(plans[0]?.plan?.actions).toHaveLength(1);
+});
+
+test('the table actions follows the ledger, and the warehouse keeps its identity', async () => {
+  const { config, context } = await prepare([]);
+  const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
+  const [before] = await stage.place.rows('select warehouse_id from warehouse_identity');
+  await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: "o'brien\n=cmd" }]);
+  for (let count = 0; count < 2; count++) await withWarehouse(options, (warehouse) => syncLedger(warehouse, config));
+  const ledger = await stage.place.ledger();
+  expect(await stage.place.rows('select * from actions order by action_id')).toMatchObject(
+    ledger.map(({ started_at: _s, finished_at: _f, ...row }) => row),
+  );
+  expect(await stage.place.rows('select warehouse_id from warehouse_identity')).toEqual([before]);
+  expect(await readFile(join(config.data, 'ledger.ndjson'), 'utf8')).not.toContain('\n=cmd');
+});
