@@ -26,6 +26,7 @@ export async function cli(words: readonly string[], options: CliOptions): Promis
     terminal: undefined,
     readStdin: async () => stdin,
     signal: new AbortController().signal,
+    timing: { backoffMs: 4, maxBackoffMs: 20 },
     ...io,
     stdout: (text) => {
       stdout += text;
