@@ -55,7 +55,7 @@ export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Appl
   requireUnexpired(plan, context.clock.now());
   await requireThisWarehouse(plan, config);
   const steps = stepsOf(plan, options.playbooks ?? registered);
-  const release = await takeLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`);
+  const release = await takeLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, context.clock.now());
   try {
     return await applyAll(plan, steps, options);
   } finally {

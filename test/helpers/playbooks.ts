@@ -100,7 +100,7 @@ export function writesIn(log: readonly RequestRecord[]): readonly RequestRecord[
   return log.filter(({ method, path }) => !['GET', 'LIST'].includes(method) || path.includes('/creds/'));
 }
 
-function liveEstate({ sandbox }: Pick<Workplace, 'sandbox'>) {
+export function liveEstate({ sandbox }: Pick<Workplace, 'sandbox'>) {
   const { platform, secrets, scheduler, autoscaler, mesh } = sandbox.services;
   return {
     platform: platform.state,

@@ -192,7 +192,7 @@ test('two at once: one acts, the other is kept out', async () => {
 
 test('a run that holds the warehouse does not keep it from its end; the table follows with the next run', async () => {
   await stage.approved();
-  const release = await takeLock(join(stage.place.folder, 'data', 'lock'), 'a run');
+  const release = await takeLock(join(stage.place.folder, 'data', 'lock'), 'a run', new Date());
   const result = await stage.place.apply();
   await release();
   expect(result.stderr).toContain('the table actions follows with the next run');

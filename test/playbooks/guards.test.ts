@@ -1,0 +1,337 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Plan } from '../../src/remediation/plan-file.ts';
+import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
+import { type Estate, estateOf, liveEstate, type Theatre, theatre, writesIn } from '../helpers/playbooks.ts';
+
+/** What somebody else does between plan and apply, and what then becomes of the plan's first action. */
+type Case = readonly [playbook: string, change: (estate: Estate, plan: Plan) => void, reason: string | RegExp];
+
+function guards(kind: string, playbook: string, sources: readonly string[], cases: readonly Case[]): void {
+  describe(`${kind}: what changed between plan and apply is left alone`, () => {
+    const ends: (() => Promise<void>)[] = [];
+    let place: Theatre;
+    let estate: Estate;
+    beforeAll(async () => {
+      const cleanup = (end: () => Promise<void>) => ends.push(end);
+      const configure = (config: Record<string, unknown>) => {
+        config.thresholds = { keyVersionsKept: 3 };
+      };
+      place = await theatre({ playbook, sources, configure, cleanup });
+      estate = estateOf(place);
+    });
+    afterAll(async () => {
+      for (const end of ends.reverse()) await end();
+    });
+
+    test.each(cases)('%s', async (name, change, reason) => {
+      const live = liveEstate(place);
+      for (const each of ['platform', 'secrets', 'scheduler'] as const) {
+        Object.assign(live[each], structuredClone(estate[each]));
+      }
+      await rm(join(place.folder, 'data', 'ledger.ndjson'), { force: true });
+      const words = ['playbook', 'plan', name, '-o', place.planFile, '--json', '--max-percent', '100'];
+      const plan = (await place.tidemark(words)).json<Plan>();
+      await place.approve();
+      change(live, plan);
+      place.sandbox.log.length = 0;
+      const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
+      const { rows } = applied.json<{ rows: { status: string; reason: string; params: unknown }[] }>();
+      expect(rows[0]).toMatchObject({ status: 'skipped', params: plan.actions[0]?.params });
+      expect(rows[0]?.reason).toMatch(reason);
+      expect(writesIn(place.sandbox.log)).toHaveLength(rows.filter(({ status }) => status === 'applied').length);
+    });
+  });
+}
+
+const first = (plan: Plan, param: string) => String(plan.actions[0]?.params[param]);
+const poolIn = ({ platform }: Estate, plan: Plan, param: string) =>
+  platform.pools.find(({ id }) => id === first(plan, param))!;
+const without = <T>(list: T[], gone: (item: T) => boolean) =>
+  list.splice(0, list.length, ...list.filter((item) => !gone(item)));
+
+guards(
+  'platform',
+  'remove-empty-pools',
+  ['workspaces', 'saved_views', 'saved_view_rows'],
+  [
+    [
+      'remove-empty-pools',
+      ({ platform }, plan) => without(platform.pools, ({ id }) => id === first(plan, 'agent_pool_id')),
+      'already so: the pool is gone',
+    ],
+    [
+      'remove-empty-pools',
+      (estate, plan) => poolIn(estate, plan, 'agent_pool_id').attached.push(estate.platform.workspaces[0]!.id),
+      '1 workspace(s) are attached to it',
+    ],
+    [
+      'remove-empty-pools',
+      ({ platform }, plan) =>
+        platform.agents.push({ ...platform.agents[0]!, id: 'agent-new', poolId: first(plan, 'agent_pool_id') }),
+      'it has 1 agent(s)',
+    ],
+    [
+      'scope-unused-pools',
+      ({ platform }, plan) => without(platform.pools, ({ id }) => id === first(plan, 'id')),
+      'the pool is gone',
+    ],
+    [
+      'scope-unused-pools',
+      (estate, plan) => poolIn(estate, plan, 'id').attached.push(estate.platform.workspaces[0]!.id),
+      'other workspaces are attached to it now',
+    ],
+    [
+      'scope-unused-pools',
+      (estate, plan) => poolIn(estate, plan, 'id').allowed.push(estate.platform.workspaces[0]!.id),
+      'other workspaces are allowed to use it now',
+    ],
+    [
+      'scope-unused-pools',
+      (estate, plan) => {
+        const pool = poolIn(estate, plan, 'id');
+        Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached] });
+      },
+      'already so: it is scoped already',
+    ],
+    [
+      'scope-unused-pools',
+      (estate, plan) => Object.assign(poolIn(estate, plan, 'id'), { organizationScoped: false, allowed: [] }),
+      'it is scoped, and an attached workspace is not allowed to use it',
+    ],
+    [
+      'pin-drift-view',
+      ({ platform }) =>
+        platform.views.push({ ...platform.views[0]!, id: 'sq-new', name: 'Drifting workspaces (Tidemark)' }),
+      'a view of this name is there, with another query',
+    ],
+    [
+      'drop-dead-views',
+      ({ platform }, plan) => without(platform.views, ({ id }) => id === first(plan, 'view_id')),
+      'already so: the view is gone',
+    ],
+    [
+      'drop-dead-views',
+      ({ platform }, plan) => {
+        platform.views.find(({ id }) => id === first(plan, 'view_id'))!.query = { filter: [] };
+      },
+      'its query works again',
+    ],
+  ],
+);
+
+const keyIn = ({ secrets }: Estate, plan: Plan) => secrets.keys.get(first(plan, 'name'))!;
+
+guards(
+  'secrets',
+  'remove-retired-keys',
+  ['kms_providers', 'mesh_roles'],
+  [
+    [
+      'rotate-old-keys',
+      (estate, plan) => keyIn(estate, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
+      'already so: it was rotated since',
+    ],
+    ['rotate-old-keys', ({ secrets }, plan) => secrets.keys.delete(first(plan, 'name')), 'the key is gone'],
+    [
+      'retire-old-key-versions',
+      (estate, plan) => keyIn(estate, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
+      /its newest version is \d/u,
+    ],
+    [
+      'retire-old-key-versions',
+      (estate, plan) => Object.assign(keyIn(estate, plan), { deletionAllowed: true }),
+      'whether it may be deleted was changed',
+    ],
+    [
+      'retire-old-key-versions',
+      (estate, plan) => Object.assign(keyIn(estate, plan), { minEnabledVersion: keyIn(estate, plan).versions.length }),
+      /already so: its versions below \d are disabled/u,
+    ],
+    [
+      'remove-retired-keys',
+      (estate, plan) => Object.assign(keyIn(estate, plan), { deletionAllowed: false }),
+      'it may not be deleted any more',
+    ],
+    [
+      'remove-retired-keys',
+      ({ secrets }, plan) => secrets.keys.delete(first(plan, 'name')),
+      'already so: the key is gone',
+    ],
+    [
+      'remove-retired-keys',
+      ({ secrets }, plan) => {
+        const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
+        secrets.providers.get('lab-empty')!.keys.set(first(plan, 'name'), held);
+      },
+      'it is held by lab-empty',
+    ],
+    [
+      'remove-empty-providers',
+      ({ secrets }) => {
+        const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
+        secrets.providers.get('lab-empty')!.keys.set('payments-signing', held);
+      },
+      'it holds 1 key(s)',
+    ],
+    [
+      'remove-empty-providers',
+      ({ secrets }) => secrets.providers.delete('lab-empty'),
+      'already so: the provider is gone',
+    ],
+    [
+      'downgrade-management-roles',
+      ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { ttlSeconds: 60 }),
+      'the role was changed otherwise',
+    ],
+    [
+      'downgrade-management-roles',
+      ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { tokenType: 'client' }),
+      'already so: its tokens are client tokens',
+    ],
+    ['downgrade-management-roles', ({ secrets }) => secrets.roles.delete('legacy-admin'), 'the role is gone'],
+  ],
+);
+
+const CACHE = volumeKey('default', 'lost-cache');
+const MEDIA = volumeKey('default', 'missing-media');
+const LEDGER = volumeKey('default', 'unprotected-ledger');
+const pluginIn = ({ scheduler }: Estate, plan: Plan) =>
+  scheduler.plugins.get(String(plan.actions[0]?.guard.facts.plugin_id))!;
+const externalOf = (plan: Plan) => String(plan.actions[0]?.guard.facts.external_id);
+
+guards(
+  'scheduler',
+  'drop-stale-snapshots',
+  ['acl_policies'],
+  [
+    [
+      'trim-anonymous-policy',
+      ({ scheduler }) => scheduler.policies.delete('anonymous'),
+      'already so: the policy is gone',
+    ],
+    [
+      'trim-anonymous-policy',
+      ({ scheduler }) => Object.assign(scheduler.policies.get('anonymous')!, { rules: 'agent { policy = "write" }' }),
+      'somebody changed the policy',
+    ],
+    [
+      'trim-anonymous-policy',
+      ({ scheduler }) => Object.assign(scheduler.policies.get('anonymous')!, { description: 'mine' }),
+      'somebody changed the policy',
+    ],
+    [
+      'detach-lost-claims',
+      ({ scheduler }) => {
+        const [claim] = scheduler.volumes.get(CACHE)!.claims;
+        scheduler.allocations.get(claim!.allocationId)!.clientStatus = 'running';
+      },
+      /allocation .* which is running, claims it/u,
+    ],
+    [
+      'detach-lost-claims',
+      ({ scheduler }) => scheduler.volumes.get(CACHE)!.claims.push({ allocationId: 'forgotten', mode: 'read' }),
+      'allocation forgotten, which is not known, claims it',
+    ],
+    [
+      'detach-lost-claims',
+      ({ scheduler }) => Object.assign(scheduler.volumes.get(CACHE)!, { claims: [] }),
+      'already so: nothing on the node claims it',
+    ],
+    ['detach-lost-claims', ({ scheduler }) => scheduler.volumes.delete(CACHE), 'already so: the volume is gone'],
+    [
+      'deregister-missing-volumes',
+      (estate, plan) => {
+        const found = { id: externalOf(plan), capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
+        pluginIn(estate, plan).externals.set(found.id, found);
+      },
+      'the provider holds it again',
+    ],
+    [
+      'deregister-missing-volumes',
+      ({ scheduler }) => scheduler.volumes.get(MEDIA)!.claims.push({ allocationId: 'new', mode: 'write' }),
+      'it is claimed',
+    ],
+    [
+      'deregister-missing-volumes',
+      ({ scheduler }) => scheduler.volumes.delete(MEDIA),
+      'already so: the volume is not registered',
+    ],
+    [
+      'adopt-orphaned-volumes',
+      (estate, plan) => pluginIn(estate, plan).externals.delete(externalOf(plan)),
+      'the provider does not hold it any more',
+    ],
+    [
+      'adopt-orphaned-volumes',
+      ({ scheduler }, plan) => {
+        const volume = {
+          ...scheduler.volumes.get(LEDGER)!,
+          id: 'mine',
+          externalId: externalOf(plan),
+          pluginId: String(plan.actions[0]?.guard.facts.plugin_id),
+        };
+        scheduler.volumes.set(volumeKey('default', 'mine'), volume);
+      },
+      'already so: it is registered as mine',
+    ],
+    [
+      'adopt-orphaned-volumes',
+      ({ scheduler }, plan) => {
+        const id = first(plan, 'volume_id');
+        scheduler.volumes.set(volumeKey('default', id), { ...scheduler.volumes.get(LEDGER)!, id });
+      },
+      'another volume has the ID',
+    ],
+    [
+      'snapshot-unprotected-volumes',
+      (estate, plan) => {
+        const taken = {
+          id: 'snap-1',
+          sourceId: externalOf(plan),
+          sizeBytes: 1n,
+          createdAt: new Date('2026-09-30T02:15:00Z'),
+          ready: true,
+          parameters: null,
+        };
+        pluginIn(estate, plan).snapshots.set('snap-1', taken);
+      },
+      'already so: snapshot snap-1 of 2026-09-30T02:15:00.000Z protects it',
+    ],
+    [
+      'snapshot-unprotected-volumes',
+      (estate, plan) => {
+        const taken = {
+          id: 'snap-1',
+          sourceId: externalOf(plan),
+          sizeBytes: 1n,
+          createdAt: new Date('2026-10-01T02:00:00Z'),
+          ready: false,
+          parameters: null,
+        };
+        pluginIn(estate, plan).snapshots.set('snap-1', taken);
+      },
+      'snapshot snap-1 of 2026-10-01T02:00:00.000Z is not ready yet',
+    ],
+    [
+      'snapshot-unprotected-volumes',
+      ({ scheduler }) => scheduler.volumes.delete(LEDGER),
+      'the volume is not registered any more',
+    ],
+    [
+      'drop-stale-snapshots',
+      (estate, plan) => pluginIn(estate, plan).snapshots.delete(first(plan, 'snapshot_id')),
+      'already so: the snapshot is gone',
+    ],
+    [
+      'drop-stale-snapshots',
+      (estate, plan) => {
+        const { snapshots } = pluginIn(estate, plan);
+        const id = first(plan, 'snapshot_id');
+        snapshots.set(id, { ...snapshots.get(id)!, createdAt: new Date('2026-09-30T02:15:00Z') });
+      },
+      'it was taken at 2026-09-30T02:15:00.000Z',
+    ],
+  ],
+);
