@@ -23,5 +23,5 @@ with
   )
 select *, count(*) over (partition by news) as causes
 from causes
-qualify row_number() over (partition by news order by rank desc, size desc, opened_at, target, rule, cause) <= $most
-order by news, rank desc, size desc, opened_at, target, rule, cause;
+qualify row_number() over (partition by news order by rank desc, size desc, opened_at, target, rule, title, cause) <= $most
+order by news, rank desc, size desc, opened_at, target, rule, title, cause;

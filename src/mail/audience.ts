@@ -1,6 +1,6 @@
 import type { Config } from '../core/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { ADDRESS_PROBLEM, type MailAddress, parseMailAddress } from '../core/mail-address.ts';
+import { ADDRESS_PROBLEM, headerText, type MailAddress, parseMailAddress } from '../core/mail-address.ts';
 
 /** Patterns (`*`, `?`, `[a-z]`) of a part of the estate; null for all. */
 export interface Route {
@@ -72,11 +72,13 @@ function routed(mail: Pick<NonNullable<Config['mail']>, 'routes'>, taken: Readon
   }));
 }
 
+const MOST_WORDS = 200;
+
 /** `projects payments-*, core of targets eu-*` */
 export function wordsOf({ targets, projects }: Route): string {
-  const inTargets = targets ? `targets ${targets.join(', ')}` : 'every target';
+  const inTargets = targets ? `targets ${headerText(targets.join(', '), MOST_WORDS)}` : 'every target';
   if (!projects) return inTargets;
-  return `projects ${projects.join(', ')}${targets ? ` of ${inTargets}` : ''}`;
+  return `projects ${headerText(projects.join(', '), MOST_WORDS)}${targets ? ` of ${inTargets}` : ''}`;
 }
 
 function readAddress(text: string, place: string, code: 'CONFIG' | 'USAGE' = 'CONFIG'): MailAddress {

@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { createTransport, type Transporter } from 'nodemailer';
 import type { SmtpServer } from '../core/smtp-url.ts';
 
@@ -11,7 +12,7 @@ const TIMEOUTS: MailTimeouts = { connectMs: 10_000, silentMs: 30_000 };
 
 export interface TransportOptions {
   readonly server: SmtpServer;
-  /** PEM of authorities that a certificate may come from; Node's own where there is none. */
+  /** PEM of authorities that a certificate may come from, beside those of Node. */
   readonly ca?: string;
   readonly timeouts?: MailTimeouts;
   /** Hosts that nobody stands before. @default loopback */
@@ -30,7 +31,7 @@ export function openTransport({ server, ca, timeouts = TIMEOUTS, near = isLoopba
     port,
     secure,
     requireTLS: !secure && !isNear,
-    tls: { rejectUnauthorized: !isNear, ...(ca !== undefined && { ca }) },
+    tls: { rejectUnauthorized: !isNear, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) },
     ...(user && { auth: { user, pass: password } }),
     connectionTimeout: timeouts.connectMs,
     greetingTimeout: timeouts.connectMs,

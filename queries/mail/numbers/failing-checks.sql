@@ -1,7 +1,7 @@
 -- order: 20
 -- report: check-failure
 -- label: workspaces failing checks
--- one: failing checks
+-- one: failing its checks
 -- many: failing checks
 -- nights: failing
 -- grain: one row; none where no workspace is known

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+import { onTestFinished } from 'vitest';
+
+export interface ReceivedMail {
+  readonly recipients: readonly string[];
+  readonly sender: string;
+  readonly secure: boolean;
+  readonly user: string | undefined;
+  readonly raw: string;
+  readonly mail: Email;
+}
+
+export interface MailServerOptions {
+  /** Offers STARTTLS with the certificate of the tests; without it, there is none. */
+  readonly tls?: boolean;
+  readonly login?: { readonly user: string; readonly password: string };
+  /** SMTP code by which a recipient is turned away. */
+  readonly reject?: (recipient: string) => number | undefined;
+  /** SMTP code by which the mail itself is turned away. */
+  readonly rejectData?: () => number | undefined;
+  /** Whether the connection is cut once the mail was taken, before the answer. */
+  readonly drop?: () => boolean;
+  readonly port?: number;
+  readonly host?: string;
+}
+
+export interface MailServer {
+  readonly port: number;
+  readonly received: readonly ReceivedMail[];
+  close(): Promise<void>;
+}
+
+const pem = (name: string) => readFileSync(new URL(`../http/tls/${name}`, import.meta.url), 'utf8');
+export const TEST_CA = pem('ca.pem');
+
+function refusal(code: number): Error {
+  return Object.assign(new Error(`not this one <${code}>`), { responseCode: code });
+}
+
+/** A real SMTP server on loopback that ends with the test. */
+export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
+  const { tls = false, login, reject, rejectData, drop, port = 0, host = '127.0.0.1' } = options;
+  const received: ReceivedMail[] = [];
+  const server = new SMTPServer({
+    authOptional: login === undefined,
+    allowInsecureAuth: true,
+    disabledCommands: [...(tls ? [] : ['STARTTLS']), ...(login ? [] : ['AUTH'])],
+    ...(tls && { key: pem('server.key'), cert: pem('server.pem') }),
+    logger: false,
+    onAuth(auth, _session, done) {
+      const right = auth.username === login?.user && auth.password === login?.password;
+      if (right) done(null, { user: login?.user });
+      else done(refusal(535));
+    },
+    onRcptTo({ address }, _session, done) {
+      const code = reject?.(address);
+      done(code === undefined ? null : refusal(code));
+    },
+    onData(stream, session, done) {
+      text(stream).then(async (raw) => {
+        const code = rejectData?.();
+        if (code !== undefined) return done(refusal(code));
+        received.push({
+          raw,
+          mail: await PostalMime.parse(raw),
+          recipients: session.envelope.rcptTo.map(({ address }) => address),
+          sender: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
+          secure: session.secure,
+          user: session.user as string | undefined,
+        });
+        if (drop?.()) for (const connection of server.connections) connection.close();
+        else done();
+      }, done);
+    },
+  });
+  server.on('error', () => {}); // a client that hangs up is what some tests are about
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
+  let open = true;
+  const close = async () => {
+    if (open) await new Promise<void>((resolve) => server.close(() => resolve()));
+    open = false;
+  };
+  onTestFinished(close);
+  return { port: (server.server.address() as AddressInfo).port, received, close };
+}
+
+/** A port where nobody listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
