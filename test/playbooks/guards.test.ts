@@ -25,7 +25,8 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
       for (const end of ends.reverse()) await end();
     });
 
-    test.each(cases)('%s', async (name, change, reason) => {
+    const named = cases.map(([name, change, reason]) => ({ name, change, reason, said: String(reason) }));
+    test.each(named)('$name: $said', async ({ name, change, reason }) => {
       const live = liveEstate(place);
       for (const each of ['platform', 'secrets', 'scheduler'] as const) {
         Object.assign(live[each], structuredClone(estate[each]));

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
+import { theatre, writesIn } from '../helpers/playbooks.ts';
+import { stageFor } from './stage.ts';
+
+interface Row {
+  readonly action_id: string;
+  readonly status: string;
+  readonly reason: string | null;
+}
+
+const stage = stageFor({ playbook: 'reap-dead-agents' });
+
+test('an agent that comes back after the guard was read is kept by the service: 412', async () => {
+  const plan = await stage.approved();
+  const back = stage.agentOf(plan, 1);
+  stage.intercept = ({ method, path }) => {
+    if (method === 'DELETE' && path.endsWith(back.id)) back.status = 'busy';
+    return undefined;
+  };
+  const applied = await stage.apply([], 1);
+  expect(stage.statuses(applied)).toEqual([
+    ['applied', null],
+    [
+      'failed',
+      expect.stringMatching(/^platform\.agents\.delete at acme: 412 precondition: .*unknown, errored or exited/u),
+    ],
+    ['applied', null],
+  ]);
+  expect(applied.rows[1]).toMatchObject({ before: { status: expect.any(String) }, after: { status: 'busy' } });
+  expect(stage.agents()).toContain(back.id);
+});
+
+test('a volume that is used again is kept by the service: 500 in use; what depends on it is left, the rest goes on', async () => {
+  const key = volumeKey('prod', 'lost-reports');
+  const place = await theatre({
+    playbook: 'detach-lost-claims',
+    intercept: ({ method, path }, { state }) => {
+      if (method !== 'DELETE' || !path.includes('lost-reports')) return undefined;
+      const { volumes, allocations } = state as typeof place.sandbox.services.scheduler.state;
+      for (const { allocationId } of volumes.get(key)!.claims) allocations.get(allocationId)!.clientStatus = 'running';
+      return undefined;
+    },
+  });
+  await place.plan(['--max-percent', '100']);
+  await place.approve();
+  const { rows } = (await place.apply([], 1)).json<{ rows: Row[] }>();
+  expect(rows.map(({ status, reason }) => [status, reason])).toEqual([
+    ['applied', null],
+    ['failed', expect.stringContaining('500 in-use: volume in use: lost-reports')],
+    ['skipped', 'a2, which comes before it, was not done'],
+  ]);
+  expect(writesIn(place.sandbox.log)).toHaveLength(2);
+  expect((await place.ledger()).map(({ action_id, status }) => [action_id, status])).toEqual([
+    ['a1', 'applied'],
+    ['a2', 'failed'],
+  ]);
+});
+
+test('a read-only write token changes nothing, and is named with what it lacks', async () => {
+  const place = await theatre({
+    playbook: 'remove-retired-keys',
+    configure: (config) => {
+      for (const target of config.targets) if (target.kind === 'secrets') target.writeToken = target.token;
+    },
+  });
+  await place.plan();
+  await place.approve();
+  const { rows } = (await place.apply([], 1)).json<{ rows: Row[] }>();
+  expect(rows.map(({ status }) => status)).toEqual(['failed', 'failed', 'skipped']);
+  expect(rows[0]?.reason).toContain('403 forbidden');
+  expect(place.sandbox.services.secrets.state.keys.has('retired-2024-batch')).toBe(true);
+});
+
+test('no secret of the configuration or of a service is in a plan, the ledger or the table', async () => {
+  const place = await theatre({
+    playbook: 'adopt-orphaned-volumes',
+    prepare: ({ scheduler }) => {
+      for (const volume of scheduler.volumes.values()) volume.secrets = { password: 'planted-secret-value' };
+    },
+  });
+  const plan = await place.plan();
+  await place.approve();
+  await place.apply();
+  const told = JSON.stringify([plan, await place.ledger(), await place.rows('select * from actions')]);
+  const tokens = Object.values(place.sandbox.tokens).flatMap(({ read, write }) => [read, write]);
+  for (const secret of [...tokens, 'planted-secret-value']) expect(told).not.toContain(secret);
+});
