@@ -20,7 +20,7 @@ const NO_LINES = Object.fromEntries(
     'middle',
   ].map((name) => [name, '']),
 );
-const WIDEST_CELL = 40;
+const WIDEST_CELL = 60;
 
 /** The first `limit` rows of a table in aligned columns; a line break inside a name becomes a space. */
 export function textTable({ columns, rows }: Pick<TableView, 'columns' | 'rows'>, limit: number): string {

@@ -3,7 +3,8 @@
 -- sources: agent_pools, agents, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, tf_versions, volume_snapshots, volumes, workspaces
 -- about: Each number is that of its report, where the rows behind it stand. New and resolved against the previous complete pull; before: the number then.
 -- labels: area=Area; number=Number; measure=Of what; before=Before; newly=New; resolved=Resolved
--- pages: area=report
+-- pages: area=report; number=report
+-- hidden: report
 with
   measures (place, area, report, source, measure, number, before, newly, resolved) as (
     values

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+interface Data {
+  readonly report: string;
+  readonly as_of: string;
+  readonly generated_at: string;
+  readonly summary: Record<string, unknown>;
+  readonly sources: readonly Record<string, unknown>[];
+}
+
+describe('tidemark report', () => {
+  let place: Workplace;
+  let first: string;
+  beforeAll(async () => {
+    place = await workplace({ workspaces: 40, cleanup: afterAll });
+    first = place.sandbox.now.toISOString();
+    await place.pull(['--target', 'acme']);
+    place.sandbox.advance();
+    await place.pull(['--target', 'acme']);
+  });
+
+  it('writes every report and prints the files', async () => {
+    const { exit, stdout } = await place.tidemark(['report']);
+    expect(exit).toBe(0);
+    const files = stdout.trim().split('\n');
+    expect(files).toContain(join(place.folder, 'out', 'drift.html'));
+    expect(files.every((file) => existsSync(file))).toBe(true);
+    expect(existsSync(join(place.folder, 'out', 'index.html'))).toBe(true);
+  });
+
+  it('prints the data of one report as an object, of several as an array, as NAME.json holds them', async () => {
+    const one = (await place.tidemark(['report', 'drift', '--json', '--out', 'elsewhere'])).json<Data>();
+    expect(one).toEqual(JSON.parse(await readFile(join(place.folder, 'elsewhere', 'drift.json'), 'utf8')));
+    expect(one).toMatchObject({
+      report: 'drift',
+      sources: [{ target: 'acme', source: 'workspaces', status: 'complete', stale: false }],
+    });
+    const two = (await place.tidemark(['report', 'drift', 'agent-health', '--json'])).json<readonly Data[]>();
+    expect(two.map(({ report }) => report)).toEqual(['drift', 'agent-health']);
+  });
+
+  it('agrees with plain SQL over the warehouse', async () => {
+    const { summary } = (await place.tidemark(['report', 'drift', '--json'])).json<Data>();
+    const [counts] = await place.rows(
+      `select count(*) as workspaces, count(*) filter (drifted) as drifted, count(*) filter (not drifted) as clean,
+         count(*) filter (drifted is null) as unknown, sum(resources_drifted) as resources_drifted from workspaces`,
+    );
+    expect(summary).toMatchObject(counts ?? {});
+  });
+
+  it('tells of the last pull by default, judging its age by the present', async () => {
+    const second = place.sandbox.now.toISOString().replace('.000Z', 'Z');
+    const late = new Date(place.sandbox.now.getTime() + 3 * 24 * 60 * 60_000).toISOString();
+    const data = (await place.tidemark(['report', 'drift', '--json', '--now', late])).json<Data>();
+    expect(data).toMatchObject({
+      as_of: second,
+      generated_at: late.replace('.000Z', 'Z'),
+      sources: [{ status: 'complete', stale: true }],
+    });
+  });
+
+  it('tells of a past moment with --as-of', async () => {
+    const data = (await place.tidemark(['report', 'drift', '--json', '--as-of', first])).json<Data>();
+    expect(data).toMatchObject({
+      as_of: first.replace('.000Z', 'Z'),
+      summary: { workspaces: 40, baseline: true, newly_drifted: 0 },
+    });
+    expect(data.sources).toMatchObject([{ stale: false }]);
+  });
+
+  it('refuses an unknown report with the nearest name, and a moment that is none', async () => {
+    const unknown = await place.tidemark(['report', 'drfit']);
+    expect(unknown).toMatchObject({ exit: 2, stdout: '' });
+    expect(unknown.stderr).toContain('did you mean drift?');
+    expect(await place.tidemark(['report', 'drift', '--as-of', 'yesterday'])).toMatchObject({ exit: 2 });
+  });
+
+  it('says what to do where nothing was pulled yet', async () => {
+    const fresh = await workplace();
+    const { exit, stderr } = await fresh.tidemark(['report']);
+    expect(exit).toBe(3);
+    expect(stderr).toContain('tidemark pull');
+  });
+});
