@@ -5,4 +5,4 @@ select
   count(*) filter (where stage_row is not null and history_row is not null) as changed,
   (select count(*) from {{history}} where target = $target and valid_to is null) as rows_before,
   (select count(*) from stage_{{table}}) as rows_after,
-from delta;
+from delta_{{table}};

@@ -8,5 +8,5 @@ where
   and exists (
     select 1
     from {{table}}_rows as version
-    where version.rowid in (select history_row from delta where history_row is not null) and {{memberKey}}
+    where version.rowid in (select history_row from delta_{{table}} where history_row is not null) and {{memberKey}}
   );

@@ -1,1 +1,1 @@
-drop table stage_lists;
+drop table lists_{{table}};

@@ -6,11 +6,11 @@ with
   changed as (
     select {{key}}
     from stage_{{table}}
-    where rowid in (select stage_row from delta where stage_row is not null)
+    where rowid in (select stage_row from delta_{{table}} where stage_row is not null)
   ),
   split as (
     select {{listsKey}}, string_split(lists.list, ', ') as names
-    from stage_lists as lists
+    from lists_{{table}} as lists
     semi join changed on {{changedKey}}
     where lists.list is not null
   ),

@@ -53,7 +53,7 @@ async function loadTable(table: Table, options: LoadOptions): Promise<Delta> {
   const delta = await compareStage(database, files, table, manifest.target);
   checkCount(table, manifest, delta);
   if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);
-  await mergeStage(database, files, table, manifest.target, asOf);
+  await mergeStage(database, files, table, manifest.target, asOf, delta);
   await dropStage(database, files, table);
   return delta;
 }

@@ -26,17 +26,23 @@ export async function compareStage(database: Database, files: SqlFiles, table: T
   };
 }
 
-/** Closes what changed or went and adds what is new, as of a moment later than any before (ISO 8601). */
+/** Writes what `compareStage` found: closes what changed or went, adds what is new; `asOf` is later than any before (ISO 8601). */
 export async function mergeStage(
   database: Database,
   files: SqlFiles,
   table: Table,
   target: string,
   asOf: string,
+  { rowsBefore }: Delta,
 ): Promise<void> {
-  if (table.members) await mergeMembers(database, files, table, { target, as_of: asOf });
-  await database.run(await files.filled('warehouse/close', partsOf(table)), { as_of: asOf });
-  await database.run(await files.filled('warehouse/append', partsOf(table)), { as_of: asOf });
+  const parts = partsOf(table);
+  const as_of = asOf;
+  if (table.members) await mergeMembers(database, files, table, { target, as_of });
+  await database.run(await files.filled('warehouse/close', parts), { as_of });
+  await database.run(await files.filled(rowsBefore === 0 ? 'warehouse/append_all' : 'warehouse/append', parts), {
+    as_of,
+  });
+  await database.run(await files.filled('warehouse/drop_delta', parts));
 }
 
 function partsOf(table: Table): Record<string, string> {
@@ -45,7 +51,7 @@ function partsOf(table: Table): Record<string, string> {
     table: table.name,
     history: storedName(table),
     sameKey: same.join(' and '),
-    stageColumns: columnList(table, 'stage.'),
-    openColumns: columnList(table, 'open.'),
+    key: table.key.map(quoted).join(', '),
+    columns: columnList(table),
   };
 }

@@ -14,7 +14,7 @@ export async function takeLists(database: Database, files: SqlFiles, table: Tabl
   await database.run(await files.filled('warehouse/members_digest', parts));
 }
 
-/** Writes which members came, went or moved in the rows that `delta` says have changed; before the rows themselves. */
+/** Writes which members came, went or moved in the rows that the delta says have changed; before the rows themselves. */
 export async function mergeMembers(
   database: Database,
   files: SqlFiles,
@@ -33,7 +33,7 @@ export async function mergeMembers(
   await database.run(await files.filled('warehouse/members_rank', parts), params);
   await database.run(await files.filled('warehouse/members_close', parts), params);
   await database.run(await files.filled('warehouse/members_append', parts), params);
-  await database.run(await files.text('warehouse/members_drop'));
+  await database.run(await files.filled('warehouse/members_drop', { table: table.name }));
 }
 
 /** Makes the table of members and the view that puts lists together again. */
