@@ -10,6 +10,7 @@ import { type Failure, ServiceError } from '../http/service-error.ts';
 import type { Service } from '../services/connect.ts';
 import { type Landing, openLanding } from '../sources/landing.ts';
 import type { Extraction, Source } from '../sources/source.ts';
+import { troubleOf } from '../warehouse/trouble.ts';
 
 export interface ExtractOptions {
   readonly source: Source;
@@ -48,12 +49,16 @@ export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: 
   for (;;) {
     const [way, ...others] = ways as [Way, ...Way[]];
     const land = openLanding({ directory, source: source.name, target, runId, asOf, redactor });
+    let whole = false;
     try {
       await way(extractionOf({ ...options, shared }, land));
-      return await use(await land.finish());
+      const manifest = await land.finish();
+      whole = true;
+      return await use(manifest);
     } catch (error) {
+      if (whole && !isRefusal(error)) throw error; // stopped, or the disk is full: the next run loads it
       await rm(join(directory, `${source.name}.json`), { force: true });
-      await land.abandon();
+      await (troubleOf(error) ? land.reset() : land.abandon());
       ways = others.filter((other) => mayDiffer(error, way, other));
       if (ways.length === 0 || signal.aborted) throw error;
       log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
@@ -67,7 +72,12 @@ type Way = Source['extract'];
 /** What a service refuses has been asked for again already: only another way is left. Data may be whole the next time. */
 function mayDiffer(error: unknown, tried: Way, other: Way): boolean {
   if (error instanceof ServiceError) return other !== tried && WAY_FAILURES.has(error.failure);
-  return error instanceof TidemarkError && error.constructor === TidemarkError && error.code === 'DATA';
+  return isRefusal(error) && error.constructor === TidemarkError;
+}
+
+/** What is wrong with the rows themselves. */
+function isRefusal(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError && error.code === 'DATA' && !troubleOf(error);
 }
 
 function extractionOf({ service, asOf, meter, signal, log, shared }: ExtractOptions, land: Landing): Extraction {

@@ -14,10 +14,19 @@ export interface LandedRun {
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
 
+export function landingDirectory(config: Config, runId: string, target?: string): string {
+  return join(config.data, 'landing', runId, ...(target ? [target] : []));
+}
+
+/** Names of the runs that have a landing, oldest first. */
+export async function landedRuns(config: Config): Promise<readonly string[]> {
+  const root = join(config.data, 'landing');
+  return existsSync(root) ? (await readdir(root)).sort() : [];
+}
+
 /** Reads the manifests of a run's landing. @throws TidemarkError USAGE when there is no such landing. */
 export async function landed(config: Config, runId: string): Promise<LandedRun> {
-  const root = join(config.data, 'landing', runId);
-  const known = existsSync(join(config.data, 'landing')) ? await readdir(join(config.data, 'landing')) : [];
+  const known = await landedRuns(config);
   if (!known.includes(runId)) {
     const nearest = nearestName(runId, known);
     throw new TidemarkError('USAGE', `no run ${runId} has landed files`, {
@@ -26,20 +35,28 @@ export async function landed(config: Config, runId: string): Promise<LandedRun> 
         : 'they are kept for landingDays',
     });
   }
-  const manifests = new Map<string, Manifest>();
-  for (const target of await readdir(root)) {
-    for (const file of (await readdir(join(root, target))).filter((name) => name.endsWith('.json'))) {
-      const manifest = JSON.parse(await readFile(join(root, target, file), 'utf8')) as Manifest;
-      manifests.set(`${target}/${manifest.source}`, manifest);
-    }
-  }
+  const manifests = await manifestsOf(config, runId);
   const [first] = manifests.values();
   if (!first) throw new TidemarkError('DATA', `run ${runId} landed nothing whole`);
   return { asOf: new Date(first.as_of), manifests };
 }
 
+export async function manifestsOf(config: Config, runId: string): Promise<ReadonlyMap<string, Manifest>> {
+  const root = landingDirectory(config, runId);
+  const manifests = new Map<string, Manifest>();
+  const targets = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  for (const { name: target } of targets) {
+    for (const file of (await readdir(join(root, target))).filter((name) => name.endsWith('.json'))) {
+      const manifest = JSON.parse(await readFile(join(root, target, file), 'utf8')) as Manifest;
+      manifests.set(`${target}/${manifest.source}`, manifest);
+    }
+  }
+  return manifests;
+}
+
 /** @throws TidemarkError DATA naming a landed file that is gone or was changed since it landed. */
-export async function verifyLanded(directory: string, { files }: Manifest): Promise<void> {
+export async function verifyLanded(config: Config, { run_id, target, files }: Manifest): Promise<void> {
+  const directory = landingDirectory(config, run_id, target);
   for (const { file, sha256 } of files) {
     const hash = createHash('sha256');
     await pipeline(createReadStream(join(directory, file)), hash).catch((error: NodeJS.ErrnoException) => {
@@ -54,9 +71,7 @@ const DAY_MS = 86_400_000;
 
 /** Removes landings older than `landingDays`; a run's name tells its age. */
 export async function pruneLanding(config: Config, now: Date): Promise<void> {
-  const root = join(config.data, 'landing');
-  if (!existsSync(root)) return;
-  for (const run of await readdir(root)) {
+  for (const run of await landedRuns(config)) {
     const [, date, time] = /^(\d{8})T(\d{6})Z/u.exec(run) ?? [];
     if (!date || !time) continue;
     const at = Date.UTC(
@@ -66,6 +81,7 @@ export async function pruneLanding(config: Config, now: Date): Promise<void> {
       +time.slice(0, 2),
       +time.slice(2, 4),
     );
-    if (now.getTime() - at > config.landingDays * DAY_MS) await rm(join(root, run), { recursive: true, force: true });
+    const age = now.getTime() - at;
+    if (age > config.landingDays * DAY_MS) await rm(landingDirectory(config, run), { recursive: true, force: true });
   }
 }

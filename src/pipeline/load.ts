@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly asOf: string;
   readonly shrinkPercent: number;
   readonly acceptShrink: boolean;
+  /** Ends a load under way; nothing of it then stays. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -32,21 +34,40 @@ export interface LoadOptions {
  */
 export async function loadSource(options: LoadOptions, record: (main: Delta) => Promise<void>): Promise<Delta> {
   const { database } = options.warehouse;
-  return database.transaction(async () => {
-    let main: Delta | undefined;
-    for (const table of tablesOf(options.manifest.source, options.warehouse.tables)) {
-      const delta = await loadTable(table, options);
-      main ??= delta;
-    }
-    if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${options.manifest.source}`);
-    await record(main);
-    return main;
-  });
+  return stoppable(options, () =>
+    database.transaction(async () => {
+      let main: Delta | undefined;
+      for (const table of tablesOf(options.manifest.source, options.warehouse.tables)) {
+        const delta = await loadTable(table, options);
+        main ??= delta;
+      }
+      if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${options.manifest.source}`);
+      await record(main);
+      options.signal.throwIfAborted();
+      return main;
+    }),
+  );
+}
+
+/** Stops the statement that is under way when the signal says so; the transaction is then rolled back. */
+async function stoppable<T>({ signal, warehouse: { database } }: LoadOptions, work: () => Promise<T>): Promise<T> {
+  const stop = () => database.connection.interrupt();
+  signal.throwIfAborted();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted(); // DuckDB's "interrupted" says nothing of why
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 async function loadTable(table: Table, options: LoadOptions): Promise<Delta> {
   const { database, files } = options.warehouse;
-  const { manifest, directory, asOf } = options;
+  const { manifest, directory, asOf, signal } = options;
+  signal.throwIfAborted();
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   await refusable(table, () => fillStage(database, files, table, landed, manifest.target));
   await checkStage(database, files, table);

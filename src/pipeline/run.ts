@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import type { Manifest } from '../core/landed.ts';
 import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
-import { landed, pruneLanding } from './landings.ts';
+import { continued } from './continue.ts';
+import { landed, landingDirectory, pruneLanding } from './landings.ts';
 import { nextMoment, runIdOf } from './moment.ts';
 import type { PullOutcome } from './outcome.ts';
 import { type Progress, plainProgress } from './progress.ts';
-import { landingDirectory, type Pull, pullAll } from './pull.ts';
+import { type Pull, pullAll } from './pull.ts';
+import { markUnfinished, unfinishedRuns, unmarkRuns } from './unfinished.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
 
@@ -29,6 +32,8 @@ export interface RunOptions {
   readonly acceptShrink?: readonly string[];
   /** Loads what this earlier run landed instead of asking the network. */
   readonly from?: string;
+  /** Asks for everything anew, whatever an interrupted run has landed. */
+  readonly fresh?: boolean;
   readonly progress?: Progress;
   /** What follows the loads, still under the lock, before publishing: findings, the outbox. */
   readonly afterLoad?: (warehouse: Warehouse, run: { readonly runId: string; readonly asOf: Date }) => Promise<void>;
@@ -38,9 +43,12 @@ export interface RunOptions {
 export async function runPulls(options: RunOptions): Promise<RunResult> {
   const { config, context, job } = options;
   const now = context.clock.now();
-  const result = await withWarehouse({ config, purpose: job, now, log: context.log }, (warehouse) =>
-    recordedRun(options, warehouse, now),
-  );
+  // Until its changes are published, a run can be continued.
+  const published = async ({ status }: RunResult) => {
+    if (status !== 'interrupted') await unmarkRuns(config, await unfinishedRuns(config, job));
+  };
+  const session = { config, purpose: job, now, log: context.log, published };
+  const result = await withWarehouse(session, (warehouse) => recordedRun(options, warehouse, now));
   await pruneLanding(config, now);
   return result;
 }
@@ -52,16 +60,40 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
   const fromRun = options.from === undefined ? undefined : await landed(config, options.from);
   const asOf = await nextMoment(database, files, fromRun?.asOf ?? now);
   const runId = await freeRunId(warehouse, config, asOf);
+  const started_at = asOf.toISOString();
   const targets = [...new Set(pulls.map(({ target }) => target.name))].join(', ');
-  await database.run(await files.text('warehouse/begin_run'), {
-    run_id: runId,
-    target: targets,
-    job,
-    started_at: asOf.toISOString(),
-  });
+  await database.run(await files.text('warehouse/begin_run'), { run_id: runId, target: targets, job, started_at });
 
+  const finish = async (status: RunStatus) => {
+    const finished_at = context.clock.now().toISOString();
+    await database.run(await files.text('warehouse/finish_run'), { run_id: runId, status, finished_at });
+  };
+  try {
+    const outcomes = await pulled(options, warehouse, { runId, asOf, fromRun: fromRun?.manifests });
+    const status = statusOf(outcomes, context.signal);
+    if (status !== 'interrupted') await options.afterLoad?.(warehouse, { runId, asOf });
+    await finish(status);
+    return { run_id: runId, job, status, as_of: started_at, pulls: outcomes };
+  } catch (error) {
+    await finish('failed').catch(() => undefined); // the database may be what failed
+    throw error;
+  }
+}
+
+interface Begun {
+  readonly runId: string;
+  readonly asOf: Date;
+  readonly fromRun: ReadonlyMap<string, Manifest> | undefined;
+}
+
+/** Pulls, beginning with what interrupted runs of the job have landed. */
+async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Promise<readonly PullOutcome[]> {
+  const { config, context, job, pulls } = options;
+  const { runId, asOf, fromRun } = run;
   const progress = options.progress ?? plainProgress(context.log);
-  const outcomes = await pullAll({
+  const manifests = await continued(config, job, asOf, options.fresh || fromRun ? [] : pulls, context.log);
+  if (!fromRun) await markUnfinished(config, { run_id: runId, job, started_at: asOf.toISOString() });
+  return pullAll({
     config,
     warehouse,
     pulls,
@@ -75,13 +107,9 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
     progress,
     ...(context.timing && { timing: context.timing }),
     acceptShrink: new Set(options.acceptShrink),
-    ...(fromRun && { fromRun: fromRun.manifests }),
+    continued: manifests,
+    ...(fromRun && { fromRun }),
   }).finally(() => progress.end());
-  const status = statusOf(outcomes, context.signal);
-  if (status !== 'interrupted') await options.afterLoad?.(warehouse, { runId, asOf });
-  const finishedAt = context.clock.now().toISOString();
-  await database.run(await files.text('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
-  return { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: outcomes };
 }
 
 /** Runs of one second get a counter; so does one whose name an older landing still bears. */

@@ -1,19 +1,23 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import { kill, pid } from 'node:process';
 import { TidemarkError } from '../core/errors.ts';
+import { isAlive, thisProcess } from './process-mark.ts';
 
 /** Who holds the lock, as the file says. */
 interface Holder {
+  /** Tells this lock from any other, before or after it. */
+  readonly id: string;
   readonly pid: number;
+  /** When the process began, in the system's own count: a later process may get the same number. */
+  readonly began: string | undefined;
   readonly host: string;
   readonly purpose: string;
   readonly since: string;
 }
 
-/** The file's time is renewed this often; one that was not for much longer belongs to a dead holder on another host. */
+/** The file's time is renewed this often; one that was not for much longer belongs to a dead holder, on whatever host. */
 const HEARTBEAT_MS = 5_000;
 const DEAD_AFTER_MS = 60_000;
 
@@ -22,80 +26,106 @@ const DEAD_AFTER_MS = 60_000;
  * @returns the function that gives it back.
  * @throws TidemarkError LOCKED naming the holder and the lock's age.
  */
-export async function takeLock(file: string, purpose: string, now: Date): Promise<() => Promise<void>> {
+export async function takeLock(file: string, purpose: string, now = new Date()): Promise<() => Promise<void>> {
   await mkdir(dirname(file), { recursive: true });
-  const mine: Holder = { pid, host: hostname(), purpose, since: now.toISOString() };
-  for (let tried = 0; tried < 3; tried++) {
-    if (await create(file, mine)) return keepAlive(file);
+  const since = now.toISOString();
+  const mine: Holder = { id: randomUUID(), ...thisProcess(), host: hostname(), purpose, since };
+  for (let tried = 0; tried < 5; tried++) {
+    if (await create(file, mine)) return keepAlive(file, mine);
     const theirs = await holderOf(file);
     if (theirs === undefined) continue; // given back in between
-    if (!theirs.dead) throw refusal(file, theirs.holder, theirs.ageMs);
-    // Renaming is atomic: of two that see the same dead lock, one gets it out of the way.
-    const aside = `${file}.${randomBytes(4).toString('hex')}`;
-    await rename(file, aside).catch(ignoreMissing);
-    await rm(aside, { force: true });
+    if (!theirs.dead) throw refusal(file, theirs.holder, now);
+    await putAway(file, theirs.holder);
   }
   throw new TidemarkError('LOCKED', `${file} is contended`, { hint: 'run again' });
 }
 
+/** File systems without hard links say one of these. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
+/** Written whole before it gets its name: whoever finds the lock finds its holder in it. */
 async function create(file: string, holder: Holder): Promise<boolean> {
+  const draft = `${file}.${holder.id}`;
+  const handle = await open(draft, 'wx');
   try {
-    const handle = await open(file, 'wx');
     await handle.writeFile(JSON.stringify(holder));
-    await handle.close();
+    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (!NO_LINKS.has(error.code ?? '')) throw error;
+      return writeFile(file, JSON.stringify(holder), { flag: 'wx' });
+    });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
+  } finally {
+    await handle.close();
+    await rm(draft, { force: true });
   }
 }
 
-function keepAlive(file: string): () => Promise<void> {
+/** Of two that see the same dead lock, the slower may move away what the quicker has taken: it puts that back. */
+async function putAway(file: string, dead: Holder): Promise<void> {
+  const aside = `${file}.${randomUUID()}`;
+  try {
+    await rename(file, aside);
+    const moved = await readHolder(aside);
+    if (moved.id !== dead.id) await link(aside, file);
+  } catch (error) {
+    ignoreMissing(error);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+function keepAlive(file: string, mine: Holder): () => Promise<void> {
+  const isMine = async () => (await readHolder(file)).id === mine.id;
   const timer = setInterval(() => {
     const now = new Date();
-    utimes(file, now, now).catch(ignoreMissing);
+    isMine()
+      .then((still) => (still ? utimes(file, now, now) : undefined))
+      .catch(ignoreMissing);
   }, HEARTBEAT_MS);
   timer.unref();
   return async () => {
     clearInterval(timer);
-    await rm(file, { force: true });
+    try {
+      if (await isMine()) await rm(file, { force: true });
+    } catch (error) {
+      ignoreMissing(error);
+    }
   };
 }
 
-async function holderOf(file: string): Promise<{ holder: Holder; ageMs: number; dead: boolean } | undefined> {
+async function holderOf(file: string): Promise<{ holder: Holder; dead: boolean } | undefined> {
   try {
     const { mtimeMs } = await stat(file);
-    const holder = parseHolder(await readFile(file, 'utf8'));
-    const silentMs = Date.now() - mtimeMs;
-    const dead = holder.host === hostname() ? !isAlive(holder.pid) : silentMs > DEAD_AFTER_MS;
-    const halfWritten = holder.pid === 0;
-    return { holder, ageMs: Date.now() - Date.parse(holder.since), dead: halfWritten ? silentMs > HEARTBEAT_MS : dead };
+    const holder = await readHolder(file);
+    const silent = Date.now() - mtimeMs > DEAD_AFTER_MS;
+    const gone = holder.host === hostname() && !isAlive(holder);
+    return { holder, dead: silent || gone };
   } catch (error) {
     ignoreMissing(error);
     return undefined;
   }
 }
 
-/** A file that its maker had no time to fill reads as held by process 0. */
-function parseHolder(text: string): Holder {
+/** A file that is no lock of ours counts as held by nobody that can be asked: only its age tells. */
+async function readHolder(file: string): Promise<Holder> {
+  const text = await readFile(file, 'utf8');
   try {
-    return JSON.parse(text) as Holder;
+    const holder = JSON.parse(text) as Holder;
+    if (typeof holder.pid === 'number' && typeof holder.host === 'string') return holder;
   } catch {
-    return { pid: 0, host: hostname(), purpose: 'unknown', since: new Date().toISOString() };
+    // not JSON: told as unknown below
   }
+  const since = new Date((await stat(file)).mtimeMs).toISOString();
+  return { id: text, pid: 0, began: undefined, host: '', purpose: 'something unknown', since };
 }
 
-function isAlive(other: number): boolean {
-  try {
-    return kill(other, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-function refusal(file: string, { purpose, pid: other, host }: Holder, ageMs: number): TidemarkError {
-  const age = ageMs < 120_000 ? `${Math.max(0, Math.round(ageMs / 1000))} s` : `${Math.round(ageMs / 60_000)} min`;
-  return new TidemarkError('LOCKED', `the warehouse is locked by ${purpose} (process ${other} on ${host}) for ${age}`, {
+function refusal(file: string, { purpose, pid, host, since }: Holder, now: Date): TidemarkError {
+  const ageMs = Math.max(0, now.getTime() - Date.parse(since)) || 0;
+  const age = ageMs < 120_000 ? `${Math.round(ageMs / 1000)} s` : `${Math.round(ageMs / 60_000)} min`;
+  return new TidemarkError('LOCKED', `the warehouse is locked by ${purpose} (process ${pid} on ${host}) for ${age}`, {
     hint: `wait for it to end; the lock is ${file}`,
   });
 }

@@ -16,19 +16,32 @@ export function warehouseFiles(data: string): WarehouseFiles {
   };
 }
 
+/** Where a copy grows before it gets its name. */
+const nextTo = (file: string) => `${file}.next`;
+
 /**
  * Puts a copy of a closed, checkpointed file in the place of another at one stroke: readers that hold the old one keep it.
  * A `.wal` beside either name belongs to another file's life and would be replayed into this one, so it goes first.
  */
 export async function replaceFile(from: string, to: string, mode: number): Promise<void> {
-  const next = `${to}.next`;
+  const next = nextTo(to);
   await rm(next, { force: true });
-  await copyFile(from, next, constants.COPYFILE_FICLONE);
-  await chmod(next, mode);
-  await sync(next);
-  await rm(`${to}.wal`, { force: true });
-  await rename(next, to);
+  try {
+    await copyFile(from, next, constants.COPYFILE_FICLONE);
+    await chmod(next, mode);
+    await sync(next);
+    await rm(`${to}.wal`, { force: true });
+    await rename(next, to);
+  } catch (error) {
+    await rm(next, { force: true }); // on a full disk, half a copy is in the way of everything else
+    throw error;
+  }
   await sync(dirname(to));
+}
+
+/** What a killed process was about to publish. */
+export async function removeLeftovers({ published, work }: WarehouseFiles): Promise<void> {
+  for (const file of [published, work]) await rm(nextTo(file), { force: true });
 }
 
 async function sync(path: string): Promise<void> {

@@ -2,15 +2,18 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../core/config.ts';
+import { diskFull, freeBytes } from '../core/disk.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { searchPath } from '../core/paths.ts';
 import { type Database, openDatabase } from './database.ts';
 import { takeLock } from './lock.ts';
 import { migrate } from './migrate.ts';
-import { replaceFile, type WarehouseFiles, warehouseFiles } from './publish.ts';
+import { removeLeftovers, replaceFile, type WarehouseFiles, warehouseFiles } from './publish.ts';
+import { neededBytes, requireRoom } from './room.ts';
 import { type SqlFiles, sqlFiles } from './sql-files.ts';
 import { loadTables, type Table } from './tables.ts';
+import { type Trouble, troubleOf } from './trouble.ts';
 
 /** The working warehouse, open for writing under the lock. */
 export interface Warehouse {
@@ -27,33 +30,67 @@ export interface SessionOptions {
   readonly log: Log;
 }
 
+/** What is done with a result once it is published, still under the lock. */
+interface Published<T> {
+  readonly published?: (result: T) => Promise<void>;
+}
+
 /**
  * Opens the working warehouse under the lock, brings it to the declared tables, lets `work` write, and publishes a copy of
- * the result: `data/warehouse.duckdb` is at any moment the old or the new one.
- * @throws TidemarkError LOCKED while another process writes.
+ * the result: `data/warehouse.duckdb` is at any moment the old or the new one. Where the working file turns out damaged, it is
+ * set aside and `work` is done again on a copy of the published one.
+ * @throws TidemarkError LOCKED while another process writes; INCOMPLETE with the bytes needed when the disk is full.
  */
 export async function withWarehouse<T>(
-  options: SessionOptions,
+  options: SessionOptions & Published<T>,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { config, purpose, now, log } = options;
-  const paths = warehouseFiles(config.data);
-  const release = await takeLock(join(config.data, 'lock'), purpose, now);
+  const { data } = config;
+  const paths = warehouseFiles(data);
   try {
-    const files = sqlFiles(searchPath(config.directory));
-    const tables = await loadTables(files);
-    const database = await openWork(paths, config.memoryLimit, log);
+    await mkdir(data, { recursive: true });
+    const release = await takeLock(join(data, 'lock'), purpose, now);
     try {
-      await migrate(database, files, tables);
-      const result = await work({ database, files, tables });
-      await database.run('checkpoint');
+      await removeLeftovers(paths);
+      await requireRoom(data);
+      const result = await attempt(options, paths, work).catch(async (error: unknown) => {
+        if (troubleOf(error) !== 'damaged') throw error;
+        await startAgain(paths, log);
+        return attempt(options, paths, work);
+      });
+      await options.published?.(result);
       return result;
     } finally {
-      database.close();
-      await publishIfClean(paths);
+      await release();
     }
+  } catch (error) {
+    if (troubleOf(error) !== 'disk-full') throw error;
+    const free = await freeBytes(data);
+    throw diskFull(data, Math.max(await neededBytes(data), free + 1), free, error);
+  }
+}
+
+async function attempt<T>(
+  { config, log }: SessionOptions,
+  paths: WarehouseFiles,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const files = sqlFiles(searchPath(config.directory));
+  const tables = await loadTables(files);
+  const database = await openWork(paths, config.memoryLimit, log);
+  let trouble: Trouble | undefined;
+  try {
+    await migrate(database, files, tables);
+    const result = await work({ database, files, tables });
+    await database.run('checkpoint');
+    return result;
+  } catch (error) {
+    trouble = troubleOf(error);
+    throw error;
   } finally {
-    await release();
+    database.close();
+    if (trouble === undefined) await publishIfClean(paths);
   }
 }
 
@@ -70,18 +107,25 @@ async function openWork(paths: WarehouseFiles, memoryLimit: string, log: Log): P
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
-    if (/lock/iu.test(String(error))) {
-      throw new TidemarkError('LOCKED', `another program has ${paths.work} open`, {
-        hint: 'query the published data/warehouse.duckdb instead, and close the working file',
-        cause: error,
-      });
-    }
-    const aside = `${paths.work}.damaged`;
-    log.warn(`the working file does not open and is kept as ${aside}; starting again from the published warehouse`);
-    await rename(paths.work, aside);
-    await startFromPublished(paths);
+    if (/Conflicting lock|Could not set lock/iu.test(String(error))) throw heldOpen(paths.work, error);
+    if (troubleOf(error) === 'disk-full' || /permission denied/iu.test(String(error))) throw error;
+    await startAgain(paths, log);
     return openDatabase(paths.work, options);
   }
+}
+
+function heldOpen(file: string, cause: unknown): TidemarkError {
+  return new TidemarkError('LOCKED', `another program has ${file} open`, {
+    hint: 'query the published data/warehouse.duckdb instead, and close the working file',
+    cause,
+  });
+}
+
+async function startAgain(paths: WarehouseFiles, log: Log): Promise<void> {
+  const aside = `${paths.work}.damaged`;
+  log.warn(`the working file is damaged and kept as ${aside}; starting again from the published warehouse`);
+  await rename(paths.work, aside);
+  await startFromPublished(paths);
 }
 
 async function startFromPublished(paths: WarehouseFiles): Promise<void> {

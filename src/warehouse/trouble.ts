@@ -1,0 +1,22 @@
+import { messageOf, TidemarkError } from '../core/errors.ts';
+
+/** What ends a whole run and no single source: a full disk, or a working file that is damaged. */
+export type Trouble = 'disk-full' | 'damaged';
+
+/** The kinds of error that DuckDB means itself by; a row's own words can stand in others only. */
+const OWN = /^(?:IO|FATAL|INTERNAL|Serialization|TransactionContext|Out of Memory) Error/u;
+const FULL = /no space left on device|disk quota exceeded|file too large|max_temp_directory_size/iu;
+const DAMAGED = /corrupt|checksum|has been invalidated|serializ|replaying WAL|not a valid DuckDB/iu;
+
+/** DuckDB says both in words only; a full disk during a checkpoint also leaves its database invalidated. */
+export function troubleOf(error: unknown): Trouble | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof TidemarkError) continue;
+    if ('code' in inner && (inner.code === 'ENOSPC' || inner.code === 'EDQUOT')) return 'disk-full';
+    const words = messageOf(inner).split('\n', 1)[0] ?? '';
+    if (!OWN.test(words)) continue;
+    if (FULL.test(words)) return 'disk-full';
+    if (DAMAGED.test(words)) return 'damaged';
+  }
+  return undefined;
+}
