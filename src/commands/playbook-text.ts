@@ -17,7 +17,7 @@ export function playbookList(playbooks: readonly Playbook[]): string {
     isReversible(playbook) ? 'yes' : 'no',
     playbook.about,
   ]);
-  return `${textTable(['playbook', 'rule', 'operations', 'can be undone', 'does'], rows)}\n`;
+  return `${textTable(['playbook', 'rule', 'operations', 'can be undone', 'does'], rows)}\n\nto write one, see CONTRIBUTING.md and docs/playbooks.md\n`;
 }
 
 export function playbookRow(playbook: Playbook) {

@@ -21,7 +21,7 @@ A plan is made, looked at, approved, applied:
   tidemark playbook approve plan.json --by NAME
   tidemark playbook apply plan.json
 A file STOP in the data folder stops an apply before its next action.
-docs/playbooks.md shows what is promised, and how to write one: a SQL file, a TypeScript file, a line.
+CONTRIBUTING.md and docs/playbooks.md show how to write one: a SQL file, a TypeScript file, a line.
 `;
 
 const collect = (value: string, previous: readonly string[]) => [...previous, value];
