@@ -58,17 +58,15 @@ async function sendAll(
   transport: Transporter,
   pending: readonly Pending[],
 ): Promise<readonly Delivery[]> {
+  const { clock, log, signal } = options.context;
   const deliveries: Delivery[] = [];
-  let noServer: string | undefined;
+  let failuresInRow = 0;
   for (const one of pending) {
     const { message } = one;
-    const end = options.context.signal.aborted
-      ? { status: 'pending' as const, reason: 'stopped before it was sent' }
-      : noServer !== undefined
-        ? { status: 'pending' as const, reason: noServer }
-        : await sendOne(home, options, transport, one);
-    if ('serverFailed' in end && end.serverFailed) noServer = end.reason ?? undefined;
-    await markEnded(home, message.messageId, { ...end, now: options.context.clock.now() });
+    const stop = whyStop(signal, failuresInRow, deliveries);
+    const end = stop ?? (await sendOne(home, options, transport, one));
+    failuresInRow = end.serverFailed ? failuresInRow + 1 : 0;
+    await markEnded(home, message.messageId, { ...end, now: clock.now() });
     deliveries.push({
       recipient: message.to.address,
       subject: message.subject,
@@ -76,14 +74,24 @@ async function sendAll(
       reason: end.reason,
     });
   }
-  for (const delivery of deliveries) tell(options.context.log, delivery);
+  for (const delivery of deliveries) tell(log, delivery);
   return deliveries;
+}
+
+/** One failure may be the mail's own fault, such as a connection cut over it; after two in a row there is no server. */
+const MOST_FAILURES_IN_ROW = 2;
+
+/** Why the rest is not even tried. */
+function whyStop(signal: AbortSignal, failuresInRow: number, deliveries: readonly Delivery[]): End | undefined {
+  if (signal.aborted) return { status: 'pending', reason: 'stopped before it was sent' };
+  if (failuresInRow < MOST_FAILURES_IN_ROW) return undefined;
+  return { status: 'pending', reason: deliveries.at(-1)?.reason ?? null, serverFailed: true };
 }
 
 interface End {
   readonly status: OutboxStatus;
   readonly reason: string | null;
-  /** Whether it is the server that fails: then the others need not be tried. */
+  /** Whether it is the connection or the login that fails, which the others may meet as well. */
   readonly serverFailed?: boolean;
 }
 
@@ -134,7 +142,7 @@ async function handOver(
     return {
       status: unwanted ? 'refused' : 'pending',
       reason,
-      serverFailed: SERVER_FAILURES.has(code ?? '') && command !== 'DATA',
+      serverFailed: SERVER_FAILURES.has(code ?? ''),
     };
   }
 }

@@ -1,3 +1,5 @@
+import { copyFile, mkdir, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../src/core/config.ts';
 import { configSchema } from '../../src/core/config-schema.ts';
@@ -6,7 +8,9 @@ import { createRedactor } from '../../src/core/redact.ts';
 import { type Composed, type ComposeOptions, composeMessages, type MailJob } from '../../src/mail/compose.ts';
 import type { Message } from '../../src/mail/message.ts';
 import { findAll } from '../../src/pipeline/find.ts';
-import { type Estate, openEstate } from './report-estate.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
+import { type Estate, openEstate, QUIET } from './report-estate.ts';
 
 export const PLATFORM = {
   name: 'acme',
@@ -70,6 +74,21 @@ export async function mailEstate(config?: Config): Promise<MailEstate> {
       return messages[0];
     },
   };
+}
+
+let empty: Promise<string> | undefined;
+
+/** Puts an empty warehouse in place: making one anew costs more than most tests. */
+export async function seedWarehouse({ data }: Config): Promise<void> {
+  empty ??= emptyWarehouse();
+  await mkdir(data, { recursive: true });
+  await copyFile(await empty, warehouseFiles(data).published);
+}
+
+async function emptyWarehouse(): Promise<string> {
+  const config = mailConfig(await mkdtemp(join(tmpdir(), 'tidemark-mail-')));
+  await withWarehouse({ config, purpose: 'test', now: new Date(0), log: QUIET }, async () => {});
+  return warehouseFiles(config.data).published;
 }
 
 /** A context for sending that keeps what is logged. */

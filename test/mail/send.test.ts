@@ -1,0 +1,281 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../src/core/config.ts';
+import type { Message } from '../../src/mail/message.ts';
+import { markBegun, writeOutbox } from '../../src/mail/outbox.ts';
+import { sendPending } from '../../src/mail/send.ts';
+import { openPublished, withWarehouse } from '../../src/warehouse/session.ts';
+import type { Row } from '../../src/warehouse/values.ts';
+import { mailConfig, mailContext, seedWarehouse } from '../helpers/mail-estate.ts';
+import { freePort, type MailServer, startMailServer } from '../helpers/mail-server.ts';
+import { QUIET } from '../helpers/report-estate.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const NOW = '2026-11-20T02:15:00Z';
+const TIMEOUTS = { connectMs: 2_000, silentMs: 2_000 };
+
+function message(recipient: string, more: Partial<Message> = {}): Message {
+  return {
+    messageId: `<tidemark.${recipient.replaceAll(/[^a-z]/gu, '')}@acme.example>`,
+    job: 'nightly',
+    runId: '20261120T021500Z',
+    targets: 'acme',
+    composedAt: NOW,
+    to: { name: '', address: recipient },
+    subject: 'Tidemark acme: 14 drifting (+3 −1), 2 pools down',
+    html: '<p>14 drifting — ünïcode</p>',
+    text: '14 drifting — ünïcode\n',
+    attachments: [{ name: 'findings.csv', type: 'text/csv; charset=utf-8', text: 'state,title\r\nopen,é\r\n' }],
+    pages: [],
+    ...more,
+  };
+}
+
+interface Outbox {
+  readonly config: Config;
+  readonly server: MailServer;
+  write(...messages: readonly Message[]): Promise<void>;
+  send(now?: string): ReturnType<typeof sendPending>;
+  rows(): Promise<Row[]>;
+  readonly lines: readonly string[];
+}
+
+async function outboxWith(
+  options: Parameters<typeof startMailServer>[0] & { readonly smtp?: string } = {},
+): Promise<Outbox> {
+  const server = await startMailServer(options);
+  const smtp = (options.smtp ?? 'smtp://127.0.0.1:PORT').replace('PORT', String(server.port));
+  const config = mailConfig(await tempFolder(), {
+    mail: { smtp, from: 'Tidemark, nightly <reports@acme.example>'.replace(',', '') },
+  });
+  await seedWarehouse(config);
+  const context = mailContext(NOW);
+  const session = { config, purpose: 'test', now: new Date(NOW), log: QUIET };
+  return {
+    config,
+    server,
+    lines: context.lines,
+    write: (...messages) => withWarehouse(session, (warehouse) => writeOutbox(warehouse, messages)),
+    send: (now = NOW) =>
+      sendPending({ config, context: { ...context, clock: mailContext(now).clock }, timeouts: TIMEOUTS }),
+    async rows() {
+      const { database } = await openPublished(config);
+      const rows = await database.rows(
+        `select recipient, status, attempts, reason, sent_at, content is null as emptied from outbox order by recipient`,
+      );
+      database.close();
+      return rows;
+    },
+  };
+}
+
+describe('a digest on the wire', () => {
+  test('has text and HTML as alternatives, the CSV attached, and the headers of a machine', async () => {
+    const { write, send, server } = await outboxWith();
+    await write(message('team@acme.example'));
+    await send();
+    const [received] = server.received;
+    const { mail, raw } = received!;
+    expect(received).toMatchObject({ sender: 'reports@acme.example', recipients: ['team@acme.example'] });
+    expect(mail.subject).toBe('Tidemark acme: 14 drifting (+3 −1), 2 pools down');
+    expect(mail.from).toMatchObject({ name: 'Tidemark nightly', address: 'reports@acme.example' });
+    expect(mail.html?.trim()).toBe('<p>14 drifting — ünïcode</p>');
+    expect(mail.text?.trim()).toBe('14 drifting — ünïcode');
+    expect(mail.attachments.map(({ filename, mimeType }) => [filename, mimeType])).toEqual([
+      ['findings.csv', 'text/csv'],
+    ]);
+    expect(new TextDecoder().decode(mail.attachments[0]?.content as ArrayBuffer)).toBe('state,title\r\nopen,é\r\n');
+    expect(mail.messageId).toBe('<tidemark.teamacmeexample@acme.example>');
+    expect(mail.date).toBe('2026-11-20T02:15:00.000Z');
+    const header = (key: string) => mail.headers.find((one) => one.key === key)?.value;
+    expect(header('auto-submitted')).toBe('auto-generated');
+    expect(header('list-id')).toBe('"Tidemark nightly" <nightly.tidemark.acme.example>');
+    expect(raw).toMatch(/^Content-Type: multipart\/mixed/mu);
+    expect(raw).toMatch(/^Content-Type: multipart\/alternative/mu);
+    expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998); // RFC 5322, 2.1.1
+  });
+
+  test('lets nothing of a subject or a name become a header or a recipient', async () => {
+    const { write, send, server } = await outboxWith();
+    const to = { name: 'Team <x@evil.example>, "y"\r\nBcc: z@evil.example', address: 'team@acme.example' };
+    await write(message('team@acme.example', { to, subject: 'hi\r\nBcc: evil@x.example\r\n\r\nbody' }));
+    await send();
+    const { mail, recipients } = server.received[0]!;
+    expect(recipients).toEqual(['team@acme.example']);
+    expect(mail.headers.map(({ key }) => key)).not.toContain('bcc');
+    expect(mail.to).toHaveLength(1);
+    expect(mail.to?.[0]?.address).toBe('team@acme.example');
+  });
+
+  test('brings the pages of its day along, as far as there are any', async () => {
+    const { write, send, server, config } = await outboxWith();
+    await mkdir(join(config.output, 'archive', '2026-11-20'), { recursive: true });
+    await writeFile(join(config.output, 'archive', '2026-11-20', 'drift.html'), '<!doctype html>drift');
+    const pages = ['drift', 'gone'].map((name) => ({ name, date: '2026-11-20' }));
+    await write(message('team@acme.example', { pages }));
+    await send();
+    expect(server.received[0]?.mail.attachments.map(({ filename }) => filename)).toEqual([
+      'findings.csv',
+      'drift.html',
+    ]);
+  });
+});
+
+describe('the outbox', () => {
+  test('marks what was sent, empties it, and does not send it again', async () => {
+    const { write, send, server, rows } = await outboxWith();
+    await write(message('a@acme.example'), message('b@acme.example'));
+    expect((await send()).map(({ status }) => status)).toEqual(['sent', 'sent']);
+    expect(await send()).toEqual([]);
+    await write(message('a@acme.example'));
+    expect(await send()).toEqual([]);
+    expect(server.received).toHaveLength(2);
+    expect(await rows()).toMatchObject([
+      {
+        recipient: 'a@acme.example',
+        status: 'sent',
+        attempts: 1,
+        reason: null,
+        sent_at: '2026-11-20T02:15:00Z',
+        emptied: true,
+      },
+      { recipient: 'b@acme.example', status: 'sent', attempts: 1, emptied: true },
+    ]);
+  });
+
+  test('one recipient that the server will not have is refused and said; the others get theirs', async () => {
+    const { write, send, server, rows, lines } = await outboxWith({
+      reject: (recipient) => (recipient.startsWith('b@') ? 550 : undefined),
+    });
+    await write(message('a@acme.example'), message('b@acme.example'), message('c@acme.example'));
+    expect((await send()).map(({ status }) => status)).toEqual(['sent', 'refused', 'sent']);
+    expect(server.received.map(({ recipients }) => recipients[0])).toEqual(['a@acme.example', 'c@acme.example']);
+    expect((await rows())[1]).toMatchObject({ status: 'refused', attempts: 1, reason: expect.stringContaining('550') });
+    expect(lines).toContainEqual(expect.stringMatching(/^warning: mail to b@acme\.example: refused: .*550/u));
+    expect(await send()).toEqual([]);
+  });
+
+  test('a recipient turned away for now stays pending, and gets it the next time', async () => {
+    let full = true;
+    const { write, send, server, rows } = await outboxWith({ reject: () => (full ? 450 : undefined) });
+    await write(message('a@acme.example'));
+    expect((await send())[0]).toMatchObject({ status: 'pending', reason: expect.stringContaining('450') });
+    full = false;
+    expect((await send())[0]?.status).toBe('sent');
+    expect(server.received).toHaveLength(1);
+    expect((await rows())[0]).toMatchObject({ status: 'sent', attempts: 2 });
+  });
+
+  test('a mail that the server does not take now stays pending, and the others are tried', async () => {
+    let first = true;
+    const { write, send, server } = await outboxWith({
+      rejectData: () => {
+        const code = first ? 451 : undefined;
+        first = false;
+        return code;
+      },
+    });
+    await write(message('a@acme.example'), message('b@acme.example'));
+    expect((await send()).map(({ status }) => status)).toEqual(['pending', 'sent']);
+    await send();
+    expect(server.received.map(({ recipients }) => recipients[0])).toEqual(['b@acme.example', 'a@acme.example']);
+  });
+
+  test('a connection that drops after the mail was taken sends it again under the same Message-ID', async () => {
+    let dropped = false;
+    const { write, send, server, rows } = await outboxWith({
+      drop: () => {
+        const now = !dropped;
+        dropped = true;
+        return now;
+      },
+    });
+    await write(message('a@acme.example'), message('b@acme.example'));
+    expect((await send()).map(({ recipient, status }) => [recipient, status])).toEqual([
+      ['a@acme.example', 'pending'],
+      ['b@acme.example', 'sent'],
+    ]);
+    await send();
+    const ofA = server.received.filter(({ recipients }) => recipients[0] === 'a@acme.example');
+    expect(ofA).toHaveLength(2);
+    expect(ofA[0]?.mail.messageId).toBe(ofA[1]?.mail.messageId);
+    expect(ofA[0]?.raw.split('\r\n\r\n').slice(1)).toEqual(ofA[1]?.raw.split('\r\n\r\n').slice(1));
+    expect((await rows()).map(({ status, attempts }) => [status, attempts])).toEqual([
+      ['sent', 2],
+      ['sent', 1],
+    ]);
+  });
+
+  test('a process that dies between handing over and marking leaves it pending, with a word on that', async () => {
+    const { write, send, server, rows, config } = await outboxWith();
+    await write(message('a@acme.example'));
+    await withWarehouse({ config, purpose: 'test', now: new Date(NOW), log: QUIET }, (warehouse) =>
+      markBegun(warehouse, message('a@acme.example').messageId, new Date(NOW)),
+    );
+    expect((await rows())[0]).toMatchObject({
+      status: 'pending',
+      attempts: 1,
+      reason: 'sending was begun and not ended',
+      emptied: false,
+    });
+    await send();
+    expect(server.received).toHaveLength(1);
+    expect((await rows())[0]).toMatchObject({ status: 'sent', attempts: 2 });
+  });
+
+  test('a server that is not there leaves all pending after two tries', async () => {
+    const smtp = `smtp://127.0.0.1:${await freePort()}`;
+    const { write, send, rows } = await outboxWith({ smtp });
+    await write(...['a', 'b', 'c', 'd'].map((name) => message(`${name}@acme.example`)));
+    const ends = await send();
+    expect(ends.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending', 'pending']);
+    expect(ends[3]?.reason).toContain('ECONNREFUSED');
+    expect((await rows()).map(({ attempts, emptied }) => [attempts, emptied])).toEqual([
+      [1, false],
+      [1, false],
+      [0, false],
+      [0, false],
+    ]);
+  });
+
+  test('what could not be sent for a week is given up: it is no news any more', async () => {
+    const { write, send, server, rows } = await outboxWith();
+    await write(message('a@acme.example'));
+    expect((await send('2026-11-27T02:16:00Z'))[0]).toMatchObject({
+      status: 'refused',
+      reason: 'not sent within 7 days',
+    });
+    expect(server.received).toEqual([]);
+    expect((await rows())[0]).toMatchObject({ status: 'refused', emptied: true });
+  });
+});
+
+describe('the password', () => {
+  const PASSWORD = 'pa$$-w0rd%!';
+  const login = { user: 'reports', password: PASSWORD };
+  const smtp = (password: string) => `smtp://reports:${encodeURIComponent(password)}@127.0.0.1:PORT`;
+
+  test('logs in, over STARTTLS where it is offered', async () => {
+    const { write, send, server } = await outboxWith({ login, tls: true, smtp: smtp(PASSWORD) });
+    await write(message('a@acme.example'));
+    await send();
+    expect(server.received[0]).toMatchObject({ user: 'reports', secure: true });
+  });
+
+  test('that is wrong leaves it pending, and stands in no line, reason or file', async () => {
+    const { write, send, rows, lines, config } = await outboxWith({ login, smtp: smtp('wr0ng-secret') });
+    await write(message('a@acme.example'));
+    expect((await send())[0]).toMatchObject({ status: 'pending', reason: expect.stringContaining('535') });
+    const files = (readdirSync(config.data, { recursive: true }) as string[])
+      .map((name) => join(config.data, name))
+      .filter((path) => existsSync(path) && /duckdb/u.test(path))
+      .map((path) => readFileSync(path, 'latin1'));
+    expect(files.length).toBeGreaterThan(0);
+    const said = `${JSON.stringify(await rows())}${lines.join('\n')}${files.join('')}`;
+    for (const form of ['wr0ng-secret', Buffer.from('wr0ng-secret').toString('base64').slice(0, 14)]) {
+      expect(said).not.toContain(form);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { parseSmtpUrl } from '../../src/core/smtp-url.ts';
+import { isLoopback, openTransport, type TransportOptions } from '../../src/mail/transport.ts';
+import { startMailServer, TEST_CA } from '../helpers/mail-server.ts';
+
+const MAIL = { from: 'a@acme.example', to: 'b@acme.example', text: 'hello' };
+const far = () => false;
+
+async function send(port: number, options: Partial<TransportOptions> & { readonly url?: string } = {}) {
+  const { url = 'smtp://127.0.0.1:PORT', ...more } = options;
+  const server = parseSmtpUrl(url.replace('PORT', String(port)))!;
+  const transport = openTransport({ server, timeouts: { connectMs: 2_000, silentMs: 2_000 }, ...more });
+  return transport.sendMail(MAIL);
+}
+
+describe('beyond this machine', () => {
+  test('nothing is sent to a server without TLS', async () => {
+    const server = await startMailServer();
+    await expect(send(server.port, { near: far })).rejects.toMatchObject({ code: 'ETLS' });
+    expect(server.received).toEqual([]);
+  });
+
+  test('nothing is sent to a server whose certificate nobody vouches for', async () => {
+    const server = await startMailServer({ tls: true });
+    await expect(send(server.port, { near: far })).rejects.toThrow(/self.signed|unable to (?:verify|get)/iu);
+    expect(server.received).toEqual([]);
+  });
+
+  test('nothing is sent to a server whose certificate is for another name', async () => {
+    const server = await startMailServer({ tls: true, host: '127.0.0.2' });
+    await expect(send(server.port, { near: far, ca: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
+      /altnames/iu,
+    );
+    expect(server.received).toEqual([]);
+  });
+
+  test('a server with a certificate of a known authority gets it, encrypted', async () => {
+    const server = await startMailServer({ tls: true });
+    await send(server.port, { near: far, ca: TEST_CA });
+    expect(server.received[0]?.secure).toBe(true);
+  });
+});
+
+describe('on loopback', () => {
+  test('plain text will do', async () => {
+    const server = await startMailServer();
+    await send(server.port);
+    expect(server.received[0]?.secure).toBe(false);
+  });
+
+  test('STARTTLS is used where it is offered, whatever the certificate', async () => {
+    const server = await startMailServer({ tls: true });
+    await send(server.port);
+    expect(server.received[0]?.secure).toBe(true);
+  });
+});
+
+test.each([
+  ['localhost', true],
+  ['127.0.0.1', true],
+  ['127.8.9.10', true],
+  ['::1', true],
+  ['127.0.0.1.evil.example', false],
+  ['localhost.evil.example', false],
+  ['mail.internal', false],
+  ['10.0.0.1', false],
+  ['::ffff:10.0.0.1', false],
+])('%s is on this machine: %s', (host, near) => {
+  expect(isLoopback(host)).toBe(near);
+});
+
+test.each([
+  [
+    'smtp://reports:p%40ss@mail.internal:2525',
+    { host: 'mail.internal', port: 2525, secure: false, user: 'reports', password: 'p@ss' },
+  ],
+  ['smtp://mail.internal', { host: 'mail.internal', port: 587, secure: false, user: '', password: '' }],
+  ['smtps://u:100%@mail.internal', { host: 'mail.internal', port: 465, secure: true, user: 'u', password: '100%' }],
+  ['smtp://[::1]:25', { host: '::1', port: 25, secure: false, user: '', password: '' }],
+  ['http://mail.internal', undefined],
+  ['smtp://u:a/b@mail.internal', undefined],
+  ['mail.internal:25', undefined],
+])('%s is read', (url, server) => {
+  expect(parseSmtpUrl(url)).toEqual(server);
+});
