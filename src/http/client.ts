@@ -58,12 +58,12 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const { target, limiter, redactor, log, timing, maxWaitMs } = options;
   const slot = pLimit(options.concurrency);
+  // Every request under way listens to it; Node takes more than ten for a leak.
+  setMaxListeners(0, options.signal);
   return {
     async send(request, read, call) {
       const { operation, repeat } = request;
-      const signal = call.signal ? AbortSignal.any([options.signal, call.signal]) : options.signal;
-      // Every request under way listens to it; Node takes more than ten for a leak.
-      setMaxListeners(0, signal);
+      const signal = signalOf(options.signal, call.signal);
       const outcome = await withRetry(() => slot(() => attempt(options, request, read, call, signal)), {
         repeat,
         timing,
@@ -82,6 +82,13 @@ export function createClient(options: ClientOptions): Client {
       throw new ServiceError({ failure, status, hint, operation, target, words: redactor.text(words) });
     },
   };
+}
+
+function signalOf(always: AbortSignal, own: AbortSignal | undefined): AbortSignal {
+  if (own === undefined || own === always) return always;
+  const either = AbortSignal.any([always, own]);
+  setMaxListeners(0, either);
+  return either;
 }
 
 async function attempt<T>(

@@ -1,15 +1,12 @@
 import { parse, stringify } from 'lossless-json';
 
-/** An integer literal that a double may not hold: 16 digits or more. It may also stand inside a string, which costs only time. */
-const LONG_INTEGER = /[:,[\s]-?\d{16,}/u;
-
 /**
  * Parses JSON; integers beyond 2^53 come back as bigint (scheduler times and CA serials are 64-bit).
  * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
  */
 export function parseJson(text: string, maxDepth = 200): unknown {
-  checkDepth(text, maxDepth);
-  if (!LONG_INTEGER.test(text) && !/^\s*-?\d{16,}/u.test(text)) return JSON.parse(text);
+  const { longestDigits } = scan(text, maxDepth);
+  if (longestDigits < UNSAFE_DIGITS) return JSON.parse(text);
   return parse(text, null, { parseNumber: integerOrNumber, onDuplicateKey: ({ newValue }) => newValue });
 }
 
@@ -20,18 +17,33 @@ function integerOrNumber(literal: string): number | bigint {
 
 const QUOTE = 34;
 const BACKSLASH = 92;
+/** 2^53 has 16 digits: a double may not hold an integer of so many. */
+const UNSAFE_DIGITS = 16;
 
-/** Hostile nesting would overflow the stack of whatever walks the value later. */
-function checkDepth(text: string, maxDepth: number): void {
+/**
+ * One pass over what stands outside strings: hostile nesting would overflow the stack of whatever walks the value later,
+ * and long numbers must be parsed the slow way.
+ * @throws SyntaxError for nesting deeper than `maxDepth`.
+ */
+function scan(text: string, maxDepth: number): { readonly longestDigits: number } {
   let depth = 0;
+  let digits = 0;
+  let longestDigits = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
+    if (code >= 48 && code <= 57) {
+      digits++;
+      continue;
+    }
+    if (digits > longestDigits) longestDigits = digits;
+    digits = 0;
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === 123 || code === 91) {
       depth++;
       if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
     } else if (code === 125 || code === 93) depth--;
   }
+  return { longestDigits: Math.max(longestDigits, digits) };
 }
 
 function endOfString(text: string, start: number): number {
@@ -45,7 +57,7 @@ function endOfString(text: string, start: number): number {
 
 /** As `parseJson`, with every number kept as it is written, for printing it again with `printJson`. */
 export function parseLossless(text: string, maxDepth = 200): unknown {
-  checkDepth(text, maxDepth);
+  scan(text, maxDepth);
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 

@@ -29,7 +29,7 @@ const WINDOW_MARGIN_MS = 3;
 /** After being turned away: this part of what was measured (multiplicative decrease) … */
 const DECREASE = 0.9;
 /** … and so many requests a second more for each second without (additive increase). */
-const INCREASE_PER_SECOND = 0.25;
+const INCREASE_PER_SECOND = 0.5;
 const MEASURE_MS = 1000;
 const ENOUGH_TO_MEASURE = 3;
 /** Turned away before anything went through: others use the limit too. */

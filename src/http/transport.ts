@@ -25,7 +25,7 @@ export interface Transport {
 export function createTransport(options: TransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
-    fetch: (input, init) => send(input, init, dispatcher),
+    fetch: (input, init) => send(input instanceof Request ? input : new Request(input, init), dispatcher),
     close: () => dispatcher.destroy(),
   };
 }
@@ -64,12 +64,7 @@ function readPem(file: string, field: string): string {
 }
 
 /** ky hands over a `Request` of Node's own fetch, which the undici package does not take: it gets URL and parts. */
-async function send(
-  input: Parameters<typeof globalThis.fetch>[0],
-  init: Parameters<typeof globalThis.fetch>[1],
-  dispatcher: Dispatcher,
-): Promise<Response> {
-  const request = new Request(input, init);
+async function send(request: Request, dispatcher: Dispatcher): Promise<Response> {
   const body = request.body === null ? undefined : await request.text();
   const response = await undiciFetch(request.url, {
     method: request.method,

@@ -109,9 +109,9 @@ describe('500 requests against a limit of 30 a second', () => {
 
   it('without headers and nothing documented: the rate is measured from what is turned away', () => {
     const { seconds, turnedAway } = simulate(createPace(unknown), { limit: 30, headers: false, windows: 'fixed' });
-    console.log('unknown', seconds / MINIMUM_SECONDS, turnedAway);
-    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.25);
-    expect(turnedAway).toBeLessThanOrEqual(15);
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
+    // What is under way when the limit is first met, and a probe now and then.
+    expect(turnedAway).toBeLessThanOrEqual(10);
   });
 
   it.each([1, 20, 200])('with headers and answers that take %d ms', (latencyMs) => {
@@ -121,7 +121,7 @@ describe('500 requests against a limit of 30 a second', () => {
       500,
       latencyMs,
     );
-    console.log(latencyMs, seconds / MINIMUM_SECONDS, turnedAway);
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.12);
     expect(turnedAway).toBeLessThanOrEqual(5);
   });
 
@@ -136,7 +136,7 @@ describe('500 requests against a limit of 30 a second', () => {
 
   it('sliding windows with headers', () => {
     const { seconds, turnedAway } = simulate(createPace(platform), { limit: 30, headers: true, windows: 'sliding' });
-    console.log('sliding', seconds / MINIMUM_SECONDS, turnedAway);
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
     expect(turnedAway).toBeLessThanOrEqual(5);
   });
 });
