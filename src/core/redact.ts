@@ -45,7 +45,7 @@ export function withoutSecretFields(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, inner]) => [name, withoutSecretFields(inner)]));
 }
 
-/** Masks known secret values, in every form in which they may turn up: raw, URL-encoded, base64, JSON-escaped. */
+/** Masks known secret values, in every form in which they may turn up: raw, escaped for URLs, JSON and HTML, base64, hex. */
 export interface Redactor {
   add(secret: string): void;
   text(text: string): string;
@@ -53,26 +53,54 @@ export interface Redactor {
 
 export function createRedactor(): Redactor {
   const known = new Set<string>();
+  let longestFirst: readonly string[] = [];
   return {
     add(secret) {
-      if (secret.length < MIN_LENGTH) return;
-      for (const form of formsOf(secret)) known.add(form);
+      if (secret.length < MIN_LENGTH || known.has(secret)) return;
+      for (const form of [secret, ...longLinesOf(secret)].flatMap(formsOf)) known.add(form);
+      longestFirst = [...known].sort((a, b) => b.length - a.length);
     },
-    text(text) {
-      let clean = text;
-      for (const form of [...known].sort((a, b) => b.length - a.length)) clean = clean.replaceAll(form, MASK);
-      return clean;
-    },
+    text: (text) => longestFirst.reduce((clean, form) => clean.replaceAll(form, MASK), text),
   };
 }
 
-function formsOf(secret: string): string[] {
-  const base64 = Buffer.from(secret).toString('base64');
+/** A line of a key that is told alone, or folded into one line with the others, is as secret as the whole. */
+const LONG_LINE = 16;
+
+function longLinesOf(secret: string): readonly string[] {
+  const lines = secret.split(/[\r\n]+/u).filter((line) => line.length >= LONG_LINE && !line.startsWith('-----'));
+  return lines.length > 1 || secret.includes('\n') ? lines : [];
+}
+
+function formsOf(secret: string): readonly string[] {
+  const url = encodeURIComponent(secret);
   return [
     secret,
-    encodeURIComponent(secret),
+    url,
+    url.replaceAll(/%[0-9A-F]{2}/gu, (code) => code.toLowerCase()),
+    new URLSearchParams({ v: secret }).toString().slice('v='.length),
     JSON.stringify(secret).slice(1, -1),
-    base64.replace(/=+$/u, ''),
-    Buffer.from(secret).toString('base64url'),
-  ];
+    secret.replaceAll(/[&<>"']/gu, (character) => HTML_ESCAPES[character] ?? character),
+    Buffer.from(secret).toString('hex'),
+    ...[0, 1, 2].flatMap((offset) => base64Within(secret, offset)),
+  ].filter((form) => form.length >= MIN_LENGTH);
+}
+
+const HTML_ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/**
+ * The characters that stand for the secret alone where it is encoded `offset` bytes into something else, as in
+ * `Basic base64(user:password)`: 4 characters carry 3 bytes, those shared with a neighbour are left out.
+ */
+function base64Within(secret: string, offset: number): readonly string[] {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
+  const first = Math.ceil((offset * 4) / 3);
+  const last = Math.floor((bytes.length * 4) / 3);
+  return [bytes.toString('base64').slice(first, last), bytes.toString('base64url').slice(first, last)];
 }
