@@ -33,20 +33,23 @@ export interface LoadOptions {
  * @throws TidemarkError DATA when a file, row or count is not as declared; ShrinkError on mass disappearance.
  */
 export async function loadSource(options: LoadOptions, record: (main: Delta) => Promise<void>): Promise<Delta> {
-  const { database } = options.warehouse;
-  return stoppable(options, () =>
-    database.transaction(async () => {
-      let main: Delta | undefined;
-      for (const table of tablesOf(options.manifest.source, options.warehouse.tables)) {
-        const delta = await loadTable(table, options);
-        main ??= delta;
+  const { manifest, asOf, signal } = options;
+  const { database, files, tables } = options.warehouse;
+  return stoppable(options, async () => {
+    const staged: Staged[] = [];
+    for (const table of tablesOf(manifest.source, tables)) staged.push(await stageTable(table, options));
+    const [main] = staged;
+    if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
+    await database.transaction(async () => {
+      for (const { table, delta } of staged) {
+        await mergeStage(database, files, table, manifest.target, asOf, delta);
+        await dropStage(database, files, table);
       }
-      if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${options.manifest.source}`);
-      await record(main);
-      options.signal.throwIfAborted();
-      return main;
-    }),
-  );
+      await record(main.delta);
+      signal.throwIfAborted();
+    });
+    return main.delta;
+  });
 }
 
 /** Stops the statement that is under way when the signal says so; the transaction is then rolled back. */
@@ -64,9 +67,16 @@ async function stoppable<T>({ signal, warehouse: { database } }: LoadOptions, wo
   }
 }
 
-async function loadTable(table: Table, options: LoadOptions): Promise<Delta> {
+/** A table's rows as they came, in a temporary table, and what they change. */
+interface Staged {
+  readonly table: Table;
+  readonly delta: Delta;
+}
+
+/** Outside of the transaction: reading back rows that the same transaction wrote costs twice as much. */
+async function stageTable(table: Table, options: LoadOptions): Promise<Staged> {
   const { database, files } = options.warehouse;
-  const { manifest, directory, asOf, signal } = options;
+  const { manifest, directory, signal } = options;
   signal.throwIfAborted();
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   await refusable(table, () => fillStage(database, files, table, landed, manifest.target));
@@ -74,9 +84,7 @@ async function loadTable(table: Table, options: LoadOptions): Promise<Delta> {
   const delta = await compareStage(database, files, table, manifest.target);
   checkCount(table, manifest, delta);
   if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);
-  await mergeStage(database, files, table, manifest.target, asOf, delta);
-  await dropStage(database, files, table);
-  return delta;
+  return { table, delta };
 }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
