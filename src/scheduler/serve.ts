@@ -18,6 +18,8 @@ export interface ServeOptions {
   readonly runJob: (name: string) => Promise<boolean>;
   /** Told when it is up: the port of the status pages, where there are any. */
   readonly onReady?: (port: number | undefined) => void;
+  /** How often it looks for what is due, as a cron expression in UTC. @default every minute */
+  readonly ticks?: string;
 }
 
 /** Stays up and starts every job at its time, until the signal; then lets what runs end, and leaves. */
@@ -43,7 +45,7 @@ export async function serveSchedule(options: ServeOptions): Promise<void> {
   for (const { job, next, timezone } of scheduler.next()) log.info(`${job}: next run ${next} (${timezone})`);
   // Every minute of UTC, which no change of the clock touches; what is due by then is the timetables' to say. A timer that
   // fires a moment early must not leave its own minute out, hence the later of the two times.
-  const ticker = schedule('* * * * *', ({ date }) => tick(later(date, clock.now())), {
+  const ticker = schedule(options.ticks ?? '* * * * *', ({ date }) => tick(later(date, clock.now())), {
     timezone: 'UTC',
     name: 'tidemark',
   });

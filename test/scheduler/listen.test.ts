@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { listenAddress } from '../../src/scheduler/listen.ts';
+
+test.each([
+  ['127.0.0.1:9464', { host: '127.0.0.1', port: 9464 }],
+  ['0.0.0.0:80', { host: '0.0.0.0', port: 80 }],
+  ['[::1]:9464', { host: '::1', port: 9464 }],
+  [':9464', { host: '::', port: 9464 }],
+  ['9464', { host: '127.0.0.1', port: 9464 }],
+  ['tidemark.internal:9464', { host: 'tidemark.internal', port: 9464 }],
+])('%s is listened on', (text, address) => {
+  expect(listenAddress(text)).toEqual(address);
+});
+
+test.each(['', 'localhost', '127.0.0.1:', '127.0.0.1:99999', 'http://127.0.0.1:80', '127.0.0.1:80/x'])(
+  '`%s` is refused as configuration',
+  (text) => {
+    expect(() => listenAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG' }));
+  },
+);

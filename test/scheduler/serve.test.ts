@@ -1,0 +1,236 @@
+import { mkdir } from 'node:fs/promises';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Config } from '../../src/core/config.ts';
+import { TidemarkError } from '../../src/core/errors.ts';
+import { type ServeOptions, serveSchedule } from '../../src/scheduler/serve.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
+import { mailConfig, mailContext, seedWarehouse } from '../helpers/mail-estate.ts';
+import { QUIET } from '../helpers/report-estate.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const NIGHTLY = { name: 'nightly', schedule: '15 2 * * *', timezone: 'Europe/Berlin' };
+const stops: AbortController[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort();
+});
+
+interface Served {
+  readonly runs: readonly string[];
+  readonly lines: readonly string[];
+  get(path: string, method?: string): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+async function serve(config: Config, now: () => Date, more: Partial<ServeOptions> = {}): Promise<Served> {
+  const stop = new AbortController();
+  stops.push(stop);
+  const runs: string[] = [];
+  const context = { ...mailContext(now), signal: stop.signal };
+  let ended: Promise<void> = Promise.resolve();
+  const port = await new Promise<number | undefined>((ready, failed) => {
+    ended = serveSchedule({
+      config,
+      context,
+      jobs: [NIGHTLY],
+      runJob: async (name) => {
+        runs.push(name);
+        return true;
+      },
+      onReady: ready,
+      ...more,
+    });
+    ended.catch(failed);
+  });
+  onTestFinished(() => {
+    stop.abort();
+  });
+  return {
+    runs,
+    lines: context.lines,
+    get: (path, method = 'GET') => fetch(`http://127.0.0.1:${port}${path}`, { method }),
+    stop: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+async function configFor(more: Readonly<Record<string, unknown>> = {}): Promise<Config> {
+  const config = mailConfig(await tempFolder(), { schedule: { listen: '127.0.0.1:0' }, ...more });
+  await mkdir(config.data, { recursive: true });
+  return config;
+}
+
+/** A warehouse with what statements put into it. */
+async function warehouseOf(config: Config, ...statements: readonly string[]): Promise<void> {
+  await seedWarehouse(config);
+  await withWarehouse({ config, purpose: 'test', now: new Date(), log: QUIET }, async ({ database }) => {
+    for (const statement of statements) await database.run(statement);
+  });
+}
+
+const run = (id: string, status: string, start: string, end: string | null) =>
+  `insert into runs values ('${id}', 'acme', 'nightly', '${status}', '${start}', ${end ? `'${end}'` : 'null'})`;
+
+async function until(done: () => boolean): Promise<void> {
+  while (!done()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+test('the ticking timer starts what comes due, and the signal ends it all', async () => {
+  // The clock stands a moment before 02:15 in Berlin and goes on from there.
+  const offsetMs = Date.parse('2030-01-10T01:14:59.900Z') - Date.now();
+  const { runs, lines, stop } = await serve(await configFor(), () => new Date(Date.now() + offsetMs), {
+    ticks: '* * * * * *',
+  });
+  expect(lines).toContain('nightly: next run 2030-01-10T01:15:00.000Z (Europe/Berlin)');
+  await until(() => runs.length > 0);
+  await stop();
+  expect(runs).toEqual(['nightly']);
+});
+
+test('the signal lets a run come to its end before it leaves', async () => {
+  const config = await configFor();
+  await warehouseOf(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
+  const log: string[] = [];
+  let finish = () => {};
+  const served = await serve(config, () => new Date('2026-11-20T02:00:00Z'), {
+    runJob: () =>
+      new Promise((resolve) => {
+        log.push('begun');
+        finish = () => {
+          log.push('ended');
+          resolve(true);
+        };
+      }),
+  });
+  await until(() => log.length > 0);
+  const stopped = served.stop().then(() => log.push('left'));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  finish();
+  await stopped;
+  expect(log).toEqual(['begun', 'ended', 'left']);
+});
+
+describe('catching up', () => {
+  const at = async (...statements: readonly string[]) => {
+    const config = await configFor();
+    await warehouseOf(config, ...statements);
+    const served = await serve(config, () => new Date('2026-11-20T03:00:00Z'));
+    await served.stop();
+    return served.runs.length;
+  };
+  const before = run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z');
+
+  test('makes up for the night that the warehouse has no run of', async () => {
+    expect(await at(before)).toBe(1);
+  });
+
+  test('makes up for a run that was cut off, but only once', async () => {
+    const cut = run('r2', 'interrupted', '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z');
+    const killed = run('r3', 'running', '2026-11-20T02:00:00Z', null);
+    expect(await at(before, cut)).toBe(1);
+    expect(await at(cut)).toBe(1);
+    expect(await at(before, cut, killed)).toBe(0);
+  });
+
+  test.each(['complete', 'incomplete', 'failed'])('leaves a night alone whose run ended %s', async (status) => {
+    expect(await at(before, run('r2', status, '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z'))).toBe(0);
+  });
+
+  test('has nothing to make up for in an empty warehouse', async () => {
+    expect(await at()).toBe(0);
+  });
+});
+
+describe('the status pages', () => {
+  const now = () => new Date('2026-11-20T03:00:00Z');
+
+  test('/healthz says that it lives, what runs, and what comes next', async () => {
+    const { get } = await serve(await configFor(), now);
+    const response = await get('/healthz');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(await response.json()).toEqual({
+      status: 'ok',
+      running: [],
+      next: [{ job: 'nightly', timezone: 'Europe/Berlin', next: '2026-11-21T01:15:00.000Z' }],
+    });
+  });
+
+  test('/healthz answers 503 when nothing ticked for minutes', async () => {
+    let time = now();
+    const { get } = await serve(await configFor(), () => time);
+    time = new Date('2026-11-20T03:06:00Z');
+    expect((await get('/healthz')).status).toBe(503);
+  });
+
+  test('/metrics tells last success, rows, waits and findings in the text format of Prometheus', async () => {
+    const config = await configFor();
+    await warehouseOf(
+      config,
+      run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'),
+      run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z'),
+      `insert into pulls (run_id, target, source, status, rows, requests, retries, waited_ms, started_at, as_of, turned_away)
+       values ('r1', 'a"c\\me', 'workspaces', 'complete', 240, 3, 1, 1500, now(), '2026-11-19T01:15:00Z', 2),
+              ('r2', 'a"c\\me', 'workspaces', 'failed', null, 5, 4, 2500, now(), '2026-11-20T01:15:00Z', 0)`,
+      `insert into findings by name select 'f-1' as finding_id, 'acme' as target, 'r' as rule, 'critical' as severity, 's' as subject_type,
+       'x' as subject_id, 't' as title, 'open' as state, now() as first_seen, now() as last_seen, 0 as times_reopened`,
+    );
+    const { get } = await serve(config, now);
+    const response = await get('/metrics');
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const body = await response.text();
+    const lines = body.split('\n');
+    for (const line of [
+      `tidemark_job_last_success_timestamp_seconds{job="nightly"} ${Date.parse('2026-11-19T01:20:00Z') / 1000}`,
+      'tidemark_job_last_run_complete{job="nightly"} 0',
+      'tidemark_job_last_run_duration_seconds{job="nightly"} 60',
+      'tidemark_source_rows{target="a\\"c\\\\me",source="workspaces"} 240',
+      'tidemark_source_waited_seconds{target="a\\"c\\\\me",source="workspaces"} 2.5',
+      'tidemark_source_complete{target="a\\"c\\\\me",source="workspaces"} 0',
+      'tidemark_findings{target="acme",severity="critical",state="open"} 1',
+      'tidemark_mail_pending 0',
+      `tidemark_schedule_next_run_timestamp_seconds{job="nightly"} ${Date.parse('2026-11-21T01:15:00Z') / 1000}`,
+      'tidemark_schedule_runs_total{job="nightly",result="succeeded"} 0',
+      'tidemark_schedule_skipped_total{job="nightly",reason="overlap"} 0',
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(body).toMatch(/^(?:# (?:HELP|TYPE) \S+ .+\n|[a-z_]+(?:\{.*\})? -?[\d.e+]+\n)+$/u);
+    expect(new Set(lines.filter((line) => line.startsWith('# TYPE'))).size).toBe(
+      lines.filter((line) => line.startsWith('# TYPE')).length,
+    );
+  });
+
+  test('/metrics follows the warehouse when a run replaces it, and lives without one', async () => {
+    const config = await configFor();
+    const { get } = await serve(config, now);
+    expect(await (await get('/metrics')).text()).not.toContain('tidemark_job');
+    await warehouseOf(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
+    expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 1');
+  });
+
+  test('nothing else is there, and nothing is taken', async () => {
+    const { get } = await serve(await configFor(), now);
+    expect((await get('/')).status).toBe(404);
+    expect((await get('/constructor')).status).toBe(404);
+    expect((await get('/metrics', 'POST')).status).toBe(405);
+    const head = await get('/healthz', 'HEAD');
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('an address that is taken is a mistake in the configuration', async () => {
+    const { createServer } = await import('node:http');
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    onTestFinished(() => {
+      taken.close();
+    });
+    const { port } = taken.address() as { port: number };
+    const config = await configFor({ schedule: { listen: `127.0.0.1:${port}` } });
+    await expect(serve(config, now)).rejects.toThrow(TidemarkError);
+    await expect(serve(config, now)).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringContaining('EADDRINUSE'),
+    });
+  });
+});
