@@ -72,10 +72,10 @@ export function createClient(options: ClientOptions): Client {
         meter: call.meter,
         signal,
         hold: (waitMs) => limiter.hold(waitMs),
-        say: ({ status, failure, words }, waitMs) =>
-          log.info(
-            `${target}: ${operation} waits ${seconds(waitMs)}: ${status ?? ''} ${failure} ${redactor.text(words)}`,
-          ),
+        say: ({ status, failure, words }, waitMs) => {
+          const why = [status, failure, redactor.text(words)].filter(Boolean).join(' ');
+          log.info(`${target}: ${operation} waits ${seconds(waitMs)}: ${why}`);
+        },
       });
       if (outcome.ok) return outcome.value;
       const { failure, status, words, hint } = outcome.problem;

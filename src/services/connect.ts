@@ -67,6 +67,7 @@ export interface Service {
 
 export function connect(target: Target, options: ConnectOptions): Service {
   const { redactor, log } = options;
+  for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
   const timing: Timing = { ...DEFAULT_TIMING, ...options.timing };
   const { concurrency } = target.limits;
   const { caFile, clientCert, clientKey } = target;

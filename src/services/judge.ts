@@ -25,8 +25,11 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
   return method === 'LIST' && status === 404 && wordsOf(text) === '';
 }
 
+/** Statuses by which services refuse what a caller asks; Nomad's is mostly 500 (live-services.md C1). */
+const CALLERS_FAULT = [400, 409, 422, 500];
+
 function failureOf({ kind }: Operation, status: number, words: string): Failure {
-  if (/volume in use|\bin use\b|while (?:workspaces|in use)/iu.test(words)) return 'in-use';
+  if (CALLERS_FAULT.includes(status) && /\bin use\b/iu.test(words)) return 'in-use';
   if (status === 401 || (status === 403 && /(?:ACL token|ACL|token) not found/iu.test(words))) return 'unauthorized';
   if (status === 403) return 'forbidden';
   if (status === 404) return kind === 'secrets' && words !== '' ? 'wrong-mount' : 'not-found';

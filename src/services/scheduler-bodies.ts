@@ -83,13 +83,20 @@ const HEX_BYTES = /^(?:[0-9a-f]{2})*$/iu;
  * Rule 1 of "Volumes": a prefix is decoded to bytes. The real product does not demand it (live-services.md C3), and its
  * plugin ids are names, so a `plugin_id` only warns.
  */
-export function checkPrefixes({ node_id, plugin_id }: Args, _body: unknown, target: Target): ArgProblem[] {
+export function checkPrefixes(args: Args, _body: unknown, target: Target): ArgProblem[] {
   if (target.flavor === 'hashicorp') return [];
   const message = 'must be an even number of hexadecimal characters';
+  const odd = (name: string) => args[name] !== undefined && !HEX_BYTES.test(String(args[name]));
+  const plugin = 'is not hexadecimal, as the documents want a prefix to be';
   return [
-    ...(node_id === undefined || HEX_BYTES.test(String(node_id)) ? [] : [{ where: 'node_id', message }]),
-    ...(plugin_id === undefined || HEX_BYTES.test(String(plugin_id))
-      ? []
-      : [{ where: 'plugin_id', message: 'is not hexadecimal, as the documents want a prefix to be', warning: true }]),
+    ...(odd('node_id') ? [{ where: 'node_id', message }] : []),
+    ...(odd('plugin_id') ? [{ where: 'plugin_id', message: plugin, warning: true }] : []),
   ];
+}
+
+/** The real product answers a list by plugin in all namespaces with nothing (live-services.md C3, "plugin_id (list)"). */
+export function checkVolumeList(args: Args, body: unknown, target: Target): ArgProblem[] {
+  const lost = args.plugin_id !== undefined && (args.namespace ?? target.namespace) === '*';
+  if (target.flavor !== 'hashicorp' || !lost) return checkPrefixes(args, body, target);
+  return [{ where: 'plugin_id', message: 'finds nothing in the namespace `*`: name a namespace', warning: true }];
 }

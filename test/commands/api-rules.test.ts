@@ -429,6 +429,13 @@ describe('what only warns, or is let through', () => {
     expect([exit, stderr]).toEqual([0, expect.stringMatching(/^warning: .*plugin_id: is not hexadecimal/u)]);
   });
 
+  it('a plugin_id that finds nothing at the real product, where all namespaces are asked for', async () => {
+    const { stderr } = await run(['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0'], undefined, 'hashicorp');
+    expect(stderr).toContain('warning: scheduler.volumes.list: plugin_id: finds nothing in the namespace `*`');
+    const named = ['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0', 'namespace=prod'];
+    expect((await run(named, undefined, 'hashicorp')).stderr).toBe('');
+  });
+
   it('what the real product does not demand: per_page, even node ids, the token of the mesh system', async () => {
     expect(
       (await run(['scheduler.external-volumes.list', 'plugin_id=aws-ebs0'], undefined, 'hashicorp')).stderr,

@@ -59,6 +59,15 @@ describe('what a status means, and whether a read is asked again', () => {
     ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],
     ['platform', platform.views.list, 412, '', 1, 'precondition', ''],
     ['platform', platform.views.list, 422, '{"errors":[{"title":"invalid attribute"}]}', 1, 'invalid', '--help'],
+    [
+      'platform',
+      platform['agent-pools'].show,
+      422,
+      '{"errors":[{"title":"Agent pool is in use by workspaces"}]}',
+      1,
+      'in-use',
+      'remove what uses it',
+    ],
     ['platform', platform.views.list, 423, '', 1, 'conflict', ''],
     ['platform', platform.views.list, 429, '', ALL, 'rate-limited', 'requestsPerSecond'],
     ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'fewer filters'],
@@ -306,7 +315,7 @@ describe('pauses that a service demands', () => {
 });
 
 describe('how many at once', () => {
-  it('no more requests are under way than the target allows, and one that waits for its retry holds no slot', async () => {
+  it('no more requests are under way than the target allows, and those that wait for their retry hold no slot', async () => {
     let underWay = 0;
     let most = 0;
     const server = await served((request, response) => {
@@ -325,7 +334,7 @@ describe('how many at once', () => {
       },
     );
     const order: string[] = [];
-    const slow = service.call(platform.agents.show, { id: 'slow' }).catch(() => order.push('slow'));
+    const slow = [1, 2].map(() => service.call(platform.agents.show, { id: 'slow' }).catch(() => order.push('slow')));
     const others = Array.from({ length: 8 }, (_, index) => service.call(platform.agents.show, { id: `a${index}` }));
     await Promise.all(others);
     order.push('others');
