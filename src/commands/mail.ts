@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { type Config, loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { askedAudience } from '../mail/audience.ts';
 import { type Composed, type ComposeOptions, composeMessages, requireMail } from '../mail/compose.ts';
 import { writeEml } from '../mail/eml.ts';
 import { type OutboxHome, statesOf, writeOutbox } from '../mail/outbox.ts';
@@ -43,6 +44,7 @@ async function mail(context: Context, name: string | undefined, options: Options
     throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'name a recipient with --to' });
   }
   requireMail(config);
+  askedAudience(name, options.to); // a wrong address is told before anything is opened
   if (options.dryRun) await show(context, config, job, options.to);
   else await send(context, config, job, options.to);
 }
@@ -63,6 +65,7 @@ async function show(context: Context, config: Config, job: Job, to: readonly str
 }
 
 async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
+  (await openPublished(config)).database.close(); // without one there is nothing to tell of, and none is to be made
   const session = { config, purpose: `mail ${job.name}`, now: context.clock.now(), log: context.log };
   const deliveries = await withWarehouse(session, async (warehouse) => {
     const composed = await composeMessages(await optionsOf(context, config, job, warehouse, to));

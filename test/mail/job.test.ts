@@ -1,0 +1,224 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { cli } from '../helpers/cli.ts';
+import { freePort, startMailServer } from '../helpers/mail-server.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+const MAIL = { to: ['Platform <platform@acme.example>'], when: 'always' };
+
+/** A sandbox with a nightly job that mails to a server on this port. */
+async function mailing(port: number, more: Readonly<Record<string, unknown>> = {}): Promise<Workplace> {
+  const place = await workplace({ workspaces: 40 });
+  await writeJob(place, { pull: ['workspaces', 'agent_pools', 'agents'], reports: ['drift'], mail: MAIL, ...more });
+  await place.configure((config) => {
+    config.mail = { smtp: `smtp://127.0.0.1:${port}`, from: 'Tidemark <reports@acme.example>' };
+  });
+  return place;
+}
+
+async function writeJob(
+  { folder }: Workplace,
+  job: Readonly<Record<string, unknown>>,
+  name = 'nightly',
+): Promise<void> {
+  await mkdir(join(folder, 'jobs'), { recursive: true });
+  await writeFile(join(folder, 'jobs', `${name}.yaml`), stringify(job));
+}
+
+describe('`tidemark run`', () => {
+  test('mails a digest of each night with the numbers of its reports, and its pages', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
+    place.sandbox.advance();
+    const second = await place.tidemark(['run', 'nightly', '--json']);
+    expect(second.exit).toBe(0);
+    expect(second.json<{ mail: unknown }>().mail).toMatchObject({
+      deliveries: [{ recipient: 'platform@acme.example', status: 'sent' }],
+      problem: null,
+    });
+    const { summary } = JSON.parse(await readFile(join(place.folder, 'out', 'drift.json'), 'utf8'));
+    const { mail, recipients } = server.received[1]!;
+    expect(recipients).toEqual(['platform@acme.example']);
+    expect(mail.to?.[0]).toMatchObject({ name: 'Platform', address: 'platform@acme.example' });
+    expect(mail.subject).toMatch(new RegExp(`^Tidemark acme: ${summary.drifted} drifting`, 'u'));
+    const change = [
+      summary.newly_drifted > 0 ? `+${summary.newly_drifted}` : '',
+      summary.resolved > 0 ? `−${summary.resolved}` : '',
+    ].filter(Boolean);
+    expect(mail.text).toContain(`workspaces drifting: ${summary.drifted} (${change.join(' ') || 'no change'})`);
+    const page = mail.attachments.find(({ filename }) => filename === 'drift.html');
+    expect(new TextDecoder().decode(page?.content as ArrayBuffer)).toBe(
+      await readFile(join(place.folder, 'out', 'drift.html'), 'utf8'),
+    );
+  });
+
+  test('leaves the digest pending when the server is away, with exit 1 and the reports there; the next run sends both once', async () => {
+    const port = await freePort();
+    const place = await mailing(port);
+    const first = await place.tidemark(['run', 'nightly']);
+    expect([first.exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
+    expect(first.stderr).toMatch(/warning: mail to platform@acme\.example: pending: .*ECONNREFUSED/u);
+    expect(await place.rows('select status, attempts from outbox')).toEqual([{ status: 'pending', attempts: 1 }]);
+    expect((await place.tidemark(['status', '--json'])).json<{ runs: { status: string }[] }>().runs[0]?.status).toBe(
+      'complete',
+    );
+
+    const server = await startMailServer({ port });
+    place.sandbox.advance();
+    expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
+    expect(server.received).toHaveLength(2);
+    expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(2);
+    expect(await place.rows('select distinct status from outbox')).toEqual([{ status: 'sent' }]);
+  });
+
+  test('refuses a job with mail before the night’s work when there is no server to send it by', async () => {
+    const place = await mailing(1);
+    await place.configure((config) => {
+      delete config.mail;
+    });
+    const { exit, stderr } = await place.tidemark(['run', 'nightly']);
+    expect([exit, existsSync(join(place.folder, 'data'))]).toEqual([2, false]);
+    expect(stderr).toContain('tidemark.yaml: mail: is missing');
+  });
+
+  test('brings the night home when a digest cannot be made, and exits 1', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    await mkdir(join(place.folder, 'reports'));
+    await writeFile(join(place.folder, 'reports', 'digest.hbs'), '{{no.such.name}}');
+    const { exit, stderr } = await place.tidemark(['run', 'nightly']);
+    expect([exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
+    expect(stderr).toContain('reports/digest.hbs');
+    expect(await place.rows('select status from runs')).toEqual([{ status: 'complete' }]);
+  });
+});
+
+describe('`tidemark mail`', () => {
+  test('writes with --dry-run what would go out, and sends nothing', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    await writeJob(place, { pull: ['workspaces'], reports: ['drift'] }, 'quiet');
+    await place.tidemark(['run', 'quiet']);
+    const { exit, stdout } = await place.tidemark(['mail', 'nightly', '--dry-run']);
+    const file = stdout.trim();
+    expect([exit, file]).toEqual([0, join(place.folder, 'out', 'mail', 'nightly.platform@acme.example.eml')]);
+    const eml = await readFile(file);
+    const mail = await PostalMime.parse(eml);
+    expect(mail.subject).toMatch(/^Tidemark acme: /u);
+    await place.tidemark(['mail', 'nightly', '--dry-run']);
+    expect(await readFile(file)).toEqual(eml); // the same moment, the same bytes
+    expect(server.received).toEqual([]);
+    expect(await place.rows('select * from outbox')).toEqual([]);
+  });
+
+  test('sends the digest of the last run once, and to whom it is asked for as often as asked', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    await place.tidemark(['run', 'nightly']);
+    const again = await place.tidemark(['mail', 'nightly']);
+    expect([again.exit, again.stdout]).toEqual([0, '0 of 0 digests sent\n']);
+    expect(again.stderr).toContain('platform@acme.example has it already');
+    const words = ['mail', 'nightly', '--to', 'me@acme.example', '--to', 'you@acme.example'];
+    expect((await place.tidemark(words)).stdout).toBe('2 of 2 digests sent\n');
+    const later = new Date(place.sandbox.now.getTime() + 60_000).toISOString();
+    await place.tidemark([...words, '--now', later]);
+    expect(server.received).toHaveLength(5);
+    expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(5);
+  });
+
+  test('sends with --pending what waits, and exits 1 while something still does', async () => {
+    const port = await freePort();
+    const place = await mailing(port);
+    await place.tidemark(['run', 'nightly']);
+    expect((await place.tidemark(['mail', '--pending'])).exit).toBe(1);
+    const server = await startMailServer({ port });
+    const { exit, stdout } = await place.tidemark(['mail', '--pending', '--json']);
+    expect([exit, JSON.parse(stdout)]).toMatchObject([
+      0,
+      [{ recipient: 'platform@acme.example', status: 'sent', reason: null }],
+    ]);
+    expect((await place.tidemark(['mail', '--pending'])).stdout).toBe('0 of 0 digests sent\n');
+    expect(server.received).toHaveLength(1);
+  });
+
+  test.each([
+    [['mail'], 2, 'name a job'],
+    [['mail', 'nigtly'], 2, 'did you mean nightly?'],
+    [['mail', 'nightly', '--to', 'a@x.example, b@x.example'], 2, '--to'],
+    [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending stands alone'],
+    [['mail', 'nightly'], 3, 'there is no warehouse yet'],
+  ] as const)('%j ends with %i', async (words, exit, what) => {
+    const place = await mailing(1);
+    const result = await place.tidemark([...words]);
+    expect([result.exit, result.stderr]).toEqual([exit, expect.stringContaining(what)]);
+  });
+});
+
+describe('a job file', () => {
+  test('is refused with every problem, its field and line', async () => {
+    const place = await mailing(1);
+    await writeJob(place, {
+      schedule: '99 2 * * *',
+      timezone: 'Mars/Phobos',
+      mail: { to: ['a@x.example, b@x.example'], when: 'sometimes' },
+      heartbeat: 'file:///etc/passwd',
+    });
+    for (const words of [['run', 'nightly'], ['schedule']]) {
+      const { exit, stderr } = await place.tidemark(words);
+      expect(exit).toBe(2);
+      for (const problem of [
+        /nightly\.yaml:1: schedule: minute/u,
+        /nightly\.yaml:2: timezone: there is no time zone Mars\/Phobos/u,
+        /nightly\.yaml:\d+: mail\.to.*: must be one address/u,
+        /nightly\.yaml:\d+: mail\.when: must be always, changed or findings/u,
+        /nightly\.yaml:\d+: heartbeat: must be a URL that begins with https/u,
+      ]) {
+        expect(stderr).toMatch(problem);
+      }
+    }
+  });
+});
+
+describe('`tidemark schedule`', () => {
+  test('catches up, by the same way as `tidemark run`, and leaves when told to', async () => {
+    const server = await startMailServer();
+    const place = await mailing(server.port);
+    const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+    const due = ago(1);
+    const schedule = `${due.getUTCMinutes()} ${due.getUTCHours()} * * *`;
+    await writeJob(place, { schedule, pull: ['workspaces'], reports: ['drift'], mail: MAIL });
+    await writeJob(place, { pull: false }, 'weekly'); // the package's own would run as well
+    await place.tidemark(['run', 'nightly', '--now', ago(5).toISOString()]);
+    const stop = new AbortController();
+    let stderr = '';
+    const ended = cli(['schedule'], { cwd: place.folder, signal: stop.signal });
+    while (server.received.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    stop.abort();
+    const result = await ended;
+    stderr = result.stderr;
+    expect(result.exit).toBe(0);
+    expect(stderr).toMatch(/nightly: catches up the start at /u);
+    expect(stderr).toMatch(/nightly: next run \S+ \(UTC\)/u);
+    expect(await place.rows('select job, status from runs order by started_at')).toEqual([
+      { job: 'nightly', status: 'complete' },
+      { job: 'nightly', status: 'complete' },
+    ]);
+  });
+
+  test('lists when each job is due', async () => {
+    const place = await mailing(1, { schedule: '15 2 * * *', timezone: 'Europe/Berlin' });
+    await writeJob(place, { schedule: '0 6 * * 1', pull: false }, 'weekly');
+    const { stdout } = await place.tidemark(['schedule', '--list', '--now', '2026-11-20T12:00:00Z']);
+    expect(stdout).toBe('2026-11-21T01:15:00.000Z  nightly (Europe/Berlin)\n2026-11-23T06:00:00.000Z  weekly (UTC)\n');
+  });
+
+  test('refuses a clock that stands still', async () => {
+    const place = await mailing(1);
+    expect((await place.tidemark(['schedule', '--now', '2026-11-20T12:00:00Z'])).exit).toBe(2);
+  });
+});

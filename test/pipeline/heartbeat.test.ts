@@ -1,0 +1,73 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { withHeartbeat } from '../../src/pipeline/heartbeat.ts';
+import { mailContext } from '../helpers/mail-estate.ts';
+
+async function heartbeatServer(status: number | 'silent' = 200) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    if (status !== 'silent') response.writeHead(status).end('OK');
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const { log, lines } = mailContext('2026-11-20T02:15:00Z');
+  return { asked, lines, options: { url: `http://127.0.0.1:${port}/ping/s3cret-id?rid=1`, log, timeoutMs: 100 } };
+}
+
+const yes = () => true;
+
+test('a run that succeeds pings /start and then the URL itself', async () => {
+  const { asked, options } = await heartbeatServer();
+  expect(await withHeartbeat(options, yes, async () => [...asked])).toEqual(['GET /ping/s3cret-id/start?rid=1']);
+  expect(asked).toEqual(['GET /ping/s3cret-id/start?rid=1', 'GET /ping/s3cret-id?rid=1']);
+});
+
+test('a run that ends incomplete pings /fail', async () => {
+  const { asked, options } = await heartbeatServer();
+  expect(
+    await withHeartbeat(
+      options,
+      (result: string) => result === 'done',
+      async () => 'incomplete',
+    ),
+  ).toBe('incomplete');
+  expect(asked.at(-1)).toBe('GET /ping/s3cret-id/fail?rid=1');
+});
+
+test('a run that throws pings /fail and still throws', async () => {
+  const { asked, options } = await heartbeatServer();
+  const failing = withHeartbeat(options, yes, async () => {
+    throw new Error('no space left');
+  });
+  await expect(failing).rejects.toThrow('no space left');
+  expect(asked.at(-1)).toBe('GET /ping/s3cret-id/fail?rid=1');
+});
+
+test.each([
+  [404, 'answered 404'],
+  ['silent', 'no answer in time'],
+] as const)('a heartbeat that is %s never fails the job, and its path is not told', async (status, words) => {
+  const { lines, options } = await heartbeatServer(status);
+  expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toContain(words);
+  expect(lines.join()).not.toContain('s3cret-id');
+});
+
+test('a heartbeat that nobody answers never fails the job', async () => {
+  const { log, lines } = mailContext('2026-11-20T02:15:00Z');
+  const options = { url: 'http://127.0.0.1:1/ping/s3cret-id', log };
+  expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');
+  expect(lines[0]).toMatch(/^warning: heartbeat at 127\.0\.0\.1:1: /u);
+  expect(lines.join()).not.toContain('s3cret-id');
+});
+
+test('without a heartbeat the work is just done', async () => {
+  expect(await withHeartbeat(undefined, yes, async () => 'done')).toBe('done');
+});
