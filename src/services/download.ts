@@ -10,7 +10,7 @@ export interface Downloaded {
   /** Of the file, in hex. */
   readonly sha256: string;
   readonly contentType: string;
-  /** Whether `,null` stands anywhere, in quotes or not: some CSV of the explorer writes NULL so (live-services.md A4). */
+  /** Whether `null` begins a field anywhere, in quotes or not: some CSV of the explorer writes NULL so (live-services.md A4). */
   readonly mentionsBareNull: boolean;
 }
 
@@ -21,7 +21,9 @@ export interface Head {
 }
 
 const HEAD_BYTES = 4096;
-const BARE_NULL = ',null';
+/** After a comma, or first in a line; both of one length. */
+const BARE_NULLS = [',null', '\nnull'];
+const BARE_NULL_LENGTH = 5;
 
 /** Streams a body into `file`, which is emptied first; a body that is HTML, refused by `refuse`, or cut is a problem. */
 export async function saveBody(
@@ -46,9 +48,8 @@ export async function saveBody(
     for await (const chunk of rest) {
       hash.update(chunk);
       bytes += chunk.length;
-      mentionsBareNull ||=
-        chunk.includes(BARE_NULL) || (tail + chunk.toString('latin1', 0, BARE_NULL.length)).includes(BARE_NULL);
-      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - BARE_NULL.length))).slice(-BARE_NULL.length);
+      mentionsBareNull ||= hasBareNull(chunk) || hasBareNull(tail + chunk.toString('latin1', 0, BARE_NULL_LENGTH));
+      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - BARE_NULL_LENGTH))).slice(-BARE_NULL_LENGTH);
       await handle.appendFile(chunk); // all of it: a plain write may take a part
     }
   } finally {
@@ -60,6 +61,10 @@ export async function saveBody(
     return failed({ failure: 'truncated', status: response.status, words, again: 'yes', unsent: false });
   }
   return { ok: true, value: { bytes, sha256: hash.digest('hex'), contentType, mentionsBareNull } };
+}
+
+function hasBareNull(part: Buffer | string): boolean {
+  return BARE_NULLS.some((bare) => part.includes(bare));
 }
 
 /** Reads until there is enough to judge by, and gives it back as part of the whole. */
@@ -89,7 +94,7 @@ function malformed(status: number, words: string): Outcome<never> {
 }
 
 /** Bytes that must come; unknown for a compressed body, whose length counts what is on the wire. */
-export function promisedBytes(headers: Headers): number | undefined {
+function promisedBytes(headers: Headers): number | undefined {
   const length = headers.get('content-length');
   return length === null || headers.has('content-encoding') ? undefined : Number(length);
 }

@@ -236,6 +236,7 @@ describe('downloads', () => {
   it.each([
     ['none', '"a","b"\n"null","x"\n', false],
     ['one', '"a","b"\n"x",null\n', true],
+    ['one that is first in its line', '"a","b"\nnull,"x"\n', true],
   ])('tell of bare nulls: %s', async (_, body, mentionsBareNull) => {
     expect((await download(send(body))).result).toMatchObject({ mentionsBareNull });
   });
