@@ -49,19 +49,31 @@ export function withoutSecretFields(value: unknown): unknown {
 export interface Redactor {
   add(secret: string): void;
   text(text: string): string;
+  /** Characters of the longest form: two pieces of a text must overlap by one less for none to slip between them. */
+  readonly longest: number;
 }
 
 export function createRedactor(): Redactor {
   const known = new Set<string>();
-  let longestFirst: readonly string[] = [];
+  let longest = 0;
+  let pattern: RegExp | undefined;
   return {
     add(secret) {
       if (secret.length < MIN_LENGTH || known.has(secret)) return;
       for (const form of [secret, ...longLinesOf(secret)].flatMap(formsOf)) known.add(form);
-      longestFirst = [...known].sort((a, b) => b.length - a.length);
+      const longestFirst = [...known].sort((a, b) => b.length - a.length);
+      longest = longestFirst[0]?.length ?? 0;
+      pattern = new RegExp(longestFirst.map(literally).join('|'), 'g');
     },
-    text: (text) => longestFirst.reduce((clean, form) => clean.replaceAll(form, MASK), text),
+    text: (text) => (pattern ? text.replaceAll(pattern, MASK) : text),
+    get longest() {
+      return longest;
+    },
   };
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/gu, '\\$&');
 }
 
 /** A line of a key that is told alone, or folded into one line with the others, is as secret as the whole. */

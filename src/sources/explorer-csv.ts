@@ -25,7 +25,7 @@ export function byCsv(run: Extraction, view: string, column: string): AskPart {
       const shown = columns.slice(0, 5).join(', ');
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${column}: ${shown} …`);
     }
-    land.add({
+    await land.add({
       file: basename(path),
       format: 'csv',
       bytes: download.bytes,

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../core/config.ts';
 import { type LandedFile, type Manifest, serviceOf } from '../core/landed.ts';
 import { mentionsSecretField, type Redactor, withoutSecretFields } from '../core/redact.ts';
 import { createLinesFile, type LinesMark } from './lines-file.ts';
+import { maskFile } from './mask-file.ts';
 
 /**
  * Where one source of one target puts what it was answered, in `data/landing/RUN/TARGET/`. Nothing reaches the disk with a
@@ -15,7 +17,7 @@ export interface Landing {
   line(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void>;
   /** Path for a file that is streamed by others; `add` then takes it in. */
   path(extension: string): Promise<string>;
-  add(file: LandedFile): void;
+  add(file: LandedFile): Promise<void>;
   /** Adds to the number of rows that the service says there are. */
   expect(rows: number): void;
   /** Where the landing stands now, to come back to. */
@@ -67,7 +69,9 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       streamed.push(file);
       return join(directory, file);
     },
-    add: (file) => void files.push(file),
+    async add(file) {
+      files.push({ ...file, ...(await maskFile(join(directory, file.file), redactor)) });
+    },
     expect: (rows) => {
       expected = (expected ?? 0) + rows;
     },
@@ -96,7 +100,7 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
     async abandon() {
       await lines.close();
       const left = [...streamed, `${source}.ndjson`, `${source}.ndjson.part`];
-      for (const file of left) await setAside(join(directory, file));
+      for (const file of left) await setAside(join(directory, file), redactor);
     },
   };
 }
@@ -126,9 +130,8 @@ async function writeManifest(directory: string, manifest: Manifest): Promise<voi
 }
 
 /** Keeps a refused file where a person finds it; a later try then cannot be mistaken for it. */
-export async function setAside(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await rename(path, `${path.replace(/\.part$/u, '')}.refused`).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
+async function setAside(path: string, redactor: Redactor): Promise<void> {
+  if (!existsSync(path)) return;
+  await maskFile(path, redactor);
+  await rename(path, `${path.replace(/\.part$/u, '')}.refused`);
 }

@@ -1,0 +1,190 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Intercept } from '../../src/sandbox/answer.ts';
+import type { Reply } from '../../src/sandbox/types.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import type { CliRun } from '../helpers/cli.ts';
+import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+
+/** Where secrets can stand, and what stands there. The odd characters are escaped differently everywhere. */
+const PLANTED = {
+  smtpPassword: `smtp-p@ss/w&rd<"7391">`,
+  kmsCredential: 'kms-credential-4f8a-91c2',
+  kmsNested: 'kms-nested-client-secret-77d1',
+  volumeSecret: 'volume-secret-0b6e-2284',
+  mountFlag: 'mount-flag-password=e0a91b',
+  managementToken: 'mesh-management-token-5ac3',
+  privateKey: 'MHcCAQEEIPlantedPrivateKeyLine1AoGCCqGSM49',
+  snapshotParameter: 'snapshot-parameter-secret-19fa',
+  explorerToken: 'explorer-row-token-3be7',
+} as const;
+
+/** The sandbox's own tokens are the configured ones: they are looked for too. */
+const tokensOf = ({ sandbox }: Workplace) => Object.values(sandbox.tokens).flatMap(({ read, write }) => [read, write]);
+
+/** As `tidemark.yaml` refers to a variable or a file. */
+const reference = (name: string) => `\${${name}}`;
+
+/** Every form in which a careless program could let one through. */
+function formsOf(secret: string): readonly string[] {
+  const base64 = Buffer.from(secret).toString('base64').replaceAll('=', '').slice(0, -2);
+  const html = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  return [secret, encodeURIComponent(secret), base64, html, JSON.stringify(secret).slice(1, -1)];
+}
+
+const json = (body: unknown): Reply => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+/** Services that leak: what must not be told is told, and refusals repeat the token that they refuse, in four forms. */
+const leaking: Intercept = ({ method, path, headers, query }, service) => {
+  const token = headers['x-store-token'] ?? headers.authorization?.replace('Bearer ', '') ?? '';
+  const echo = `refused ${headers.authorization} ${token} ${encodeURIComponent(token)} ${Buffer.from(token).toString('base64')} ${Buffer.from(`user:${token}`).toString('base64')}`;
+  if (service.kind === 'secrets' && method === 'GET' && /\/kms\/[^/]+$/u.test(path)) {
+    const credentials = { client_secret: PLANTED.kmsCredential, nested: { deep: PLANTED.kmsNested } };
+    return json({
+      data: { provider: 'azurekeyvault', key_collection: 'c', credentials, token: PLANTED.managementToken },
+    });
+  }
+  if (path === '/v1/volumes/snapshot' && query.get('plugin_id') === 'aws-ebs0') {
+    const snapshot = {
+      ID: 's',
+      PluginID: 'aws-ebs0',
+      Parameters: { secret: PLANTED.snapshotParameter },
+      Secrets: { a: PLANTED.volumeSecret },
+    };
+    return json({ Snapshots: [snapshot], NextToken: '' });
+  }
+  if (path.endsWith('/connect/ca/leaf/web')) {
+    return json({
+      Service: 'web',
+      SerialNumber: '01',
+      PrivateKeyPEM: `-----BEGIN KEY-----\n${PLANTED.privateKey}\n-----END KEY-----\n`,
+    });
+  }
+  if (path.endsWith('/agents')) return service.error(403, echo);
+  if (path === '/v1/acl/policies') return { status: 500, headers: { 'content-type': 'text/plain' }, body: echo };
+  if (path.endsWith('/mesh/roles')) return { status: 403, body: JSON.stringify({ errors: [echo] }) };
+  return undefined;
+};
+
+/** Every file below a folder, but for those that hold the secrets by intention. */
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return files.filter((file) => !['tidemark.yaml', 'vault-token'].includes(relative(folder, file)));
+}
+
+async function everyTable(file: string): Promise<string> {
+  const database = await openDatabase(file, { readOnly: true });
+  try {
+    const names = await database.rows('select table_name as name from duckdb_tables()');
+    const rows = await Promise.all(names.map(({ name }) => database.rows(`from ${name}`)));
+    return JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+  } finally {
+    database.close();
+  }
+}
+
+const QUERIES = ['volumes', 'kms_providers', 'pulls', 'leaf_certificates', 'runs'].map((name) => [
+  'sql',
+  '--json',
+  `from ${name}`,
+]);
+/** `tidemark api` prints what a service answered, by intention: only its refusals are looked at here. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['doctor'],
+  ['doctor', '--json'],
+  ['pull'],
+  ['pull', '--json'],
+  ['run', 'nightly'],
+  ['status'],
+  ['status', '--json'],
+  ...QUERIES,
+  ['tables'],
+  ['report'],
+  ['findings', '--json'],
+  ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run'],
+  ['mail', 'nightly', '--to', 'a@acme.example'],
+  ['playbook', 'list'],
+  ['playbook', 'ledger', '--json'],
+  ['schedule', '--list'],
+  ['api', 'platform.agents.list', 'agent_pool_id=apool-1'],
+  ['api', 'scheduler.policies.list'],
+  ['export', '--out', 'exported'],
+  ['init'],
+  ['nonsense'],
+];
+
+describe('secrets planted wherever one can stand', () => {
+  let place: Workplace;
+  const runs = new Map<string, CliRun>();
+  let planted: readonly string[];
+
+  beforeAll(async () => {
+    place = await workplace({ workspaces: 20, intercept: leaking, cleanup: afterAll });
+    const { scheduler, secrets, platform } = place.sandbox.services;
+    for (const volume of scheduler.state.volumes.values()) volume.secrets = { key: PLANTED.volumeSecret };
+    for (const provider of secrets.state.providers.values()) provider.credentials = { secret: PLANTED.kmsCredential };
+    platform.state.workspaces[0]!.name = `ws ${place.sandbox.tokens.secrets.read}`;
+    await writeFile(join(place.folder, 'vault-token'), `${place.sandbox.tokens.secrets.read}\n`);
+    await mkdir(join(place.folder, 'jobs'));
+    await place.configure((config) => {
+      targetOf(config, 'acme').token = reference('TFE_TOKEN');
+      targetOf(config, 'vault').token = reference('file:vault-token');
+      config.mail = {
+        smtp: `smtp://reports:${reference('SMTP_PASSWORD')}@127.0.0.1:9`,
+        from: 'Tidemark <t@acme.example>',
+      };
+    });
+    const env = {
+      TFE_TOKEN: place.sandbox.tokens.platform.read,
+      SMTP_PASSWORD: encodeURIComponent(PLANTED.smtpPassword),
+    };
+    planted = [...Object.values(PLANTED), ...tokensOf(place)];
+    for (const words of COMMANDS) runs.set(words.join(' '), await place.tidemark(words, { env }));
+  }, 180_000);
+
+  test('the commands really ran, and the leaks really happened', async () => {
+    expect(runs.get('pull')?.exit).toBe(1);
+    expect(runs.get('run nightly')?.exit).toBe(1);
+    expect(runs.get('pull')?.stderr).toMatch(/agents: failed: .*refused Bearer \*\*\*/u);
+    const answers = place.sandbox.log.filter(({ path, status }) => path.endsWith('/agents') && status === 403);
+    expect(answers.length).toBeGreaterThan(0);
+    expect(await place.rows(`select workspace_name from workspaces where workspace_name like 'ws %'`)).toEqual([
+      { workspace_name: 'ws ***' },
+    ]);
+  });
+
+  test.each(COMMANDS.map((words) => words.join(' ')))('`tidemark %s` tells none', (name) => {
+    const { stdout = '', stderr = '' } = runs.get(name) ?? {};
+    expect(stdout + stderr).not.toBe('');
+    for (const secret of planted) for (const form of formsOf(secret)) expect(stdout + stderr).not.toContain(form);
+  });
+
+  test('no file holds one: landing, warehouse, reports, mail, Parquet', async () => {
+    const files = await filesBelow(place.folder);
+    const kinds = ['.ndjson', '.csv', '.duckdb', '.html', '.txt', '.eml', '.parquet'];
+    for (const kind of kinds)
+      expect(
+        files.some((file) => file.endsWith(kind)),
+        kind,
+      ).toBe(true);
+    for (const file of files) {
+      const content = await readFile(file, 'latin1');
+      for (const secret of planted) {
+        for (const form of formsOf(secret))
+          expect(content.includes(form), `${relative(place.folder, file)}: ${form}`).toBe(false);
+      }
+    }
+  });
+
+  test.each(['data/warehouse.duckdb', 'data/work/warehouse.duckdb'])('no row of %s holds one', async (file) => {
+    const rows = await everyTable(join(place.folder, file));
+    expect(rows.length).toBeGreaterThan(10_000);
+    for (const secret of planted) for (const form of formsOf(secret)) expect(rows).not.toContain(form);
+  });
+});
