@@ -37,18 +37,18 @@ export async function mergeMembers(
 }
 
 /** Makes the table of members and the view that puts lists together again. */
-export async function createMembers(database: Database, files: SqlFiles, table: Table): Promise<void> {
+export async function memberStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
   const typeOf = new Map(table.columns.map(({ name, type }) => [name, type]));
   const keyColumns = ['target', ...table.key].map((name) => `${quoted(name)} ${typeOf.get(name)}`).join(',\n  ');
-  await database.run(await files.filled('warehouse/members_table', { table: table.name, keyColumns }));
-  const list = await files.filled('warehouse/members_list', {
-    table: table.name,
-    sameKey: sameKey(table, 'member', 'version'),
-  });
+  const sameMember = sameKey(table, 'member', 'version');
+  const list = await files.filled('warehouse/members_list', { table: table.name, sameKey: sameMember });
   const columnsWithList = table.columns
     .map(({ name }) => (name === table.members ? `(${list}) as ${quoted(name)}` : `version.${quoted(name)}`))
     .join(',\n  ');
-  await database.run(await files.filled('warehouse/members_history', { table: table.name, columnsWithList }));
+  return [
+    await files.filled('warehouse/members_table', { table: table.name, keyColumns }),
+    await files.filled('warehouse/members_history', { table: table.name, columnsWithList }),
+  ];
 }
 
 function keyList(table: Table, prefix = ''): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
-import { createMembers } from './members.ts';
+import { memberStatements } from './members.ts';
 import { literal, quoted, type SqlFiles } from './sql-files.ts';
 import { columnList, storedName, type Table } from './tables.ts';
 
@@ -25,13 +25,19 @@ export async function migrate(database: Database, files: SqlFiles, tables: Reado
   const [current] = await database.rows(await files.text('warehouse/schema_digest'));
   if (current?.digest === digest) return;
 
+  const present = await presentColumns(database, files);
+  const all = [...tables.values()];
+  const statements = [
+    ...(await Promise.all(all.map((table) => tableStatements(files, table, present.get(storedName(table)))))).flat(),
+    await files.text('warehouse/source_state_at'),
+    await files.text('warehouse/source_state'),
+    ...(await Promise.all(all.filter(({ source }) => source).map((table) => viewStatements(files, table)))).flat(),
+    ...(await Promise.all(all.map((table) => commentStatements(files, table)))).flat(),
+    await files.text('warehouse/schema_digest_clear'),
+  ];
   await database.transaction(async () => {
-    for (const table of tables.values()) await createTable(database, files, table);
-    await database.run(await files.text('warehouse/source_state_at'));
-    await database.run(await files.text('warehouse/source_state'));
-    for (const table of tables.values()) if (table.source) await createViews(database, files, table);
-    for (const table of tables.values()) await comment(database, files, table);
-    await database.run(await files.text('warehouse/schema_digest_clear'));
+    // Some eight hundred statements: sent as one text they cost a fifth of what they cost one by one.
+    await database.connection.run(statements.map((sql) => `${sql.trim().replace(/;$/u, '')};`).join('\n'));
     await database.run(await files.text('warehouse/schema_digest_set'), { digest });
   });
   await database.run('checkpoint'); // altered tables must not stand in a log that a crash would have to replay
@@ -44,41 +50,57 @@ async function digestOf(files: SqlFiles, tables: ReadonlyMap<string, Table>): Pr
   return hash.digest('hex');
 }
 
-async function createTable(database: Database, files: SqlFiles, table: Table): Promise<void> {
-  await database.run(table.ddl.replace(`${table.name}_history`, storedName(table)));
-  const rows = await database.rows(await files.text('warehouse/columns'), { table: storedName(table) });
-  const present = new Set(rows.map(({ name }) => name));
-  for (const { name, type } of table.columns.filter((column) => !present.has(column.name))) {
-    const parts = { table: quoted(storedName(table)), column: quoted(name), type };
-    await database.run(await files.filled('warehouse/add_column', parts));
+/** Columns that each table has now. */
+async function presentColumns(database: Database, files: SqlFiles): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const present = new Map<string, Set<string>>();
+  for (const { table, name } of await database.rows(await files.text('warehouse/columns'))) {
+    const columns = present.get(String(table)) ?? new Set();
+    present.set(String(table), columns.add(String(name)));
   }
-  if (table.members) await createMembers(database, files, table);
+  return present;
 }
 
-async function createViews(database: Database, files: SqlFiles, table: Table): Promise<void> {
+/** A table that is not there yet is created whole. */
+async function tableStatements(
+  files: SqlFiles,
+  table: Table,
+  present: ReadonlySet<string> | undefined,
+): Promise<readonly string[]> {
+  const missing = present ? table.columns.filter(({ name }) => !present.has(name)) : [];
+  const added = missing.map(({ name, type }) =>
+    files.filled('warehouse/add_column', { table: quoted(storedName(table)), column: quoted(name), type }),
+  );
+  return [
+    table.ddl.replace(`${table.name}_history`, storedName(table)),
+    ...(await Promise.all(added)),
+    ...(table.members ? await memberStatements(files, table) : []),
+  ];
+}
+
+async function viewStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
   const parts = {
     table: table.name,
     columns: columnList(table),
     qualified: columnList(table, 'h.'),
     source: literal(table.source ?? ''),
   };
-  for (const template of ['present', 'at', 'before'] as const) {
-    await database.run(await files.filled(`warehouse/${template}`, parts));
-  }
+  const templates = ['present', 'at', 'before'] as const;
+  return Promise.all(templates.map((template) => files.filled(`warehouse/${template}`, parts)));
 }
 
-async function comment(database: Database, files: SqlFiles, table: Table): Promise<void> {
-  const describe = async (kind: 'table' | 'view', name: string, text: string) => {
-    const parts = { kind, table: quoted(name), text: literal(text) };
-    await database.run(await files.filled('warehouse/comment_on_table', parts));
-    for (const column of table.columns) {
+async function commentStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
+  const describe = (kind: 'table' | 'view', name: string, text: string): Promise<string>[] => [
+    files.filled('warehouse/comment_on_table', { kind, table: quoted(name), text: literal(text) }),
+    ...table.columns.map((column) => {
       const place = { table: quoted(name), column: quoted(column.name), text: literal(column.comment) };
-      await database.run(await files.filled('warehouse/comment_on_column', place));
-    }
-  };
-  if (!table.source) return describe('table', table.name, table.grain);
-  await describe('view', table.name, table.grain);
+      return files.filled('warehouse/comment_on_column', place);
+    }),
+  ];
+  if (!table.source) return Promise.all(describe('table', table.name, table.grain));
   const history = `History of ${table.name}: every version of ${table.grain}`;
-  await describe(table.members ? 'view' : 'table', `${table.name}_history`, history);
-  if (table.members) await describe('table', storedName(table), `Stored form of ${table.name}_history; query that`);
+  return Promise.all([
+    ...describe('view', table.name, table.grain),
+    ...describe(table.members ? 'view' : 'table', `${table.name}_history`, history),
+    ...(table.members ? describe('table', storedName(table), `Stored form of ${table.name}_history; query that`) : []),
+  ]);
 }
