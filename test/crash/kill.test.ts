@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { workplace } from '../helpers/sandbox.ts';
+import { buildPackage, type Child, start } from './child.ts';
+import { contentsOf, digestOf, wrongIn } from './estate.ts';
+
+const KILLS = 50;
+/** After so many kills a run is left to its end, and the estate moves on. */
+const EACH = 10;
+const TARGET = ['--target', 'acme'];
+
+test('killed at any moment, what is published is the old or the new, and the next run completes', async () => {
+  const command = await buildPackage();
+  const place = await workplace({ workspaces: 30 });
+  const published = join(place.folder, 'data', 'warehouse.duckdb');
+  const pull = (): Child => start(command, ['pull', ...TARGET, '--now', place.sandbox.now.toISOString()], place.folder);
+  const whole = await pull().ended;
+  expect(whole.exit, whole.stderr).toBe(0);
+
+  const moments = { old: 0, new: 0 };
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const before = await digestOf(published);
+    if (kill % EACH === 1) place.sandbox.advance();
+    const child = pull();
+    const afterMs = Math.random() * whole.afterMs;
+    const timer = setTimeout(() => child.process.kill('SIGKILL'), afterMs);
+    const { stderr } = await child.ended;
+    clearTimeout(timer);
+    const told = `kill ${kill}, after ${afterMs.toFixed(0)} of ${whole.afterMs.toFixed(0)} ms:\n${stderr}`;
+
+    if ((await digestOf(published)) === before) moments.old++;
+    else {
+      moments.new++;
+      expect(await wrongIn(published), told).toEqual([]);
+    }
+    if (kill % EACH > 0) continue;
+    const next = await pull().ended;
+    expect(next.exit, `${told}${next.stderr}`).toBe(0);
+    expect(await wrongIn(published), told).toEqual([]);
+  }
+  expect(moments.old, 'the old one stayed at least once').toBeGreaterThan(0);
+
+  const other = await workplace({ workspaces: 30 });
+  while (other.sandbox.night < place.sandbox.night) other.sandbox.advance();
+  await other.pull(TARGET);
+  expect(await contentsOf(published)).toEqual(await contentsOf(join(other.folder, 'data', 'warehouse.duckdb')));
+}, 300_000);
