@@ -75,7 +75,7 @@ export async function summariesOf(reports: Iterable<Report>, options: DataOption
   return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
 }
 
-export function usesSummaries({ sql }: Dataset): boolean {
+function usesSummaries({ sql }: Dataset): boolean {
   return sql.includes('$summaries');
 }
 

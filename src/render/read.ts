@@ -3,8 +3,9 @@ import { TidemarkError } from '../core/errors.ts';
 import { nearestName } from '../core/yaml-file.ts';
 import type { Database, Params } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type DataOptions, parametersOf, type ReportData, readReport, summariesOf, usesSummaries } from './data.ts';
+import { type DataOptions, parametersOf, type ReportData, readReport, summariesOf } from './data.ts';
 import { loadReports, type Report } from './definitions.ts';
+import { playbooksParameter } from './playbooks.ts';
 
 export interface ReadOptions {
   /** The published warehouse, open for reading, or the working one. */
@@ -37,12 +38,30 @@ export async function openReading(options: ReadOptions): Promise<Reading> {
   // The published file is open for reading only: what the queries call must live in this connection.
   await database.run(await files.filled('warehouse/semver_key', { kind: 'temp macro' }));
   const dataOptions: DataOptions = { ...options, freshAt: options.freshAt ?? asOf };
-  const params = parametersOf(dataOptions);
-  const used = reports.some(({ summary, datasets }) => [summary, ...datasets].some(usesSummaries));
-  const summaries = used ? await summariesOf(known.values(), dataOptions) : undefined;
-  const all = { ...params, ...(summaries && { summaries: summaries.json }) };
-  const read = (report: Report) => readReport(report, dataOptions, all, summaries?.rows.get(report.name));
-  return { known, params: all, reports: () => oneAhead(reports, read) };
+  const asked = parametersIn(reports);
+  const summaries = asked.has('summaries') ? await summariesOf(known.values(), dataOptions) : undefined;
+  const params = {
+    ...parametersOf(dataOptions),
+    ...(summaries && { summaries: summaries.json }),
+    ...(asked.has('summaries_before') && { summaries_before: await summariesBefore(known, dataOptions) }),
+    ...(asked.has('playbooks') && { playbooks: await playbooksParameter() }),
+  };
+  const read = (report: Report) => readReport(report, dataOptions, params, summaries?.rows.get(report.name));
+  return { known, params, reports: () => oneAhead(reports, read) };
+}
+
+/** Names of the costly parameters that some query of the reports asks for. */
+function parametersIn(reports: readonly Report[]): ReadonlySet<string> {
+  const queries = reports.flatMap(({ summary, datasets }) => [summary, ...datasets]);
+  return new Set(queries.flatMap(({ sql }) => [...sql.matchAll(/\$(\w+)/gu)].map(([, name = '']) => name)));
+}
+
+/** The summaries as they stood with the run before: `{}` where there was none. */
+async function summariesBefore(known: ReadonlyMap<string, Report>, options: DataOptions): Promise<string> {
+  const { database, files, asOf } = options;
+  const [row] = await database.rows(await files.text('reports/previous_moment'), { as_of: asOf.toISOString() });
+  if (typeof row?.moment !== 'string') return '{}';
+  return (await summariesOf(known.values(), { ...options, asOf: new Date(row.moment) })).json;
 }
 
 async function* oneAhead(

@@ -76,10 +76,51 @@ describe('the overview', () => {
       { severity: 'warning', title: 'Title of one' },
     ]);
     expect(could_do).toMatchObject([
-      { playbook: 'downgrade-management-roles', subjects: 1 },
-      { playbook: 'pin-drift-view', subjects: 1 },
+      { playbook: 'downgrade-management-roles', subjects: 1, rule: 'management-role', can_be_undone: true },
+      { playbook: 'pin-drift-view', subjects: 1, rule: 'drifted-workspace' },
     ]);
     expect(summary).toMatchObject({ findings_standing: 4, critical: 1, warning: 3 });
+  });
+
+  it('tells the change of numbers whose own report has none, from the run before', async () => {
+    const estate = await openEstate();
+    const night = (at: string, hoursSilent: number) =>
+      estate.night(at, {
+        agent_pools: [{ pool_id: 'p', name: 'p' }],
+        agents: [
+          {
+            agent_id: 'a',
+            pool_id: 'p',
+            status: 'idle',
+            last_ping_at: new Date(Date.parse(at) - hoursSilent * 3_600_000).toISOString(),
+          },
+        ],
+      });
+    await night(FIRST, 0);
+    expect((await estate.data('overview', FIRST)).areas).toContainEqual(
+      expect.objectContaining({ measure: 'silent agents', number: 0, before: null }),
+    );
+    await night(SECOND, 3);
+    expect((await estate.data('overview', SECOND)).areas).toContainEqual(
+      expect.objectContaining({ measure: 'silent agents', number: 1, before: 0 }),
+    );
+  });
+
+  it('tells what was done within the last thirty days', async () => {
+    const estate = await openEstate();
+    await finding(estate, 'f', 'dead-agent', [{ at: FIRST, state: 'open', reason: 'found' }]);
+    const act = (id: string, at: string) =>
+      estate.database.run(
+        `insert into actions by name select 'acme' as target, 'plan' as plan_id, $id as action_id, 'reap-dead-agents' as playbook,
+         'platform.agents.delete' as operation, 'f' as finding_id, 'applied' as status, 'a person' as approved_by,
+         $at::timestamptz as started_at`,
+        { id, at },
+      );
+    await act('later', '2026-11-03T00:00:00Z');
+    await act('now', '2026-11-01T09:00:00Z');
+    await act('long-ago', '2026-10-01T00:00:00Z');
+    const { done } = await estate.data('overview', SECOND);
+    expect(done).toMatchObject([{ action_id: 'now', subject_name: 'f', status: 'applied', approved_by: 'a person' }]);
   });
 
   it('knows the findings as they stood at the moment asked for', async () => {

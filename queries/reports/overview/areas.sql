@@ -1,7 +1,7 @@
 -- grain: one row per number of an area whose sources were pulled
 -- title: Areas
 -- sources: agent_pools, agents, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, tf_versions, volume_snapshots, volumes, workspaces
--- about: Each number is that of its report, where the rows behind it stand. New and resolved against the previous complete pull; before: the number then.
+-- about: Each number is that of its report, where the rows behind it stand. Before: the number of the previous complete pull, or, where that report tells none, of the run before.
 -- labels: area=Area; number=Number; measure=Of what; before=Before; newly=New; resolved=Resolved
 -- pages: area=report; number=report
 -- hidden: report
@@ -33,7 +33,13 @@ select
   area,
   measure,
   ($summaries::json -> report ->> number)::bigint as number,
-  ($summaries::json -> report ->> before)::bigint as before,
+  case
+    when ($summaries::json -> report ->> 'baseline') = 'false'
+      then coalesce(
+        ($summaries::json -> report ->> before)::bigint,
+        ($summaries_before::json -> report ->> number)::bigint
+      )
+  end as before,
   case when ($summaries::json -> report ->> 'baseline') = 'false' then ($summaries::json -> report ->> newly)::bigint end as newly,
   case when ($summaries::json -> report ->> 'baseline') = 'false' then ($summaries::json -> report ->> resolved)::bigint end as resolved,
   report,

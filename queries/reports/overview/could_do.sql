@@ -1,27 +1,14 @@
 -- grain: one row per playbook with findings that it could act on
 -- title: What the playbooks could do
--- about: `tidemark playbook plan NAME` shows what each would do; nothing happens before it is approved.
+-- about: What each would do in detail is told by: tidemark playbook plan NAME. Nothing happens before its plan is approved.
 -- empty: Nothing: no finding stands that a playbook acts on.
--- labels: playbook=Playbook; subjects=Subjects; what=What it does
+-- labels: playbook=Playbook; subjects=Findings; what=What it does; can_be_undone=Can be undone; oldest_at=Oldest finding
 with
-  playbooks (playbook, rule, what) as (
-    values
-      ('reap-dead-agents', 'dead-agent', 'deletes agents that are dead'),
-      ('remove-empty-pools', 'empty-agent-pool', 'deletes pools without agents and workspaces'),
-      ('scope-unused-pools', 'unscoped-agent-pool', 'limits pools to the workspaces that use them'),
-      ('pin-drift-view', 'drifted-workspace', 'keeps one saved view of the drifting workspaces'),
-      ('drop-dead-views', 'dead-saved-view', 'deletes saved views that fail or show nothing'),
-      ('rotate-old-keys', 'key-rotation-overdue', 'rotates keys'),
-      ('retire-old-key-versions', 'old-key-version-enabled', 'disables old versions of keys'),
-      ('remove-retired-keys', 'retired-key', 'removes keys from providers and deletes them'),
-      ('remove-empty-providers', 'empty-kms-provider', 'deletes providers without keys'),
-      ('downgrade-management-roles', 'management-role', 'makes roles hand out client tokens'),
-      ('trim-anonymous-policy', 'anonymous-write', 'reduces the anonymous policy to reading'),
-      ('detach-lost-claims', 'lost-volume-claim', 'detaches volumes from ended allocations'),
-      ('deregister-missing-volumes', 'missing-external-volume', 'deregisters volumes that are not there'),
-      ('adopt-orphaned-volumes', 'orphaned-external-volume', 'registers volumes that nobody registered'),
-      ('snapshot-unprotected-volumes', 'unprotected-volume', 'takes snapshots'),
-      ('drop-stale-snapshots', 'stale-snapshot', 'deletes snapshots')
+  playbooks as (
+    select unnest(from_json(
+      $playbooks,
+      '[{"playbook": "VARCHAR", "rule": "VARCHAR", "about": "VARCHAR", "reversible": "BOOLEAN"}]'
+    ), recursive := true)
   ),
   state_then as (
     select finding_id, rule, arg_max(state, changed_at) as state, min(changed_at) as found_at
@@ -32,8 +19,9 @@ with
 select
   playbooks.playbook,
   count(*) as subjects,
-  playbooks.what,
-  min(state_then.found_at) as oldest_found_at,
+  playbooks.about as what,
+  playbooks.reversible as can_be_undone,
+  min(state_then.found_at) as oldest_at,
   playbooks.rule,
 from playbooks
 join state_then using (rule)
