@@ -22,7 +22,7 @@ test('a plan past its time is refused, one second before it is not', async () =>
   const end = Date.parse(plan.expires_at);
   expect(end - Date.parse(plan.created_at)).toBe(24 * 3_600_000);
   expect(await refusals(['--now', new Date(end).toISOString()])).toContain('expired');
-  expect(stage.writes()).toEqual([]);
+  expect(stage.place.sandbox.log).toEqual([]);
   const { rows } = await stage.apply(['--now', new Date(end - 1000).toISOString()]);
   expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });

@@ -4,44 +4,20 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { frozenClock } from '../../src/core/clock.ts';
 import { loadConfig } from '../../src/core/config.ts';
-import type { Context } from '../../src/core/context.ts';
-import { createRedactor } from '../../src/core/redact.ts';
 import { loadJob } from '../../src/pipeline/jobs.ts';
 import { type JobPlaybookResult, planJobPlaybooks, runJobPlaybooks } from '../../src/remediation/job.ts';
 import { readPlan } from '../../src/remediation/plan-file.ts';
 import { syncLedger } from '../../src/remediation/sync.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
+import { quietContext } from '../helpers/context.ts';
 import { stageFor } from './stage.ts';
 
 const stage = stageFor({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
 
-/** What a job's stage is given, at the sandbox's present. */
-function contextIn(folder: string, said: string[] = []): Context {
-  return {
-    cwd: folder,
-    env: {},
-    readStdin: async () => '',
-    stdinIsTerminal: false,
-    stdoutIsTerminal: false,
-    terminal: undefined,
-    stdout: () => {},
-    stderr: () => {},
-    color: false,
-    json: false,
-    quiet: true,
-    configFile: 'tidemark.yaml',
-    clock: frozenClock(stage.place.sandbox.now),
-    log: { info: () => {}, warn: (line) => said.push(line), error: (line) => said.push(line) },
-    redactor: createRedactor(),
-    exit: () => {},
-    signal: new AbortController().signal,
-  };
-}
-
 async function prepare(playbooks: readonly Record<string, unknown>[]) {
   const { folder } = stage.place;
   await writeFile(join(folder, 'jobs', 'acting.yaml'), stringify({ pull: false, playbooks }));
-  const context = contextIn(folder);
+  const context = quietContext(folder, { clock: frozenClock(stage.place.sandbox.now) });
   const config = loadConfig(join(folder, 'tidemark.yaml'), {}, context.redactor);
   return { config, context, job: await loadJob(config, {}, 'acting') };
 }

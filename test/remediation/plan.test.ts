@@ -76,15 +76,26 @@ test('an unknown playbook or target is wrong usage that names the nearest', asyn
   expect(await refused(['--target', 'acmee'], 2)).toContain('did you mean acme?');
 });
 
-test('findings of a source that failed since are skipped with the reason', async () => {
-  stage.intercept = ({ path }) => (path.endsWith('/agents') ? { status: 404, body: '{"errors": []}' } : undefined);
-  expect((await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:16:00Z'])).exit).not.toBe(0);
+test('findings of a source that failed since, or that a run could not assess, are skipped with the reason', async () => {
+  const reasons = async () => {
+    const plan = await stage.place.plan();
+    expect(plan.actions).toEqual([]);
+    expect(plan.skipped).toHaveLength(3);
+    return [...new Set(plan.skipped.map(({ reason }) => reason))];
+  };
+  const down = ({ path }: { readonly path: string }) =>
+    path.endsWith('/agents') ? { status: 404, body: '{"errors": []}' } : undefined;
+  const pull = (now: string) => stage.place.tidemark(['pull', '--source', 'agents', '--now', now]);
+
+  stage.intercept = down;
+  expect((await pull('2026-10-01T02:15:10Z')).exit).not.toBe(0);
+  expect(await reasons()).toEqual(['source agents is stale: its last pull is failed']);
+  expect((await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:15:20Z'])).exit).not.toBe(0);
   stage.intercept = undefined;
-  const plan = await stage.place.plan();
-  expect(plan.actions).toEqual([]);
-  expect(plan.skipped).toHaveLength(3);
-  for (const { reason } of plan.skipped) expect(reason).toMatch(/not assessed since|its last pull is failed/u);
-  await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:17:00Z']);
+  expect((await pull('2026-10-01T02:16:00Z')).exit).toBe(0);
+  expect(await reasons()).toEqual(['not assessed since 2026-10-01T02:15:20Z: whether it holds is not known']);
+
+  expect((await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:17:00Z'])).exit).toBe(0);
   expect((await stage.place.plan(['--now', '2026-10-01T02:18:00Z'])).actions).toHaveLength(3);
 });
 

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/core/config.ts';
+import { applyFile } from '../../src/remediation/apply.ts';
+import { farSide } from '../../src/remediation/far-side.ts';
+import { digestOf, readPlan, sealOf, writePlan } from '../../src/remediation/plan-file.ts';
+import { secrets } from '../../src/services/secrets.ts';
+import { quietContext } from '../helpers/context.ts';
+import { type Theatre, theatre, writesIn } from '../helpers/playbooks.ts';
+
+const configOf = (place: Theatre) => loadConfig(join(place.folder, 'tidemark.yaml'), {}, quietContext('').redactor);
+
+test('what cannot be undone needs --irreversible, and is refused at apply where the approval lacks it', async () => {
+  const place = await theatre({ playbook: 'remove-retired-keys' });
+  const plan = await place.plan();
+  expect(plan.actions.map(({ operation, irreversible }) => [operation, irreversible])).toEqual([
+    ['secrets.keys.delete', true],
+    ['secrets.kms-keys.remove', undefined],
+    ['secrets.keys.delete', true],
+  ]);
+  const refused = await place.tidemark(['playbook', 'approve', place.planFile, '--by', 'the operator']);
+  expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining('2 of 3 actions cannot be undone')]);
+  expect((await readPlan(place.planFile)).approval).toBeNull();
+
+  const half = { by: 'the operator', at: plan.created_at, irreversible: false };
+  await writePlan(place.planFile, { ...plan, approval: { ...half, seal: sealOf(plan, half) } });
+  expect((await place.apply([], 6)).stderr).toContain('cannot be undone, which were not approved');
+
+  // Nor does a plan help that calls the deeds harmless: what they are is told by the operations.
+  const harmless = { ...plan, actions: plan.actions.map(({ irreversible: _, ...action }) => action) };
+  const remade = { ...harmless, digest: digestOf(harmless) };
+  await writePlan(place.planFile, { ...remade, approval: { ...half, seal: sealOf(remade, half) } });
+  expect((await place.apply([], 6)).stderr).toContain('cannot be undone, which were not approved');
+  expect(writesIn(place.sandbox.log)).toEqual([]);
+});
+
+test('a plan that names an operation which its playbook does not call is refused', async () => {
+  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const plan = await place.plan();
+  for (const operation of ['secrets.keys.delete', 'secrets.keys.destroy']) {
+    const other = { ...plan, actions: plan.actions.map((action) => ({ ...action, operation })) };
+    await writePlan(place.planFile, { ...other, digest: digestOf(other) });
+    await place.approve();
+    await place.apply([], 6);
+  }
+  expect(writesIn(place.sandbox.log)).toEqual([]);
+});
+
+test('a guard that names an operation which changes something is not read', async () => {
+  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const context = quietContext(place.folder);
+  const far = farSide(configOf(place), context, context.signal);
+  for (const operation of [secrets.keys.rotate, secrets['mesh-creds'].generate]) {
+    await expect(far.read('vault', operation, { name: 'payments-signing' })).rejects.toMatchObject({ code: 'UNSAFE' });
+  }
+  await far.close();
+  expect(place.sandbox.log).toEqual([]);
+});
+
+test('a plan whose time ends while it is applied stops before the next action', async () => {
+  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const plan = await place.plan();
+  await place.approve();
+  let time = Date.parse(plan.created_at);
+  const clock = { now: () => new Date(time), frozen: false };
+  const context = quietContext(place.folder, {
+    clock,
+    log: {
+      info: () => {
+        time = Date.parse(plan.expires_at);
+      },
+      warn: () => {},
+      error: () => {},
+    },
+  });
+  const applied = await applyFile(place.planFile, { config: configOf(place), context, maxFailures: 3 });
+  expect(applied.rows.map(({ status }) => status)).toEqual(['applied']);
+  expect(applied.stopped).toEqual({ reason: `the plan expired at ${plan.expires_at}`, exit: 6 });
+});
