@@ -15,6 +15,7 @@ interface Options {
   readonly target: readonly string[];
   readonly source: readonly string[];
   readonly from?: string;
+  readonly fresh?: boolean;
   readonly acceptShrink: readonly string[];
 }
 
@@ -27,6 +28,7 @@ export function registerPull(program: Command, context: () => Context): void {
     .option('--target <name>', 'only this target; repeatable', collect, [])
     .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
     .option('--from <run>', 'load again what this run landed, without the network')
+    .option('--fresh', 'ask for everything anew, also what an interrupted pull has landed')
     .option(
       '--accept-shrink <source>',
       'pull this source and take the mass disappearance of its rows; repeatable',
@@ -50,6 +52,7 @@ async function pull(context: Context, options: Options): Promise<void> {
     job: 'pull',
     pulls: requirePulls(pulls),
     acceptShrink,
+    fresh: options.fresh ?? false,
     ...(options.from !== undefined && { from: options.from }),
   });
   tell(context, result);

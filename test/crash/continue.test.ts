@@ -1,0 +1,132 @@
+import { appendFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Intercept } from '../../src/sandbox/answer.ts';
+import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+import { contentsOf, wrongIn } from './estate.ts';
+
+/** A workplace whose commands can be stopped when the service is asked for something. */
+async function stoppable(): Promise<{ place: Workplace; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
+  let trap: { path: RegExp; stop: AbortController } | undefined;
+  const intercept: Intercept = ({ path }) => {
+    if (trap?.path.test(path)) trap.stop.abort(new Error('stopped by the test'));
+    return undefined;
+  };
+  const place = await workplace({ workspaces: 30, intercept });
+  return {
+    place,
+    stopAt: (path) => {
+      trap = { path, stop: new AbortController() };
+      return trap.stop.signal;
+    },
+    go: () => {
+      trap = undefined;
+    },
+  };
+}
+
+const minutesLater = (place: Workplace, minutes: number) =>
+  new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
+
+const asked = (place: Workplace, path: RegExp) => place.sandbox.log.filter((request) => path.test(request.path)).length;
+
+/** Pulls one night, and is stopped in the next one while the agents are asked for: their requests come last. */
+async function interrupted() {
+  const { place, stopAt, go } = await stoppable();
+  await place.configure((config) => {
+    for (const target of config.targets) target.limits = { concurrency: 1, requestsPerSecond: 100_000 };
+  });
+  await place.pull(['--target', 'acme']);
+  place.sandbox.advance();
+  const run = await place.tidemark(['pull', '--target', 'acme'], { signal: stopAt(/\/agents$/u) });
+  go();
+  place.sandbox.log.length = 0;
+  return { place, run };
+}
+
+describe('a run that was stopped', () => {
+  test('ends with 1, says so, and publishes what is whole', async () => {
+    const { place, run } = await interrupted();
+    expect(run.exit).toBe(1);
+    expect(await place.rows('select status from runs order by started_at')).toEqual([
+      { status: 'complete' },
+      { status: 'interrupted' },
+    ]);
+    expect(await wrongIn(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
+  });
+
+  test('is continued: what it landed is not asked for again, and the night counts once', async () => {
+    const { place } = await interrupted();
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr).toMatch(/continues run 20261002T021500Z, which was interrupted: \d+ sources? had landed/u);
+    const pulls = await place.rows('select * from pulls order by as_of, source');
+    const latest = pulls.filter(({ run_id }) => run_id === pulls.at(-1)?.run_id);
+    expect(latest.length).toBe(8);
+    expect(latest.every(({ status }) => status === 'complete')).toBe(true);
+    expect(latest.filter(({ requests }) => requests === 0).length).toBeGreaterThan(0);
+
+    const night = await place.rows(
+      "select distinct previous_as_of from source_state where target = 'acme' order by all",
+    );
+    expect(night, 'the complete pull before is that of the night before').toEqual([
+      { previous_as_of: '2026-10-01T02:15:00Z' },
+    ]);
+    const other = await workplace({ workspaces: 30 });
+    other.sandbox.advance();
+    await other.pull(['--target', 'acme']);
+    const file = (folder: string) => join(folder, 'data', 'warehouse.duckdb');
+    expect(await contentsOf(file(place.folder))).toEqual(await contentsOf(file(other.folder)));
+  });
+
+  test('is not continued twice, once the next has come to its end', async () => {
+    const { place } = await interrupted();
+    await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    const third = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 40)]);
+    expect(third.stderr).not.toContain('continues run');
+    expect(asked(place, /explorer\/export\/csv/u)).toBeGreaterThanOrEqual(4);
+  });
+
+  test('is asked for anew after six hours, or with --fresh', async () => {
+    for (const words of [['--now', 'later'], ['--fresh']]) {
+      const { place } = await interrupted();
+      const at = words.includes('later') ? minutesLater(place, 361) : minutesLater(place, 30);
+      const rest = words.filter((word) => word === '--fresh');
+      const next = await place.tidemark(['pull', '--target', 'acme', ...rest, '--now', at]);
+      expect(next.exit, next.stderr).toBe(0);
+      expect(next.stderr).not.toContain('continues run');
+      const [free] = await place.rows(
+        'select count(*) as n from pulls where run_id = (select max(run_id) from runs) and requests = 0',
+      );
+      expect(free).toEqual({ n: 0 });
+    }
+  });
+
+  test('is asked for anew where the target has become another service', async () => {
+    const { place } = await interrupted();
+    await place.configure((config) => {
+      targetOf(config, 'acme').organization = 'another';
+    });
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.stderr).not.toContain('continues run');
+    expect(next.exit).toBe(3);
+  });
+
+  test('and whose loads are lost is loaded from its landing, but for a file that was changed since', async () => {
+    const { place } = await interrupted();
+    const data = join(place.folder, 'data');
+    await rm(join(data, 'work'), { recursive: true });
+    await rm(join(data, 'warehouse.duckdb'));
+    const landed = join(data, 'landing', '20261002T021500Z', 'acme');
+    const manifests = (await readdir(landed)).filter((name) => name.endsWith('.json'));
+    await appendFile(join(landed, 'saved_views.ndjson'), 'x');
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr).toContain('saved_views: saved_views.ndjson is not what was landed: it was changed; asking anew');
+    const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
+    expect(free).toEqual({ n: manifests.length - 1 });
+    expect(await place.rows('select distinct landed_at from pulls where requests = 0')).toEqual([
+      { landed_at: '2026-10-02T02:15:00Z' },
+    ]);
+  });
+});
