@@ -122,7 +122,9 @@ describe('a run that was stopped', () => {
     await appendFile(join(landed, 'saved_views.ndjson'), 'x');
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
-    expect(next.stderr).toContain('saved_views: saved_views.ndjson is not what was landed: it was changed; asking anew');
+    expect(next.stderr).toContain(
+      'saved_views: saved_views.ndjson is not what was landed: it was changed; asking anew',
+    );
     const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
     expect(free).toEqual({ n: manifests.length - 1 });
     expect(await place.rows('select distinct landed_at from pulls where requests = 0')).toEqual([
