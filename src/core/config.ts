@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { configProblems } from './config-problems.ts';
 import { configSchema, knownConfigKeys, type RawConfig, type RawTarget, type TargetKind } from './config-schema.ts';
 import type { Redactor } from './redact.ts';
-import { parseSmtpUrl, SMTP_PROBLEM } from './smtp-url.ts';
-import { type Problem, readYamlFile } from './yaml-file.ts';
+import { parseSmtpUrl } from './smtp-url.ts';
+import { readYamlFile } from './yaml-file.ts';
 
 export type { TargetKind, Thresholds } from './config-schema.ts';
 
@@ -32,10 +33,8 @@ export function loadConfig(
   redactor: Redactor,
 ): Config {
   const directory = dirname(resolve(file));
-  const { value, refuse } = readYamlFile(resolve(file), configSchema, env, knownConfigKeys);
+  const value = readYamlFile(resolve(file), configSchema, env, knownConfigKeys, configProblems);
   registerSecrets(value, redactor);
-  const problems = [...value.targets.flatMap(targetProblems), ...duplicateNames(value.targets), ...mailProblems(value)];
-  if (problems.length > 0) refuse(problems);
   const local = (path: string) => resolve(directory, path);
   return {
     ...value,
@@ -55,43 +54,6 @@ function registerSecrets(config: RawConfig, redactor: Redactor): void {
   }
   const password = config.mail && parseSmtpUrl(config.mail.smtp)?.password;
   if (password) redactor.add(password);
-}
-
-function targetProblems(target: RawTarget, index: number): Problem[] {
-  const problems: Problem[] = [];
-  const say = (field: string, message: string) => problems.push({ path: ['targets', index, field], message });
-  const wrong = urlProblem(target.url);
-  if (wrong) say('url', wrong);
-  if (target.kind === 'platform' && !target.organization) say('organization', 'is required for kind platform');
-  if ((target.kind === 'platform' || target.kind === 'secrets') && !target.token)
-    say('token', `is required for kind ${target.kind}`);
-  if (Boolean(target.clientCert) !== Boolean(target.clientKey)) say('clientCert', 'goes with clientKey: give both');
-  return problems;
-}
-
-function urlProblem(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'is not a URL such as https://host:port';
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
-  if (url.username || url.password) return 'must not hold a user or password; use token';
-  if (url.search || url.hash) return 'must not hold a query or fragment';
-  return undefined;
-}
-
-function duplicateNames(targets: readonly RawTarget[]): Problem[] {
-  const first = new Map<string, number>();
-  return targets.flatMap(({ name }, index) => {
-    const earlier = first.get(name);
-    if (earlier === undefined) first.set(name, index);
-    return earlier === undefined
-      ? []
-      : [{ path: ['targets', index, 'name'], message: `\`${name}\` is already the name of targets[${earlier}]` }];
-  });
-}
-
-function mailProblems({ mail }: RawConfig): Problem[] {
-  if (!mail || parseSmtpUrl(mail.smtp)) return [];
-  return [{ path: ['mail', 'smtp'], message: SMTP_PROBLEM }];
 }
 
 const BASE_PATH: Record<TargetKind, string> = {

@@ -12,14 +12,8 @@ export interface Problem {
   readonly message: string;
 }
 
-export interface YamlFile<T> {
-  readonly value: T;
-  /** Says further problems (of meaning, not of shape) in the same form, all at once. */
-  readonly refuse: (problems: readonly Problem[]) => never;
-}
-
 /**
- * Reads, interpolates and checks a YAML file against a schema.
+ * Reads, interpolates and checks a YAML file against a schema, and by `meaning`, which is handed the document whatever its shape.
  * @throws TidemarkError CONFIG with one line a problem: `file:line: field: what, what to do`.
  */
 export function readYamlFile<T>(
@@ -27,11 +21,14 @@ export function readYamlFile<T>(
   schema: z.ZodType<T>,
   env: Readonly<Record<string, string | undefined>>,
   knownKeys: (path: readonly PropertyKey[]) => readonly string[],
-): YamlFile<T> {
+  meaning: (document: unknown) => readonly Problem[] = () => [],
+): T {
   const lines = new LineCounter();
   const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
   const refuse = (problems: readonly Problem[]): never => {
-    throw new TidemarkError('CONFIG', problems.map((problem) => lineOf(file, document, lines, problem)).join('\n'));
+    const told = problems.map((problem) => ({ ...problem, line: nearestLine(document, lines, problem.path) }));
+    const inOrder = told.sort((a, b) => a.line - b.line).map((problem) => lineOf(file, problem));
+    throw new TidemarkError('CONFIG', inOrder.join('\n'));
   };
   const [syntax] = document.errors;
   if (syntax) {
@@ -43,14 +40,21 @@ export function readYamlFile<T>(
   const filled = interpolate(document.toJS() ?? {}, { env, directory: dirname(file) }, (path, message) =>
     problems.push({ path, message }),
   );
-  const missing = new Set(problems.map(({ path }) => path.join('.')));
   const result = schema.safeParse(filled);
-  if (!result.success) {
-    const found = result.error.issues.flatMap((issue) => problemsOf(issue, knownKeys));
-    problems.push(...found.filter(({ path }) => !missing.has(path.join('.'))));
+  if (!result.success) problems.push(...result.error.issues.flatMap((issue) => problemsOf(issue, knownKeys)));
+  problems.push(...meaning(filled));
+  if (!result.success || problems.length > 0) return refuse(firstOfEachField(problems));
+  return result.data;
+}
+
+/** What could not be filled in is also of the wrong shape and means nothing: the first word about a field is enough. */
+function firstOfEachField(problems: readonly Problem[]): readonly Problem[] {
+  const told = new Map<string, Problem>();
+  for (const problem of problems) {
+    const field = problem.path.join('.');
+    if (!told.has(field)) told.set(field, problem);
   }
-  if (!result.success || problems.length > 0) return refuse(problems);
-  return { value: result.data, refuse };
+  return [...told.values()];
 }
 
 function readText(file: string): string {
@@ -85,13 +89,12 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best && best.far <= Math.max(2, Math.ceil(name.length / 2)) ? best.candidate : undefined;
 }
 
-function lineOf(file: string, document: Document, lines: LineCounter, { path, message }: Problem): string {
+function lineOf(file: string, { path, message, line }: Problem & { readonly line: number }): string {
   const field = path.reduce<string>(
     (text, part) =>
       typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
     '',
   );
-  const line = nearestLine(document, lines, path);
   return `${basename(file)}:${line}: ${field === '' ? '' : `${field}: `}${message}`;
 }
 

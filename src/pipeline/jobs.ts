@@ -49,9 +49,7 @@ export async function loadJobs(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<ReadonlyMap<string, Job>> {
   const paths = await discover(searchPath(config.directory), 'jobs', '.yaml');
-  return new Map(
-    [...paths].map(([name, path]) => [name, { name, ...readYamlFile(path, jobSchema, env, knownKeys).value }]),
-  );
+  return new Map([...paths].map(([name, path]) => [name, { name, ...readYamlFile(path, jobSchema, env, knownKeys) }]));
 }
 
 /** One job. @throws TidemarkError USAGE naming the nearest. */
@@ -62,7 +60,7 @@ export async function loadJob(
 ): Promise<Job> {
   const paths = await discover(searchPath(config.directory), 'jobs', '.yaml');
   const path = paths.get(name);
-  if (path) return { name, ...readYamlFile(path, jobSchema, env, knownKeys).value };
+  if (path) return { name, ...readYamlFile(path, jobSchema, env, knownKeys) };
   const nearest = nearestName(name, paths.keys());
   throw new TidemarkError('USAGE', `unknown job ${name}`, {
     hint: nearest ? `did you mean ${nearest}?` : `known are ${[...paths.keys()].join(', ')}`,

@@ -1,0 +1,164 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type CliRun, cli } from '../helpers/cli.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const TARGET = '{ name: acme, kind: platform, url: "https://tfe.example", organization: acme, token: abcd }';
+
+/** Runs `status`, the cheapest command that reads the configuration, over a file of these lines. */
+async function withConfig(lines: readonly string[], env: Record<string, string> = {}): Promise<CliRun> {
+  const cwd = await tempFolder();
+  await writeFile(join(cwd, 'tidemark.yaml'), lines.join('\n'));
+  return cli(['status'], { cwd, env });
+}
+
+async function refusal(lines: readonly string[], env?: Record<string, string>): Promise<string> {
+  const { exit, stderr, stdout } = await withConfig(lines, env);
+  expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+  return stderr;
+}
+
+describe('a wrong configuration ends with 2 and says where', () => {
+  test.each([
+    [
+      'an unknown key, with the nearest',
+      ['tagets: []', `targets: [${TARGET}]`],
+      /tidemark\.yaml:1: tagets: unknown key; did you mean `targets`\?/,
+    ],
+    [
+      'an unknown key of a target',
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", tokn: y }'],
+      /tidemark\.yaml:2: targets\[0\]\.tokn: unknown key; did you mean `token`\?/,
+    ],
+    [
+      'an unknown threshold',
+      [`targets: [${TARGET}]`, 'thresholds: { deadAgentHour: 3 }'],
+      /tidemark\.yaml:2: thresholds\.deadAgentHour: unknown key; did you mean `deadAgentHours`\?/,
+    ],
+    [
+      'a missing variable',
+      ['targets:', '  - name: acme', '    kind: mesh', '    url: http://x', `    token: \${NOT_THERE}`],
+      /tidemark\.yaml:5: targets\[0\]\.token: the environment variable NOT_THERE is not set/,
+    ],
+    [
+      'a missing file',
+      ['targets:', '  - name: acme', '    kind: mesh', '    url: http://x', `    token: \${file:nowhere}`],
+      /tidemark\.yaml:5: targets\[0\]\.token: \$\{file:nowhere\}: the file does not exist/,
+    ],
+    [
+      'two targets of one name',
+      [`targets: [${TARGET},`, `  ${TARGET}]`],
+      /tidemark\.yaml:2: targets\[1\]\.name: `acme` is already the name of targets\[0\]/,
+    ],
+    [
+      'a URL that is none',
+      ['targets:', '  - { name: a, kind: mesh, url: tfe.example }'],
+      /tidemark\.yaml:2: targets\[0\]\.url: is not a URL such as/,
+    ],
+    [
+      'a URL of another protocol',
+      ['targets:', '  - { name: a, kind: mesh, url: "ftp://x" }'],
+      /url: must begin with https:\/\/ or http:\/\//,
+    ],
+    [
+      'a URL with a password',
+      ['targets:', '  - { name: a, kind: mesh, url: "https://u:p@x" }'],
+      /url: must not hold a user or password; use token/,
+    ],
+    ['a wrong type', [`targets: [${TARGET}]`, 'landingDays: many'], /tidemark\.yaml:2: landingDays: .*expected number/],
+    [
+      'a wrong kind',
+      ['targets:', '  - { name: a, kind: platfrom, url: "http://x" }'],
+      /tidemark\.yaml:2: targets\[0\]\.kind: must be one of platform, secrets/,
+    ],
+    [
+      'a platform without organization',
+      ['targets:', '  - { name: a, kind: platform, url: "http://x", token: abcd }'],
+      /targets\[0\]\.organization: is required for kind platform/,
+    ],
+    ['no target', ['targets: []'], /tidemark\.yaml:1: targets: must name at least one target/],
+    ['an empty file', [''], /targets: must be a list of targets/],
+    ['text that is no YAML', ['targets: [', 'x: }'], /tidemark\.yaml:\d: not valid YAML: /],
+    ['a list where a map belongs', ['- a'], /tidemark\.yaml:1: .*expected object/],
+    [
+      'a client certificate without its key',
+      ['targets:', '  - { name: a, kind: mesh, url: "http://x", clientCert: c.pem }'],
+      /clientCert: goes with clientKey: give both/,
+    ],
+  ])('%s', async (_what, lines, message) => {
+    expect(await refusal(lines)).toMatch(message);
+  });
+
+  test('everything at once, a line each, in the order of the file', async () => {
+    const stderr = await refusal([
+      'landingDays: -1',
+      'dataa: ./x',
+      'targets:',
+      '  - name: one',
+      '    kind: platform',
+      '    url: not a url',
+      `    token: \${MISSING}`,
+      '    limits: { requestsPerSecond: fast }',
+      '  - { name: one, kind: mesh, url: "ftp://x", extra: 1 }',
+    ]);
+    const told = stderr
+      .trim()
+      .split('\n')
+      .map((line) => /^(?:error: )?tidemark\.yaml:(\d+: [^:]+): ./u.exec(line)?.[1]);
+    expect(told).toEqual([
+      '1: landingDays',
+      '2: dataa',
+      '4: targets[0].organization',
+      '6: targets[0].url',
+      '7: targets[0].token',
+      '8: targets[0].limits.requestsPerSecond',
+      '9: targets[1].extra',
+      '9: targets[1].url',
+      '9: targets[1].name',
+    ]);
+  });
+
+  test('a file that is not there names it and says what to do', async () => {
+    const { exit, stderr } = await cli(['status', '--config', 'elsewhere.yaml'], { cwd: await tempFolder() });
+    expect(exit).toBe(2);
+    expect(stderr).toMatch(
+      /elsewhere\.yaml does not exist\n {2}write one with `tidemark init`, or name one with --config FILE/,
+    );
+  });
+
+  test('no value of a variable is repeated', async () => {
+    const stderr = await refusal([`targets: [{ name: a, kind: mesh, url: "\${URL}" }]`], { URL: 'hunter2-not-a-url' });
+    expect(stderr).not.toContain('hunter2');
+  });
+});
+
+test('every command that needs a configuration says so in the same way', async () => {
+  const cwd = await tempFolder();
+  for (const words of [
+    ['pull'],
+    ['run', 'nightly'],
+    ['status'],
+    ['sql', 'select 1'],
+    ['report'],
+    ['findings'],
+    ['doctor'],
+    ['export', '--out', 'x'],
+  ]) {
+    const { exit, stderr } = await cli(words, { cwd });
+    expect(exit, words.join(' ')).toBe(2);
+    expect(stderr, words.join(' ')).toContain('tidemark.yaml does not exist');
+  }
+});
+
+test('variables and files fill values in, also within a text, and paths start at the file', async () => {
+  const cwd = await tempFolder();
+  await writeFile(join(cwd, 'secret.txt'), 'from-a-file\r\n');
+  await writeFile(
+    join(cwd, 'tidemark.yaml'),
+    `data: ./\${DIR}/data\ntargets: [{ name: a, kind: mesh, url: "http://\${HOST}:1/v1", token: "\${file:secret.txt}" }]\n`,
+  );
+  const { exit, stderr } = await cli(['status'], { cwd, env: { DIR: 'deep', HOST: '127.0.0.1' } });
+  expect(exit).toBe(3);
+  expect(stderr).toContain(`there is no warehouse yet at ${join(cwd, 'deep', 'data', 'warehouse.duckdb')}`);
+});
