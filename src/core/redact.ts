@@ -1,3 +1,5 @@
+import { findAny } from './find-any.ts';
+
 /** What stands where a secret stood. */
 export const MASK = '***';
 
@@ -49,6 +51,8 @@ export function withoutSecretFields(value: unknown): unknown {
 export interface Redactor {
   add(secret: string): void;
   text(text: string): string;
+  /** Whether `text` would be masked; much quicker. Text may also be UTF-8 read as Latin-1. */
+  holds(text: string): boolean;
   /** Characters of the longest form: two pieces of a text must overlap by one less for none to slip between them. */
   readonly longest: number;
 }
@@ -57,6 +61,7 @@ export function createRedactor(): Redactor {
   const known = new Set<string>();
   let longest = 0;
   let pattern: RegExp | undefined;
+  let holds: (text: string) => boolean = () => false;
   return {
     add(secret) {
       if (secret.length < MIN_LENGTH || known.has(secret)) return;
@@ -64,8 +69,10 @@ export function createRedactor(): Redactor {
       const longestFirst = [...known].sort((a, b) => b.length - a.length);
       longest = longestFirst[0]?.length ?? 0;
       pattern = new RegExp(longestFirst.map(literally).join('|'), 'g');
+      holds = findAny([...known, ...[...known].map((form) => Buffer.from(form).toString('latin1'))]);
     },
-    text: (text) => (pattern ? text.replaceAll(pattern, MASK) : text),
+    text: (text) => (pattern && holds(text) ? text.replaceAll(pattern, MASK) : text),
+    holds: (text) => holds(text),
     get longest() {
       return longest;
     },

@@ -24,34 +24,37 @@ export async function maskFile(
     }
   };
   const masked = `${path}.masked`;
-  const pieces = Readable.from(overlapping(path, redactor)).map(({ text }: Piece) => Buffer.from(text));
+  const pieces = Readable.from(overlapping(path, redactor)).map((text: string) => Buffer.from(text));
   await pipeline(pieces, count, createWriteStream(masked));
   await rename(masked, path);
   return { bytes, sha256: hash.digest('hex') };
 }
 
+/** Bytes of a character in UTF-8, at most. */
+const MAX_BYTES = 4;
+
+/** Reads bytes, not characters: decoding would cost more than looking. Where two reads meet is looked at by itself. */
 async function holdsSecret(path: string, redactor: Redactor): Promise<boolean> {
-  for await (const { masked } of overlapping(path, redactor)) if (masked) return true;
+  if (redactor.longest === 0) return false;
+  const overlap = MAX_BYTES * redactor.longest;
+  let end = '';
+  for await (const chunk of createReadStream(path, { encoding: 'latin1', highWaterMark: 1024 * 1024 })) {
+    const bytes = String(chunk);
+    if (redactor.holds(bytes) || redactor.holds(end + bytes.slice(0, overlap))) return true;
+    end = (end + bytes).slice(-overlap);
+  }
   return false;
 }
 
-interface Piece {
-  readonly text: string;
-  /** Whether something was masked up to here. */
-  readonly masked: boolean;
-}
-
 /** The file in masked pieces. The end of each is held back as long as it may be the beginning of a secret. */
-async function* overlapping(path: string, redactor: Redactor): AsyncGenerator<Piece> {
+async function* overlapping(path: string, redactor: Redactor): AsyncGenerator<string> {
   let held = '';
-  let masked = false;
   for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
     const raw = held + String(chunk);
     const clean = redactor.text(raw);
-    masked ||= clean !== raw;
     const cut = Math.max(0, clean.length - redactor.longest + 1);
     held = clean.slice(cut);
-    yield { text: clean.slice(0, cut), masked };
+    yield clean.slice(0, cut);
   }
-  yield { text: held, masked };
+  yield held;
 }
