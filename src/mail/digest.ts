@@ -32,8 +32,8 @@ export interface Digest {
   readonly notes: readonly string[];
   /** File with every finding, where the lists do not name them all. */
   readonly csv: string | null;
-  /** Whether that file is cut, too. */
-  readonly csvCut: boolean;
+  /** Rows of that file where it is cut, too; else null. */
+  readonly csvRows: number | null;
   /** The part that it tells of, in words; null for everything. */
   readonly part: string | null;
   readonly unknownPart: boolean;
@@ -95,7 +95,7 @@ export function digestOf(options: DigestOptions, audience: Audience, data: Diges
     pages: config.reportsUrl === undefined && audience.whole ? job.reports : [],
     notes: options.notes.map((note) => headerText(note, 300)),
     csv: unnamed ? CSV_NAME : null,
-    csvCut: data.attached.length === MOST_ATTACHED,
+    csvRows: data.attached.length === MOST_ATTACHED ? MOST_ATTACHED : null,
     part: audience.whole ? null : audience.routes.map(wordsOf).join('; '),
     unknownPart: !audience.whole && data.targets.length === 0,
     reason: audience.reason,

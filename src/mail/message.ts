@@ -56,7 +56,7 @@ export async function mailOf(message: Message, from: MailAddress, output: string
 }
 
 /** Mail servers commonly refuse more than 10 MB, and what is attached grows by a third on the way. */
-const MOST_PAGE_BYTES = 6_000_000;
+const MOST_PAGE_BYTES = 4_000_000;
 
 /** The pages that there are, as long as they fit. */
 async function pagesOf(pages: Message['pages'], output: string) {

@@ -1,8 +1,6 @@
-import { TidemarkError } from '../core/errors.ts';
 import { discover } from '../core/paths.ts';
-import { type Database, firstLine, type Params } from '../warehouse/database.ts';
 import { headerOf, type SqlFiles } from '../warehouse/sql-files.ts';
-import type { Plain } from '../warehouse/values.ts';
+import type { Row } from '../warehouse/values.ts';
 
 /** A number of the digest: a file in `queries/mail/numbers/`, whose head names it and whose one row tells it. */
 export interface NumberRow {
@@ -27,26 +25,22 @@ export interface NumberRow {
 /** Place of a number whose head names none. */
 const LAST = 99;
 
-/** Every number that has something to tell, in the order of the heads. @throws TidemarkError DATA naming the file that is wrong. */
-export async function loadNumbers(database: Database, files: SqlFiles, params: Params): Promise<readonly NumberRow[]> {
+/** Every number that has something to tell, in the order of the heads. */
+export async function loadNumbers(
+  files: SqlFiles,
+  rowsOf: (name: string) => Promise<readonly Row[]>,
+): Promise<readonly NumberRow[]> {
   const names = [...(await discover(files.roots, 'queries/mail/numbers', '.sql')).keys()];
   const found: { order: number; row: NumberRow }[] = [];
   for (const name of names) {
-    const sql = await files.text(`mail/numbers/${name}`);
-    const header = headerOf(sql);
-    const [row] = await database.rows(sql, params).catch((error: unknown) => {
-      throw new TidemarkError('DATA', `queries/mail/numbers/${name}.sql: ${firstLine(error)}`, { cause: error });
-    });
+    const header = headerOf(await files.text(`mail/numbers/${name}`));
+    const [row] = await rowsOf(`mail/numbers/${name}`);
     if (row) found.push({ order: Number(header.order ?? LAST), row: numberRow(name, header, row) });
   }
   return found.sort((a, b) => a.order - b.order).map(({ row }) => row);
 }
 
-function numberRow(
-  name: string,
-  header: Readonly<Record<string, string>>,
-  row: Readonly<Record<string, Plain>>,
-): NumberRow {
+function numberRow(name: string, header: Readonly<Record<string, string>>, row: Row): NumberRow {
   const told = (column: string) => (row[column] === null || row[column] === undefined ? null : Number(row[column]));
   return {
     name,

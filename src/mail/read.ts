@@ -1,5 +1,6 @@
 import type { Config } from '../core/config.ts';
-import type { Database, Params } from '../warehouse/database.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { type Database, firstLine, type Params } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
 import type { Audience } from './audience.ts';
@@ -8,8 +9,8 @@ import { loadNumbers, type NumberRow } from './numbers.ts';
 /** Lines of a list in a mail; the rest is attached. */
 export const MOST_LINES = 20;
 const MOST_OLDEST = 8;
-/** Rows of the attached CSV: about 5 MB, which every mail server takes. */
-export const MOST_ATTACHED = 20_000;
+/** Rows of the attached CSV: about 2.5 MB, which every mail server takes. */
+export const MOST_ATTACHED = 10_000;
 
 export interface ReadOptions {
   /** Temporary tables are made in it; nothing else is written, so that it may be open for reading only. */
@@ -39,7 +40,7 @@ export interface DigestData {
 
 export async function readDigest(options: ReadOptions, audience: Audience): Promise<DigestData> {
   const { database, files, config, job, asOf } = options;
-  const rows = async (name: string, params: Params) => database.rows(await files.text(`mail/${name}`), params);
+  const rows = (name: string, params: Params) => rowsOf(options, `mail/${name}`, params);
   const [first] = await rows('since', { job, as_of: asOf.toISOString() });
   const since = typeof first?.since === 'string' ? first.since : null;
   const params: Params = {
@@ -52,7 +53,7 @@ export async function readDigest(options: ReadOptions, audience: Audience): Prom
   };
   await database.run(await files.filled('warehouse/semver_key', { kind: 'temp macro' }));
   for (const table of ['routes', 'workspaces', 'pools', 'findings']) await rows(table, params);
-  const numbers = await loadNumbers(database, files, params);
+  const numbers = await loadNumbers(files, (name) => rowsOf(options, name, params));
   const [counts] = await rows('counts', params);
   const sources = await rows('sources', params);
   return {
@@ -67,6 +68,20 @@ export async function readDigest(options: ReadOptions, audience: Audience): Prom
     nights: await rows('nights', params),
     attached: await rows('attached', { most: MOST_ATTACHED }),
   };
+}
+
+/** @throws TidemarkError DATA naming the file whose query fails: it may be a user's own. */
+export async function rowsOf(
+  { database, files }: Pick<ReadOptions, 'database' | 'files'>,
+  name: string,
+  params: Params,
+): Promise<Row[]> {
+  const sql = await files.text(name);
+  try {
+    return await database.rows(sql, params);
+  } catch (error) {
+    throw new TidemarkError('DATA', `queries/${name}.sql: ${firstLine(error)}`, { cause: error });
+  }
 }
 
 function thresholdsOf({ thresholds }: Pick<Config, 'thresholds'>): Params {

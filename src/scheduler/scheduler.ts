@@ -132,7 +132,7 @@ async function take(entry: Entry, options: SchedulerOptions): Promise<void> {
     const done = await whenUnlocked(name, options);
     if (done) entry.succeeded += 1;
     else entry.failed += 1;
-    log.info(`${name}: ${done ? 'done' : 'ended incomplete'}`);
+    log.info(`${name}: ${done ? 'done' : 'ended incomplete'}; next run ${entry.next?.toISOString() ?? 'never'}`);
   } catch (error) {
     entry.failed += 1;
     log.error(`${name}: ${describe(error)}`);

@@ -132,7 +132,7 @@ describe('a digest', () => {
       { name: 'drift', date: '2026-11-19' },
       { name: 'check-failure', date: '2026-11-19' },
     ]);
-    expect(plain.text).toContain('Attached as pages: drift.html, check-failure.html.');
+    expect(plain.text).toContain('Attached as pages, up to 4 MB: drift.html, check-failure.html.');
   });
 
   test('says why one gets it', async () => {
