@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import { diskFull, freeBytes } from '../core/disk.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -11,9 +11,11 @@ import { takeLock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { removeLeftovers, replaceFile, type WarehouseFiles, warehouseFiles } from './publish.ts';
 import { neededBytes, requireRoom } from './room.ts';
+import { isAsLeft, noteAsLeft, scan } from './scan.ts';
 import { type SqlFiles, sqlFiles } from './sql-files.ts';
 import { loadTables, type Table } from './tables.ts';
 import { type Trouble, troubleOf } from './trouble.ts';
+import { openWork, startAgain } from './work-file.ts';
 
 /** The working warehouse, open for writing under the lock. */
 export interface Warehouse {
@@ -57,7 +59,7 @@ export async function withWarehouse<T>(
       const result = await attempt(options, paths, work).catch(async (error: unknown) => {
         if (troubleOf(error) !== 'damaged') throw error;
         await startAgain(paths, log);
-        return attempt(options, paths, work);
+        return attempt(options, paths, work).catch(asDamaged(paths));
       });
       await options.published?.(result);
       return result;
@@ -71,6 +73,17 @@ export async function withWarehouse<T>(
   }
 }
 
+/** Nothing whole is left to start from; what landed in the last days is. */
+function asDamaged({ published }: WarehouseFiles): (error: unknown) => never {
+  return (cause) => {
+    if (troubleOf(cause) !== 'damaged') throw cause;
+    throw new TidemarkError('DATA', `${published} is damaged as well`, {
+      hint: 'bring it back from a backup; or move it away, and load what has landed with `tidemark pull --from RUN`',
+      cause,
+    });
+  };
+}
+
 async function attempt<T>(
   { config, log }: SessionOptions,
   paths: WarehouseFiles,
@@ -78,9 +91,11 @@ async function attempt<T>(
 ): Promise<T> {
   const files = sqlFiles(searchPath(config.directory));
   const tables = await loadTables(files);
+  const untouched = await isAsLeft(paths.work);
   const database = await openWork(paths, config.memoryLimit, log);
   let trouble: Trouble | undefined;
   try {
+    if (!untouched) await scan(database, files);
     await migrate(database, files, tables);
     const result = await work({ database, files, tables });
     await database.run('checkpoint');
@@ -96,41 +111,9 @@ async function attempt<T>(
 
 /** A working file with a log beside it was not closed whole: the published one then stays as it is. */
 async function publishIfClean({ work, published }: WarehouseFiles): Promise<void> {
-  if (!existsSync(`${work}.wal`)) await replaceFile(work, published, 0o444);
-}
-
-/** A working file that does not open is set aside and made anew from the published one. */
-async function openWork(paths: WarehouseFiles, memoryLimit: string, log: Log): Promise<Database> {
-  await mkdir(dirname(paths.work), { recursive: true });
-  if (!existsSync(paths.work)) await startFromPublished(paths);
-  const options = { memoryLimit, tempDirectory: paths.temp };
-  try {
-    return await openDatabase(paths.work, options);
-  } catch (error) {
-    if (/Conflicting lock|Could not set lock/iu.test(String(error))) throw heldOpen(paths.work, error);
-    if (troubleOf(error) === 'disk-full' || /permission denied/iu.test(String(error))) throw error;
-    await startAgain(paths, log);
-    return openDatabase(paths.work, options);
-  }
-}
-
-function heldOpen(file: string, cause: unknown): TidemarkError {
-  return new TidemarkError('LOCKED', `another program has ${file} open`, {
-    hint: 'query the published data/warehouse.duckdb instead, and close the working file',
-    cause,
-  });
-}
-
-async function startAgain(paths: WarehouseFiles, log: Log): Promise<void> {
-  const aside = `${paths.work}.damaged`;
-  log.warn(`the working file is damaged and kept as ${aside}; starting again from the published warehouse`);
-  await rename(paths.work, aside);
-  await startFromPublished(paths);
-}
-
-async function startFromPublished(paths: WarehouseFiles): Promise<void> {
-  await rm(`${paths.work}.wal`, { force: true });
-  if (existsSync(paths.published)) await replaceFile(paths.published, paths.work, 0o644);
+  if (existsSync(`${work}.wal`)) return;
+  await replaceFile(work, published, 0o444);
+  await noteAsLeft(work);
 }
 
 /** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE when nothing was pulled yet. */

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Database } from './database.ts';
+import { quoted, type SqlFiles } from './sql-files.ts';
+
+/** Stands beside a file while it is as its last session left it. */
+const markOf = (file: string) => join(dirname(file), 'as-left.json');
+
+async function lookOf(file: string): Promise<string> {
+  const { size, mtimeMs, ino } = await stat(file);
+  return JSON.stringify({ size, mtimeMs, ino });
+}
+
+/** Notes how a session leaves a file that it closed whole. */
+export async function noteAsLeft(file: string): Promise<void> {
+  await writeFile(markOf(file), await lookOf(file));
+}
+
+/** Whether nobody has touched a file since `noteAsLeft`; the note is good for once, since it is opened for writing now. */
+export async function isAsLeft(file: string): Promise<boolean> {
+  const mark = markOf(file);
+  if (!existsSync(mark) || !existsSync(file)) return false;
+  const same = (await readFile(mark, 'utf8')) === (await lookOf(file));
+  await rm(mark);
+  return same;
+}
+
+/** Reads all of a database. @throws what DuckDB says of a block that is damaged. */
+export async function scan(database: Database, files: SqlFiles): Promise<void> {
+  for (const { name } of await database.rows(await files.text('warehouse/stored_tables'))) {
+    await database.run(await files.filled('warehouse/scan_table', { table: quoted(String(name)) }));
+  }
+}

@@ -1,0 +1,138 @@
+import { chmod, copyFile, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { start } from './child.ts';
+import { wrongIn } from './estate.ts';
+
+let place: Workplace;
+let work: string;
+let published: string;
+
+beforeEach(async () => {
+  place = await workplace({ workspaces: 20 });
+  work = join(place.folder, 'data', 'work', 'warehouse.duckdb');
+  published = join(place.folder, 'data', 'warehouse.duckdb');
+  await place.pull(['--target', 'vault']);
+  place.sandbox.advance();
+});
+
+/** Every byte of a part of a file, turned over. */
+async function spoil(file: string, from: number, bytes: number): Promise<void> {
+  const handle = await open(file, 'r+');
+  const part = Buffer.alloc(bytes);
+  await handle.read(part, 0, bytes, from);
+  await handle.write(Buffer.from(part.map((byte) => byte ^ 0xff)), 0, bytes, from);
+  await handle.close();
+}
+
+/** Leaves a log of changes beside a file, as a killed writer would: never part of the file itself. */
+async function leaveLog(file: string, sql: string): Promise<void> {
+  const copy = `${file}.other`;
+  await copyFile(file, copy);
+  const database = await openDatabase(copy);
+  await database.run("set wal_autocheckpoint = '1GB'");
+  await database.run(sql);
+  await copyFile(`${copy}.wal`, `${file}.wal`);
+  database.close();
+  await rm(copy, { force: true });
+}
+
+async function expectRenewed(): Promise<void> {
+  const run = await place.tidemark(['pull', '--target', 'vault']);
+  expect(run.exit, run.stderr).toBe(0);
+  expect(run.stderr).toContain('the working file is damaged and kept as');
+  expect(await wrongIn(published)).toEqual([]);
+  expect(await place.rows('select count(*) as n from runs')).toEqual([{ n: 2 }]);
+  expect(await place.rows('select count(distinct as_of) as n from pulls')).toEqual([{ n: 2 }]);
+  expect(await readdir(join(work, '..'))).toContain('warehouse.duckdb.damaged');
+}
+
+describe('a working file that is damaged is set aside and made anew from the published one', () => {
+  test('where it is something else', async () => {
+    await writeFile(work, 'not a database');
+    await expectRenewed();
+  });
+
+  test('where it is empty', async () => {
+    await truncate(work, 0);
+    await writeFile(work, Buffer.alloc(100));
+    await expectRenewed();
+  });
+
+  test('where it ends in the middle', async () => {
+    await truncate(work, Math.floor((await readFile(work)).length / 2));
+    await expectRenewed();
+  });
+
+  test('where a block is spoilt that only reading its table shows', async () => {
+    const blockBytes = 262_144;
+    const { length } = await readFile(work);
+    // Most blocks are of tables that this pull does not even look at; a free one would not matter.
+    for (const part of [0.2, 0.4, 0.6]) await spoil(work, Math.floor((length * part) / blockBytes) * blockBytes, 4096);
+    await expectRenewed();
+  });
+
+  test('and where that one is damaged as well, it is said with what can be done', async () => {
+    await chmod(published, 0o644);
+    for (const file of [work, published]) await spoil(file, 4096, (await readFile(file)).length - 4096);
+    const run = await place.tidemark(['pull', '--target', 'vault']);
+    expect(run.exit).toBe(4);
+    expect(run.stderr).toMatch(/warehouse\.duckdb is damaged as well\n.*tidemark pull --from RUN/u);
+  });
+
+  test('where its log does not replay', async () => {
+    await leaveLog(work, 'create table other as select * from range(100000)');
+    const { length } = await readFile(`${work}.wal`);
+    await spoil(`${work}.wal`, Math.floor(length / 3), Math.floor(length / 3));
+    await expectRenewed();
+  });
+});
+
+test('a log beside the published file is another file’s, and goes without being replayed', async () => {
+  await leaveLog(published, 'create table other as select 1');
+  await place.pull(['--target', 'vault']);
+  expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
+  expect(await place.rows("select count(*) as n from duckdb_tables() where table_name = 'other'")).toEqual([{ n: 0 }]);
+});
+
+test('a log whose working file is gone is not replayed into the one made anew', async () => {
+  await leaveLog(work, 'create table other as select 1');
+  await rm(work);
+  await place.pull(['--target', 'vault']);
+  expect(await place.rows("select count(*) as n from duckdb_tables() where table_name = 'other'")).toEqual([{ n: 0 }]);
+});
+
+test('a log beside the working file is its own: what a killed run had committed stays', async () => {
+  await leaveLog(
+    work,
+    "insert into runs (run_id, job, status, started_at) values ('killed', 'pull', 'running', now())",
+  );
+  await place.pull(['--target', 'vault']);
+  expect(await place.rows("select status from runs where run_id = 'killed'")).toEqual([{ status: 'interrupted' }]);
+});
+
+test('half a copy of a killed publishing is removed', async () => {
+  await writeFile(`${published}.next`, 'half');
+  await place.pull(['--target', 'vault']);
+  expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
+});
+
+test('a working file that another program holds open is left alone, and the run refused with 6', async () => {
+  const holder = start(
+    '-e',
+    [
+      `const { DuckDBInstance } = require('@duckdb/node-api');
+     DuckDBInstance.create(${JSON.stringify(work)}).then(() => { console.log('open'); setInterval(() => {}, 1000); });`,
+    ],
+    process.cwd(),
+  );
+  await new Promise((resolve) => holder.process.stdout?.once('data', resolve));
+  const run = await place.tidemark(['pull', '--target', 'vault']);
+  holder.process.kill('SIGKILL');
+  await holder.ended;
+  expect(run.exit).toBe(6);
+  expect(run.stderr).toContain('another program has');
+  expect(await readdir(join(work, '..'))).not.toContain('warehouse.duckdb.damaged');
+});
