@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { rename, rm } from 'node:fs/promises';
 import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
 import type { Config } from '../core/config.ts';
 import { messageOf, TidemarkError } from '../core/errors.ts';
@@ -72,10 +72,13 @@ async function showPast(connection: DuckDBConnection, config: Config, asOf: Date
   }
 }
 
-/** Order matters: directories before access is closed, and the lock on settings last. */
+/** The file that is written until it is whole. */
+const partOf = (parquet: string) => `${parquet}.part`;
+
+/** Order matters: the one path before access is closed, and the lock on settings last. */
 async function confine(connection: DuckDBConnection, parquet: string | undefined): Promise<void> {
   await connection.run("set TimeZone = 'UTC'");
-  if (parquet !== undefined) await connection.run(`set allowed_directories = [${literal(dirname(parquet))}]`);
+  if (parquet !== undefined) await connection.run(`set allowed_paths = [${literal(partOf(parquet))}]`);
   await connection.run('set enable_external_access = false');
   await connection.run('set lock_configuration = true');
 }
@@ -88,10 +91,7 @@ async function select(connection: DuckDBConnection, { query, params, parquet }: 
     throw new TidemarkError('DATA', 'the warehouse is read-only: give a SELECT, DESCRIBE, SUMMARIZE or EXPLAIN');
   }
   if (parquet !== undefined) {
-    const bare = query.trim().replace(/;\s*$/u, '');
-    const copy = await connection.prepare(`copy (${bare}\n) to ${literal(parquet)} (format parquet)`);
-    copy.bind(boundValues(copy, params));
-    await copy.run();
+    await writeParquet(connection, query, params, parquet);
     return { columns: [], rows: [] };
   }
   prepared.bind(boundValues(prepared, params));
@@ -100,6 +100,24 @@ async function select(connection: DuckDBConnection, { query, params, parquet }: 
     columns: reader.deduplicatedColumnNames(),
     rows: plainRows(reader),
   };
+}
+
+async function writeParquet(
+  connection: DuckDBConnection,
+  query: string,
+  params: QueryOptions['params'],
+  parquet: string,
+): Promise<void> {
+  const bare = query.trim().replace(/;\s*$/u, '');
+  const part = partOf(parquet);
+  try {
+    const copy = await connection.prepare(`copy (${bare}\n) to ${literal(part)} (format parquet, use_tmp_file false)`);
+    copy.bind(boundValues(copy, params));
+    await copy.run();
+    await rename(part, parquet);
+  } finally {
+    await rm(part, { force: true });
+  }
 }
 
 function boundValues(

@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { commands } from '../../src/commands/index.ts';
+import { version } from '../../src/version.ts';
+import { cli } from '../helpers/cli.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const cwd = await tempFolder(afterAll);
+const run = (...words: string[]) => cli(words, { cwd });
+
+describe('help', () => {
+  test.each(commands.map(({ name }) => name))(
+    'tidemark %s --help tells usage on stdout and ends with 0',
+    async (name) => {
+      const { exit, stdout, stderr } = await run(name, '--help');
+      expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+      expect(stdout).toMatch(new RegExp(`^Usage: tidemark ${name}\\b`, 'u'));
+      expect((await run('help', name)).stdout).toBe(stdout);
+    },
+  );
+
+  test('lists every command with what it does', async () => {
+    const { exit, stdout } = await run('--help');
+    expect(exit).toBe(0);
+    for (const { name, about } of commands) {
+      expect(stdout).toContain(name);
+      expect(about).not.toMatch(/\.$/u);
+    }
+  });
+
+  test('without a command is shown on stderr, and the exit is 2', async () => {
+    const { exit, stdout, stderr } = await run();
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain('Usage: tidemark');
+  });
+});
+
+describe('a wrong command line ends with 2', () => {
+  test.each([
+    [['statsu'], /unknown command 'statsu'\n\(Did you mean status\?\)/],
+    [['status', '--jsn'], /unknown option '--jsn'/],
+    [
+      ['sql', '--format', 'xml', 'select 1'],
+      /'xml' is invalid. Allowed choices are table, csv, json, ndjson, markdown, parquet/,
+    ],
+    [['run'], /missing required argument 'job'/],
+    [['status', 'too', 'much'], /too many arguments/],
+    [['--now', 'yesterday', 'status'], /--now yesterday is no timestamp\n {2}give one such as 2026-11-20T02:15:00Z/],
+    [['--config'], /argument missing/],
+    [['demo', '--nights', 'some'], /must be a whole number above 0/],
+    [['sql', '--param', 'x', 'select 1'], /--param x: give NAME=VALUE/],
+  ])('%j', async (words, message) => {
+    const { exit, stdout, stderr } = await run(...words);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+test('--version tells the version of the package', async () => {
+  expect(await run('--version')).toMatchObject({ exit: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+test('a bug ends with 70 and shows its stack', async () => {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]');
+  const readStdin = () => Promise.reject(new TypeError('nobody thought of this'));
+  const { exit, stdout, stderr } = await cli(['sql'], { cwd: folder, readStdin });
+  expect({ exit, stdout }).toEqual({ exit: 70, stdout: '' });
+  expect(stderr).toMatch(/^internal error: TypeError: nobody thought of this\n +at /u);
+});

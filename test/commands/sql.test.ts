@@ -1,0 +1,216 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+let place: Workplace;
+const sql = (...words: string[]) => place.tidemark(['sql', ...words]);
+
+beforeAll(async () => {
+  place = await workplace({ workspaces: 10, cleanup: afterAll });
+  const { roots } = place.sandbox.services.mesh.state;
+  roots.splice(1);
+  roots[0] = {
+    ...roots[0]!,
+    name: 'a "b" |c|\n<d>, é',
+    serialNumber: 2n ** 64n - 1n,
+    notBefore: new Date('2026-01-02T03:04:05.000Z'),
+  };
+  await place.pull(['--source', 'ca_roots']);
+  place.sandbox.advance();
+  roots[0] = { ...roots[0]!, name: 'later' };
+  await place.pull(['--source', 'ca_roots', '--source', 'leaf_certificates']);
+});
+
+/** As it was on the first night. */
+const ROOT = ['--as-of', '2026-10-01T12:00:00Z', 'select name, serial_number, not_before, active, extra from ca_roots'];
+
+describe('formats', () => {
+  test('table, for eyes: aligned, breaks folded, with a count', async () => {
+    const { exit, stdout } = await sql(...ROOT);
+    expect(exit).toBe(0);
+    expect(stdout).toBe(
+      [
+        'NAME               SERIAL_NUMBER         NOT_BEFORE            ACTIVE  EXTRA',
+        'a "b" |c| <d>, é  18446744073709551615  2026-01-02T03:04:05Z  true',
+        '(1 row)',
+        '',
+      ]
+        .join('\n')
+        .replace('NAME               ', 'NAME              '),
+    );
+  });
+
+  test('csv, quoted where it must be, nothing for null', async () => {
+    expect((await sql(...ROOT, '--format', 'csv')).stdout).toBe(
+      'name,serial_number,not_before,active,extra\n"a ""b"" |c|\n<d>, é",18446744073709551615,2026-01-02T03:04:05Z,true,\n',
+    );
+  });
+
+  test('json and ndjson, with every digit', async () => {
+    const row = `"serial_number": 18446744073709551615`;
+    const json = await sql(...ROOT, '--format', 'json');
+    expect(json.stdout).toContain(row);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'a "b" |c|\n<d>, é', active: true, extra: null }]);
+    expect((await place.tidemark(['--json', 'sql', ...ROOT])).stdout).toBe(json.stdout);
+    const ndjson = await sql(...ROOT, '--format', 'ndjson');
+    expect(ndjson.stdout.split('\n').length).toBe(2);
+    expect(ndjson.stdout).toContain(row.replace(': ', ':'));
+  });
+
+  test('markdown, which a cell cannot leave', async () => {
+    expect((await sql(...ROOT, '--format', 'markdown')).stdout).toBe(
+      '| name | serial_number | not_before | active | extra |\n| --- | --- | --- | --- | --- |\n| a "b" \\|c\\|<br>&lt;d>, é | 18446744073709551615 | 2026-01-02T03:04:05Z | true |  |\n',
+    );
+  });
+
+  test('parquet, into a file alone', async () => {
+    const file = join(place.folder, 'out put.parquet');
+    expect((await sql(...ROOT, '--format', 'parquet')).exit).toBe(2);
+    const { exit, stdout } = await sql(...ROOT, '--format', 'parquet', '-o', 'out put.parquet');
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const reader = await connection.runAndReadAll(`select name, serial_number from '${file}'`);
+    expect(reader.getRowObjects()).toEqual([{ name: 'a "b" |c|\n<d>, é', serial_number: 2n ** 64n - 1n }]);
+    connection.closeSync();
+  });
+
+  test('any of the others into a file too, and nothing on stdout', async () => {
+    const { stdout } = await sql('select 1 as one', '--format', 'csv', '-o', 'one.csv');
+    expect(stdout).toBe('');
+    expect(await readFile(join(place.folder, 'one.csv'), 'utf8')).toBe('one\n1\n');
+  });
+});
+
+describe('where the query comes from', () => {
+  test('an argument, a file, or stdin', async () => {
+    await writeFile(join(place.folder, 'q.sql'), '-- a comment\nselect 1 as one;\n');
+    const expected = [{ one: 1 }];
+    expect((await sql('--json', 'select 1 as one')).json()).toEqual(expected);
+    expect((await sql('--json', '-f', 'q.sql')).json()).toEqual(expected);
+    for (const words of [['-f', '-'], []]) {
+      const result = await place.tidemark(['sql', '--json', ...words], { stdin: 'select 1 as one' });
+      expect(result.json()).toEqual(expected);
+    }
+  });
+
+  test('not two places, not a file that is not there, not a terminal', async () => {
+    expect(await sql('select 1', '-f', 'q.sql')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('not both'),
+    });
+    expect(await sql('-f', 'none.sql')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('none.sql cannot be read'),
+    });
+    const terminal = await place.tidemark(['sql'], { stdinIsTerminal: true });
+    expect(terminal).toMatchObject({ exit: 2, stderr: expect.stringContaining('no query given') });
+  });
+
+  test('parameters are values, never SQL', async () => {
+    const hostile = `'; drop table runs; --`;
+    const { stdout } = await sql(
+      '--json',
+      'select $a as a, $b::int + 1 as b',
+      '--param',
+      `a=${hostile}`,
+      '--param',
+      'b=41',
+    );
+    expect(JSON.parse(stdout)).toEqual([{ a: hostile, b: 42 }]);
+    expect(await sql('select $a')).toMatchObject({ exit: 2, stderr: expect.stringContaining('give --param a=VALUE') });
+    expect(await sql('select 1', '--param', 'x=1')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('does not mention $x'),
+    });
+  });
+});
+
+describe('--as-of', () => {
+  test('shows every table as it was known then', async () => {
+    const names = async (...words: string[]) => (await sql('--json', ...words, 'select name from ca_roots')).json();
+    expect(await names()).toEqual([{ name: 'later' }]);
+    expect(await names('--as-of', '2026-10-01T12:00:00Z')).toEqual([{ name: 'a "b" |c|\n<d>, é' }]);
+    expect(await names('--as-of', '2026-10-01')).toEqual([]);
+    const leaves = await sql(
+      '--json',
+      '--as-of',
+      '2026-10-02T00:00:00+00:00',
+      'select count(*) as n from leaf_certificates',
+    );
+    expect(leaves.json()).toEqual([{ n: 0 }]);
+  });
+
+  test('wants a time', async () => {
+    expect(await sql('--as-of', 'monday', 'select 1')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('--as-of monday is no timestamp'),
+    });
+  });
+});
+
+describe('it only reads, and only the warehouse: everything else is refused with 4', () => {
+  test.each([
+    'create table x as select 1',
+    'insert into runs (run_id) values (1)',
+    'delete from pulls',
+    'drop view workspaces',
+    'update runs set job = 1',
+    `copy runs to 'stolen.csv'`,
+    `export database 'stolen'`,
+    `attach 'other.duckdb'`,
+    `install httpfs`,
+    'load icu',
+    'pragma database_list; select 1',
+    'set memory_limit = 1',
+    'reset all',
+    'checkpoint',
+    'call pragma_version()',
+    'select 1; select 2',
+    '',
+    'selekt 1',
+    'select * from nowhere',
+    `select * from read_csv('tidemark.yaml')`,
+    `select * from read_text('tidemark.yaml')`,
+    `select * from 'tidemark.yaml'`,
+    `select * from glob('*')`,
+    `select * from read_json('http://127.0.0.1:9/x')`,
+    `from read_blob('/etc/hostname')`,
+    `select getenv('HOME')`,
+  ])('%s', async (query) => {
+    const before = await readdir(place.folder);
+    const { exit, stdout, stderr } = await place.tidemark(['sql', '--json'], { stdin: query });
+    expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+    expect(stderr).toMatch(/^error: /u);
+    expect(await readdir(place.folder)).toEqual(before);
+  });
+
+  test('a file beside the one that parquet may write stays out of reach', async () => {
+    const query = `select * from read_text('${join(place.folder, 'tidemark.yaml')}')`;
+    expect((await sql(query, '--format', 'parquet', '-o', 'x.parquet')).exit).toBe(4);
+    expect(existsSync(join(place.folder, 'x.parquet'))).toBe(false);
+  });
+});
+
+test('describe, summarize and explain are reading as well', async () => {
+  for (const query of [
+    'describe workspaces',
+    'summarize runs',
+    'explain select 1',
+    'from runs',
+    'show tables',
+    'values (1)',
+    'with a as (select 1) from a',
+  ]) {
+    expect((await sql('--json', query)).exit, query).toBe(0);
+  }
+});
+
+test('without a warehouse it says how to get one, and ends with 3', async () => {
+  const empty = await workplace({ workspaces: 5 });
+  const { exit, stderr } = await empty.tidemark(['sql', 'select 1']);
+  expect(exit).toBe(3);
+  expect(stderr).toContain('fill one with `tidemark pull`');
+});
