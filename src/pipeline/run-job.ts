@@ -4,6 +4,14 @@ import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { searchPath } from '../core/paths.ts';
 import { nearestName } from '../core/yaml-file.ts';
 import { requireMail } from '../mail/compose.ts';
+import {
+  applyJobPlaybooks,
+  checkJobPlaybooks,
+  type JobPlan,
+  type JobPlaybookResult,
+  planJobPlaybooks,
+} from '../remediation/job.ts';
+import { syncLedger } from '../remediation/sync.ts';
 import { type RenderedReport, renderReports } from '../render/index.ts';
 import { sources } from '../sources/index.ts';
 import { openPublished } from '../warehouse/session.ts';
@@ -18,12 +26,15 @@ export interface JobResult extends RunResult {
   readonly findings: FindSummary | null;
   /** Names of the reports that were written. */
   readonly reports: readonly string[];
+  /** What became of the job's playbooks. */
+  readonly playbooks: readonly JobPlaybookResult[];
   readonly mail: MailResult;
 }
 
-/** One job from end to end: pull and load, findings, digests, publish, reports, mail. The flow of the whole program. */
+/** One job from end to end: pull and load, findings, plans, digests, publish, deeds, reports, mail. The flow of the whole program. */
 export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
   if (job.mail) requireMail(config); // before the night's work, not after it
+  await checkJobPlaybooks(config, job);
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log: context.log };
   return withHeartbeat(
     heartbeat,
@@ -34,6 +45,7 @@ export async function runJob(config: Config, context: Context, job: Job): Promis
 
 async function runStages(config: Config, context: Context, job: Job): Promise<JobResult> {
   let findings: FindSummary | null = null;
+  let plans: readonly JobPlan[] = [];
   let composed: Pick<MailResult, 'left' | 'problem'> = { left: [], problem: null };
   const result = await runPulls({
     config,
@@ -45,19 +57,42 @@ async function runStages(config: Config, context: Context, job: Job): Promise<Jo
       const targets = config.targets.map(({ name }) => name);
       findings = await findAll({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
       for (const { rule, error } of findings.failed) context.log.warn(`rule ${rule} was not assessed: ${error}`);
-      composed = await composeStage(config, context, job, warehouse, run);
+      await syncLedger(warehouse, config);
+      plans = await planJobPlaybooks(config, context, job, warehouse);
+      composed = await composeStage(config, context, job, warehouse, run, toldInMail(plans));
     },
   });
+  const playbooks = await applyJobPlaybooks(config, context, plans);
   const rendered = await renderJob(config, context, job.reports, new Date(result.as_of));
   const sent = await sendStage(config, context);
   const mail = { deliveries: sent.deliveries, left: composed.left, problem: composed.problem ?? sent.problem };
-  return { ...result, findings, reports: rendered.map(({ name }) => name), mail };
+  return { ...result, findings, reports: rendered.map(({ name }) => name), playbooks, mail };
 }
 
-/** As for its pulls; 1 also when a rule could not be assessed, or a digest could not be made or is not sent. */
+/** Plans go out with the digest, for whoever approves them. */
+function toldInMail(plans: readonly JobPlan[]) {
+  const notes = plans.map(({ name, mode, plan, refused }) => {
+    if (refused) return `Playbook ${name} was not planned: ${refused.message}`;
+    const actions = plan?.actions.length ?? 0;
+    if (actions === 0) return `Playbook ${name}: nothing to do`;
+    return `Playbook ${name}: ${actions} action${actions === 1 ? '' : 's'} ${mode === 'plan' ? 'planned, see the plan attached' : 'to be applied'}`;
+  });
+  const attachments = plans.flatMap(({ name, plan, file }) =>
+    plan && file
+      ? [{ name: `plan-${name}.json`, type: 'application/json', text: `${JSON.stringify(plan, null, 2)}\n` }]
+      : [],
+  );
+  return { notes, attachments };
+}
+
+/**
+ * As for its pulls; 1 also when a rule could not be assessed, a playbook was refused or an action failed, or a digest could not
+ * be made or is not sent.
+ */
 export function exitOfJob(result: JobResult): ExitCode {
   const pulled = exitOf(result);
-  const whole = mailDone(result.mail) && !result.findings?.failed.length;
+  const deeds = result.playbooks.every(({ exit }) => exit === EXIT.done);
+  const whole = deeds && mailDone(result.mail) && !result.findings?.failed.length;
   return pulled === EXIT.done && !whole ? EXIT.incomplete : pulled;
 }
 
