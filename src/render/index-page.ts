@@ -7,8 +7,9 @@ import { findFile } from '../core/paths.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { archivedDates, dateOf } from './archive.ts';
+import type { ReportData } from './data.ts';
 import type { Report } from './definitions.ts';
-import { formatTime } from './format.ts';
+import { formatTime, shortened } from './format.ts';
 import type { Press } from './press.ts';
 import { writeWhole } from './write.ts';
 
@@ -18,6 +19,8 @@ export interface IndexOptions {
   readonly out: string;
   readonly asOf: Date;
   readonly generatedAt: Date;
+  /** Data of the reports that were just written, by name; that of others is read from the folder. */
+  readonly fresh: ReadonlyMap<string, ReportData>;
 }
 
 /** Writes `out/index.html`, and the page of the day in the archive: the reports, their answers, and the runs. */
@@ -33,7 +36,7 @@ export async function writeIndex(
   const dates = await archivedDates(out);
   const runs = await readRuns(options, dates);
   const print = async (folder: string, archived: boolean) => {
-    const entries = await reportEntries(folder, reports);
+    const entries = await reportEntries(folder, reports, options.fresh);
     const context = {
       title: archived ? `Reports of ${dateOf(asOf)}` : 'Reports',
       as_of: isoSeconds(asOf),
@@ -51,26 +54,29 @@ export async function writeIndex(
 }
 
 /** A report that is in the folder, with its answer in a line where its data tells one. */
-async function reportEntries(folder: string, reports: ReadonlyMap<string, Report>) {
+async function reportEntries(folder: string, reports: ReadonlyMap<string, Report>, fresh: ReadonlyMap<string, Told>) {
   const present = existsSync(folder) ? new Set(await readdir(folder)) : new Set<string>();
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
-      const data = JSON.parse(await readFile(join(folder, `${name}.json`), 'utf8')) as {
-        as_of: string;
-        summary: { headline?: unknown };
-        sources: readonly { stale: boolean }[];
-      };
+      const { as_of, summary, sources } = fresh.get(name) ?? (await readTold(join(folder, `${name}.json`)));
       return {
         name,
         title,
         about,
-        as_of: formatTime(data.as_of),
-        headline: typeof data.summary.headline === 'string' ? data.summary.headline : about,
-        stale: data.sources.some(({ stale }) => stale),
+        as_of: formatTime(as_of),
+        headline: typeof summary.headline === 'string' ? shortened(summary.headline) : about,
+        stale: sources.some(({ stale }) => stale),
       };
     }),
   );
+}
+
+/** What the index shows of a report's data. */
+type Told = Pick<ReportData, 'as_of' | 'summary' | 'sources'>;
+
+async function readTold(path: string): Promise<Told> {
+  return JSON.parse(await readFile(path, 'utf8')) as Told;
 }
 
 async function readRuns({ database, files, asOf }: IndexOptions, dates: readonly string[]) {

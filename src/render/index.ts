@@ -43,7 +43,8 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
     rendered.flatMap(({ files }) => files),
   );
   await pruneArchive(out, generatedAt, options.reportDays);
-  await writeIndex(options, reading.known, press);
+  const fresh = new Map(rendered.map(({ name, data }) => [name, data]));
+  await writeIndex({ ...options, fresh }, reading.known, press);
   options.log.info(`${rendered.length} reports written to ${out}`);
   return rendered;
 }

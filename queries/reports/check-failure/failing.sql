@@ -5,6 +5,7 @@
 -- labels: workspace_name=Workspace; project_name=Project; since=Since; checks_failed=Failed; checks_errored=Errored; checks_passed=Passed; current_run_status=Last run
 -- hidden: external_id
 with
+  judged as (select target, external_id from workspaces_at($as_of) where checks_failed > 0),
   told as (
     select
       target,
@@ -13,6 +14,7 @@ with
       valid_from,
       lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as earlier,
     from workspaces_history
+    semi join judged using (target, external_id)
     where checks_failed is not null and valid_from <= $as_of::timestamptz
   ),
   begun as (

@@ -6,6 +6,12 @@
 -- hidden: external_id
 with
   state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),
+  judged as (
+    select now.target, now.external_id
+    from workspaces_at($as_of) as now
+    join workspaces_before($as_of) as before using (target, external_id)
+    where before.drifted and not now.drifted
+  ),
   told as (
     select
       target,
@@ -14,6 +20,7 @@ with
       valid_from,
       lag(drifted) over (partition by target, external_id order by valid_from) as earlier,
     from workspaces_history
+    semi join judged using (target, external_id)
     where drifted is not null and valid_from <= $as_of::timestamptz
   ),
   begun as (

@@ -3,8 +3,8 @@
 -- sources: tf_versions, workspaces
 -- about: Farthest behind first. By: how many of that part lie between. Since: the pull that first saw this version there.
 -- empty: Every workspace is on the newest release in use.
--- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; behind=Behind; by=By; since=Since; state_version_iac_version=State written by; newest_version=Newest
--- hidden: external_id, newest_version
+-- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; behind=Behind; by=By; since=Since; state_version_iac_version=State written by
+-- hidden: external_id
 with
   used as (
     select version, semver_key(version) as key from tf_versions_at($as_of)
@@ -14,10 +14,19 @@ with
     where not exists (from tf_versions_at($as_of))
   ),
   newest as (select version, key as newest_key from used where ends_with(key, '~') order by key desc, version limit 1),
+  -- the key is made once a version, not once a workspace
+  lower_versions as (
+    select held.version, held.key, newest.newest_key
+    from (
+      select version, semver_key(version) as key
+      from (select distinct workspace_iac_version as version from workspaces_at($as_of))
+    ) as held
+    join newest on held.key < newest.newest_key
+  ),
   behind as (
-    select now.*, semver_key(workspace_iac_version) as key, newest.newest_key, newest.version as newest_version
-    from workspaces_at($as_of) as now, newest
-    where semver_key(workspace_iac_version) < newest.newest_key
+    select now.*, lower_versions.key, lower_versions.newest_key
+    from workspaces_at($as_of) as now
+    join lower_versions on lower_versions.version = now.workspace_iac_version
   ),
   moved as (
     select
@@ -52,7 +61,6 @@ select
   end as "by",
   coalesce(settled.since, settled.first_seen) as since,
   behind.state_version_iac_version,
-  behind.newest_version,
   behind.external_id,
 from behind
 left join settled on settled.target = behind.target and settled.external_id = behind.external_id

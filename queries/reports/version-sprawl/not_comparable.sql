@@ -5,12 +5,18 @@
 -- empty: Every workspace has a semantic version.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version
 -- hidden: external_id
+with
+  judged as (
+    select version
+    from (select distinct workspace_iac_version as version from workspaces_at($as_of))
+    where semver_key(version) is null
+  )
 select
   target,
   workspace_name,
   project_name,
   workspace_iac_version,
   external_id,
-from workspaces_at($as_of)
-where semver_key(workspace_iac_version) is null
+from workspaces_at($as_of) as now
+semi join judged on judged.version is not distinct from now.workspace_iac_version
 order by workspace_iac_version nulls first, workspace_name, target, external_id;

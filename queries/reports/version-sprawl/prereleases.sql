@@ -4,6 +4,12 @@
 -- empty: No workspace is on a prerelease.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; state_version_iac_version=State written by
 -- hidden: external_id
+with
+  judged as (
+    select version
+    from (select distinct workspace_iac_version as version from workspaces_at($as_of))
+    where not ends_with(semver_key(version), '~')
+  )
 select
   target,
   workspace_name,
@@ -11,6 +17,6 @@ select
   workspace_iac_version,
   state_version_iac_version,
   external_id,
-from workspaces_at($as_of)
-where not ends_with(semver_key(workspace_iac_version), '~')
+from workspaces_at($as_of) as now
+semi join judged on judged.version is not distinct from now.workspace_iac_version
 order by semver_key(workspace_iac_version), workspace_name, target, external_id;

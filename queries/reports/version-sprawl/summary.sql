@@ -16,53 +16,73 @@ with
     from workspaces_at($as_of)
     where not exists (from tf_versions_at($as_of))
   ),
+  -- the stored rows: the tables themselves would put every list of workspaces together
   used_before as (
-    select version, semver_key(version) as key from tf_versions_before($as_of)
+    select distinct rows_held.version, semver_key(rows_held.version) as key
+    from tf_versions_rows as rows_held
+    join source_state_at($as_of) as state on state.target = rows_held.target and state.source = 'tf_versions'
+    where
+      rows_held.valid_from <= state.previous_as_of
+      and (rows_held.valid_to is null or rows_held.valid_to > state.previous_as_of)
+  ),
+  providers_used as (
+    select name, source, version
+    from providers_rows
+    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+  ),
+  modules_used as (
+    select name, source, version
+    from modules_rows
+    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
   ),
   newest as (select version, key from used where ends_with(key, '~') order by key desc, version limit 1),
   newest_before as (select version, key from used_before where ends_with(key, '~') order by key desc, version limit 1),
+  -- the key is made once a version, not once a workspace
   held as (
     select
-      workspace_iac_version as version,
-      semver_key(workspace_iac_version) as key,
+      semver_key(version) as key,
       (select key from newest) as newest_key,
-    from workspaces_at($as_of)
+      workspaces,
+    from (select workspace_iac_version as version, count(*) as workspaces from workspaces_at($as_of) group by all)
   ),
   workspace_counts as (
     select
-      count(*) as workspaces,
-      count(*) filter (key < newest_key) as workspaces_behind,
-      count(*) filter (key < newest_key and key[:18] < newest_key[:18]) as behind_major,
-      count(*) filter (key < newest_key and key[:18] = newest_key[:18] and key[20:37] < newest_key[20:37]) as behind_minor,
-      count(*) filter (key < newest_key and key[:37] = newest_key[:37]) as behind_patch,
-      count(*) filter (not ends_with(key, '~')) as workspaces_on_prereleases,
-      count(*) filter (key is null) as not_comparable,
+      coalesce(sum(workspaces), 0) as workspaces,
+      coalesce(sum(workspaces) filter (key < newest_key), 0) as workspaces_behind,
+      coalesce(sum(workspaces) filter (key[:18] < newest_key[:18]), 0) as behind_major,
+      coalesce(sum(workspaces) filter (key[:18] = newest_key[:18] and key[20:37] < newest_key[20:37]), 0) as behind_minor,
+      coalesce(sum(workspaces) filter (key[:37] = newest_key[:37] and key < newest_key), 0) as behind_patch,
+      coalesce(sum(workspaces) filter (not ends_with(key, '~')), 0) as workspaces_on_prereleases,
+      coalesce(sum(workspaces) filter (key is null), 0) as not_comparable,
     from held
   ),
+  held_before as (
+    select workspace_iac_version as version, count(*) as workspaces from workspaces_before($as_of) group by all
+  ),
   behind_before as (
-    select count(*) as workspaces
-    from workspaces_before($as_of)
-    where semver_key(workspace_iac_version) < (select key from newest_before)
+    select coalesce(sum(workspaces), 0) as workspaces
+    from held_before
+    where semver_key(version) < (select key from newest_before)
   ),
   provider_counts as (
     select
       count(distinct row(name, source)) as providers,
       count(distinct row(name, source, version)) as provider_versions,
-    from providers_at($as_of)
+    from providers_used
   ),
   module_counts as (
     select
       count(distinct row(name, source)) as modules,
       count(distinct row(name, source, version)) as module_versions,
-    from modules_at($as_of)
+    from modules_used
   ),
   spread as (
     select
       (select count(*) from (
-        select name, source from providers_at($as_of) group by name, source having count(distinct version) > 1
+        select name, source from providers_used group by name, source having count(distinct version) > 1
       )) as providers_spread,
       (select count(*) from (
-        select name, source from modules_at($as_of) group by name, source having count(distinct version) > 1
+        select name, source from modules_used group by name, source having count(distinct version) > 1
       )) as modules_spread,
   ),
   counted as (
