@@ -49,7 +49,7 @@ export async function serveStatus({ listen, pages, log }: StatusServerOptions) {
 
 async function answer(request: IncomingMessage, pages: StatusServerOptions['pages'], log: Log): Promise<Page> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  const page = pages[path];
   if (!page) return text(404, `there is ${Object.keys(pages).join(' and ')}\n`);
   if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'GET or HEAD\n');
   try {

@@ -207,6 +207,8 @@ describe('the status pages', () => {
     expect(await (await get('/metrics')).text()).not.toContain('tidemark_job');
     await warehouseOf(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
     expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 1');
+    await warehouseOf(config, run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:20:00Z'));
+    expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 0');
   });
 
   test('nothing else is there, and nothing is taken', async () => {
