@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { targetOf, workplace } from '../helpers/sandbox.ts';
+
+describe('doctor', () => {
+  test('finds everything well, and says what it looked at', async () => {
+    const place = await workplace({ workspaces: 5 });
+    const { exit, stdout } = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
+    expect(exit).toBe(0);
+    expect(stdout).not.toContain('FAIL');
+    for (const about of ['acme', 'vault', 'nomad', 'scaler', 'consul', 'warehouse']) {
+      expect(stdout).toMatch(new RegExp(`^ok +${about} `, 'mu'));
+    }
+    expect(stdout).toMatch(/acme +rate limit +1000 requests a second/u);
+    expect(stdout).toMatch(/vault +mesh_roles +permitted/u);
+  });
+
+  test('names what is wrong with each target: token, host, permission, clock, mail', async () => {
+    const place = await workplace({
+      workspaces: 5,
+      intercept: ({ path }, service) =>
+        path === '/v1/acl/policies' ? service.error(403, 'Permission denied') : undefined,
+    });
+    await place.configure((config) => {
+      targetOf(config, 'acme').token = 'wrong-token';
+      targetOf(config, 'consul').url = 'http://127.0.0.1:9';
+      config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
+    });
+    const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', '2020-01-01T00:00:00Z']);
+    expect(exit).toBe(1);
+    const checks = JSON.parse(stdout) as { ok: boolean; about: string; check: string; detail: string }[];
+    const failed = checks.filter(({ ok }) => !ok).map(({ about, check }) => `${about} ${check}`);
+    expect(failed).toEqual(
+      expect.arrayContaining(['acme token', 'consul reachable', 'nomad acl_policies', 'vault clock', 'mail reachable']),
+    );
+    expect(failed).not.toContain('nomad volumes');
+    expect(stdout).not.toContain('wrong-token');
+  });
+});

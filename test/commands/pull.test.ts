@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { workplace } from '../helpers/sandbox.ts';
+
+test('a run while another holds the lock ends with 6 and names the holder', async () => {
+  let inner: Promise<{ exit: number; stderr: string }> | undefined;
+  const place = await workplace({
+    workspaces: 5,
+    intercept: ({ path }) => {
+      if (path.includes('/keymgmt/key')) inner ??= place.tidemark(['pull', '--target', 'scaler']);
+      return undefined;
+    },
+  });
+  await place.pull(['--source', 'keys']);
+  expect(await inner).toMatchObject({
+    exit: 6,
+    stderr: expect.stringMatching(/the warehouse is locked by pull \(process \d+/u),
+  });
+});
+
+test('--quiet leaves warnings alone on stderr, and stdout as it is', async () => {
+  const place = await workplace({
+    workspaces: 5,
+    intercept: ({ path }, service) => (path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined),
+  });
+  const loud = await place.tidemark(['pull', '--target', 'vault']);
+  const quiet = await place.tidemark(['--quiet', 'pull', '--target', 'vault']);
+  expect(loud.stderr).toMatch(/^vault: keys: \d+ rows/mu);
+  expect(quiet.stderr).toMatch(/^warning: vault: mesh_roles: failed: /u);
+  expect(quiet.stderr.trim().split('\n').length).toBe(1);
+  expect(quiet.stdout).toMatch(/^run \S+: incomplete, 3 of 4 sources complete\n$/u);
+});
+
+test('names of targets and sources are checked, with the nearest, and a table stands for its source', async () => {
+  const place = await workplace({ workspaces: 5 });
+  expect(await place.tidemark(['pull', '--target', 'acne'])).toMatchObject({
+    exit: 2,
+    stderr: expect.stringMatching(/unknown target acne\n {2}did you mean acme\?/),
+  });
+  expect(await place.tidemark(['pull', '--source', 'workspace'])).toMatchObject({
+    exit: 2,
+    stderr: expect.stringMatching(/unknown source workspace\n {2}did you mean workspaces\?/),
+  });
+  expect(await place.tidemark(['pull', '--target', 'vault', '--source', 'workspaces'])).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('the selected targets have none of the selected sources'),
+  });
+  const { pulls } = (await place.pull(['--source', 'key_versions'])).json<{ pulls: { source: string }[] }>();
+  expect(pulls.map(({ source }) => source)).toEqual(['keys']);
+});
+
+test('a nightly pull asks with the reading token alone, and nothing that changes the far side', async () => {
+  const place = await workplace({ workspaces: 5 });
+  await place.pull();
+  const { log, tokens } = place.sandbox;
+  const written = new Set(Object.values(tokens).map(({ write }) => write));
+  for (const { method, path, headers } of log) {
+    expect(['GET', 'LIST'], path).toContain(method);
+    expect(path).not.toContain('/creds/');
+    for (const value of Object.values(headers)) expect(written.has(value.replace('Bearer ', ''))).toBe(false);
+  }
+});

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+describe('status', () => {
+  let place: Workplace;
+  beforeAll(async () => {
+    let down = false;
+    place = await workplace({
+      workspaces: 10,
+      cleanup: afterAll,
+      intercept: ({ path }, service) =>
+        down && path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined,
+    });
+    await place.pull(['--target', 'vault']);
+    place.sandbox.advance();
+    down = true;
+    await place.pull(['--target', 'vault', '--source', 'keys', '--source', 'mesh_roles'], 1);
+  });
+
+  test('tells of every source how old it is, whether it is stale, and why', async () => {
+    const { exit, stdout } = await place.tidemark(['status', '--json', '--now', '2026-10-02T10:15:00Z']);
+    expect(exit).toBe(0);
+    const { sources } = JSON.parse(stdout) as { sources: Record<string, unknown>[] };
+    const told = sources.map(({ source, status, age, stale, error }) => [source, status, age, stale, error === null]);
+    expect(told).toEqual([
+      ['key_distributions', 'complete', '32 h', false, true],
+      ['keys', 'complete', '8 h', false, true],
+      ['kms_providers', 'complete', '32 h', false, true],
+      ['mesh_roles', 'failed', '32 h', true, false],
+    ]);
+  });
+
+  test('calls a source stale after staleHours', async () => {
+    const { stdout } = await place.tidemark(['status', '--json', '--now', '2026-10-03T10:15:00Z']);
+    const { sources } = JSON.parse(stdout) as { sources: Record<string, unknown>[] };
+    expect(sources.filter(({ stale }) => stale).map(({ source }) => source)).toEqual([
+      'key_distributions',
+      'kms_providers',
+      'mesh_roles',
+    ]);
+  });
+
+  test('shows the last runs, newest first, for eyes and for programs', async () => {
+    const { stdout } = await place.tidemark(['status']);
+    expect(stdout.indexOf('20261002T021500Z')).toBeLessThan(stdout.indexOf('20261001T021500Z'));
+    expect(stdout).toMatch(/20261002T021500Z +pull +incomplete/u);
+    const { runs } = (await place.tidemark(['status', '--json'])).json<{ runs: { status: string }[] }>();
+    expect(runs.map(({ status }) => status)).toEqual(['incomplete', 'complete']);
+  });
+});

@@ -1,0 +1,36 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { workplace } from '../helpers/sandbox.ts';
+
+describe('tables', () => {
+  test('needs neither configuration nor warehouse', async () => {
+    const place = await workplace({ workspaces: 5 });
+    const { exit, stdout } = await place.tidemark(['tables', '--config', 'nowhere.yaml']);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^workspaces +one row per workspace .*workspaces_history, workspaces_at\(t\)/mu);
+  });
+
+  test('explains each column of one, also under the names of its history', async () => {
+    const place = await workplace({ workspaces: 5 });
+    const { stdout } = await place.tidemark(['tables', 'workspaces']);
+    expect(stdout).toMatch(/^drifted +boolean +whether drift was detected; null means not assessed, never clean$/mu);
+    expect((await place.tidemark(['tables', 'workspaces_history'])).stdout).toBe(stdout);
+    const { columns } = (await place.tidemark(['tables', 'keys', '--json'])).json<{ columns: { name: string }[] }>();
+    expect(columns.map(({ name }) => name)).toContain('min_enabled_version');
+    const wrong = await place.tidemark(['tables', 'workspces']);
+    expect(wrong).toMatchObject({ exit: 2, stderr: expect.stringContaining('did you mean workspaces?') });
+  });
+
+  test('shows a table of one’s own beside the configuration', async () => {
+    const place = await workplace({ workspaces: 5 });
+    await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });
+    await writeFile(
+      join(place.folder, 'queries', 'tables', 'notes.sql'),
+      '-- grain: one row per note\ncreate table if not exists notes (\n  note varchar -- the note\n);\n',
+    );
+    expect((await place.tidemark(['tables'])).stdout).toMatch(/^notes +one row per note/mu);
+    await place.pull(['--source', 'keys']);
+    expect(await place.rows('select * from notes')).toEqual([]);
+  });
+});
