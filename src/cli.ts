@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { createInterface } from 'node:readline';
 import { Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
@@ -17,6 +18,8 @@ export interface Io {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly readStdin: () => Promise<string>;
+  /** One typed line. @default the first of `readStdin` */
+  readonly readLine?: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
   readonly stdoutIsTerminal: boolean;
   /** stderr, where it is a terminal. */
@@ -92,6 +95,7 @@ function contextOf(program: Command, io: Io, redactor: Redactor, exit: (code: Ex
   const quiet = options.quiet ?? false;
   return {
     ...io,
+    readLine: io.readLine ?? (async () => (await io.readStdin()).split('\n', 1)[0] ?? ''),
     exit,
     redactor,
     quiet,
@@ -137,6 +141,7 @@ export async function main(): Promise<void> {
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
     readStdin,
+    readLine,
     stdinIsTerminal: process.stdin.isTTY ?? false,
     stdoutIsTerminal: process.stdout.isTTY ?? false,
     terminal: process.stderr.isTTY ? process.stderr : undefined,
@@ -154,4 +159,13 @@ async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
+}
+
+async function readLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin });
+  for await (const line of lines) {
+    lines.close();
+    return line;
+  }
+  return '';
 }

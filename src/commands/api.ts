@@ -132,7 +132,7 @@ async function confirm(
   );
   const undo = operation.reversible ? '' : ' This cannot be undone.';
   context.stderr(`${[what, ...given].join(' ')}: ${operation.about}.${undo} Go on? [y/N] `);
-  const [line = ''] = (await context.readStdin()).split('\n');
+  const line = await context.readLine();
   if (!/^\s*y(?:es)?\s*$/iu.test(line)) throw new TidemarkError('UNSAFE', `${what}: not confirmed, nothing was sent`);
 }
 

@@ -10,6 +10,8 @@ export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads all of standard input. */
   readonly readStdin: () => Promise<string>;
+  /** Reads one line that a person types; empty at the end of input. */
+  readonly readLine: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
   readonly stdoutIsTerminal: boolean;
   readonly stdout: (text: string) => void;

@@ -37,6 +37,7 @@ export async function runApi(words: readonly string[], input: ApiInput): Promise
     cwd,
     env: {},
     readStdin: async () => input.stdin ?? '',
+    readLine: async () => input.stdin ?? '',
     stdinIsTerminal: terminal,
     stdoutIsTerminal: terminal,
     terminal: undefined,

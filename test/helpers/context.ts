@@ -8,6 +8,7 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     cwd,
     env: {},
     readStdin: async () => '',
+    readLine: async () => '',
     stdinIsTerminal: false,
     stdoutIsTerminal: false,
     terminal: undefined,

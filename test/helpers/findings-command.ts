@@ -37,6 +37,7 @@ export async function findings(
     cwd: directory,
     env: {},
     readStdin: async () => '',
+    readLine: async () => '',
     stdinIsTerminal: false,
     stdoutIsTerminal: false,
     stdout: (text) => {
