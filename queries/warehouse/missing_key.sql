@@ -1,4 +1,4 @@
--- Rows of the stage without their key; the load is refused when there is one.
+-- Rows without their key; the load is refused when there is one. {{rows}}: the stage, or what a target holds.
 select count(*) as rows
-from stage_{{table}}
+from {{rows}}
 where {{keyMissing}};

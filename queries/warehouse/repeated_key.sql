@@ -1,6 +1,6 @@
--- A key that stands twice in the stage; the load is refused when there is one.
+-- A key that stands twice; the load is refused when there is one. {{rows}}: the stage, or what a target holds.
 select {{key}}, count(*) as times
-from stage_{{table}}
+from {{rows}}
 group by {{key}}
 having count(*) > 1
 limit 1;

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
-import { type Database, firstLine } from '../warehouse/database.ts';
+import { firstLine } from '../warehouse/database.ts';
 import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { checkStage, fillStage } from '../warehouse/stage.ts';
+import { checkKeys, countStanding, fillFromLanded } from '../warehouse/stage.ts';
 import { type Table, tablesOf } from '../warehouse/tables.ts';
 
 /** Rows that would vanish at once: kept aside until a person says that it is so. */
@@ -33,22 +32,20 @@ export interface LoadOptions {
  * @throws TidemarkError DATA when a file, row or count is not as declared; ShrinkError on mass disappearance.
  */
 export async function loadSource(options: LoadOptions, record: (main: Delta) => Promise<void>): Promise<Delta> {
-  const { manifest, asOf, signal } = options;
-  const { database, files, tables } = options.warehouse;
+  const { manifest, signal } = options;
+  const { database, tables } = options.warehouse;
   return stoppable(options, async () => {
-    const staged: Staged[] = [];
-    for (const table of tablesOf(manifest.source, tables)) staged.push(await stageTable(table, options));
-    const [main] = staged;
-    if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
-    await database.transaction(async () => {
-      for (const { table, delta } of staged) {
-        await mergeStage(database, files, table, manifest.target, asOf, delta);
-        await dropStage(database, files, table);
-      }
-      await record(main.delta);
+    const writes: Write[] = [];
+    for (const table of tablesOf(manifest.source, tables)) writes.push(await prepareTable(table, options));
+    return database.transaction(async () => {
+      const deltas: Delta[] = [];
+      for (const write of writes) deltas.push(await write());
+      const [main] = deltas;
+      if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
+      await record(main);
       signal.throwIfAborted();
+      return main;
     });
-    return main.delta;
   });
 }
 
@@ -67,24 +64,51 @@ async function stoppable<T>({ signal, warehouse: { database } }: LoadOptions, wo
   }
 }
 
-/** A table's rows as they came, in a temporary table, and what they change. */
-interface Staged {
-  readonly table: Table;
-  readonly delta: Delta;
+/** What is left to do for a table within the transaction. */
+type Write = () => Promise<Delta>;
+
+/** Where nothing stands yet there is nothing to compare with; lists are always taken apart in a stage. */
+async function prepareTable(table: Table, options: LoadOptions): Promise<Write> {
+  const { database, files } = options.warehouse;
+  options.signal.throwIfAborted();
+  const rowsBefore = await countStanding(database, files, table, options.manifest.target);
+  return rowsBefore === 0 && !table.members ? () => loadFirst(table, options) : stageNext(table, options);
 }
 
-/** Outside of the transaction: reading back rows that the same transaction wrote costs twice as much. */
-async function stageTable(table: Table, options: LoadOptions): Promise<Staged> {
+/** Loads rows straight into the history: a stage would be written and read for nothing. */
+async function loadFirst(table: Table, options: LoadOptions): Promise<Delta> {
   const { database, files } = options.warehouse;
-  const { manifest, directory, signal } = options;
-  signal.throwIfAborted();
-  const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
-  await refusable(table, () => fillStage(database, files, table, landed, manifest.target));
-  await checkStage(database, files, table);
-  const delta = await compareStage(database, files, table, manifest.target);
-  checkCount(table, manifest, delta);
+  const { target } = options.manifest;
+  await fill(table, options, { asOf: options.asOf });
+  await checkKeys(database, files, table, { target });
+  const rowsAfter = await countStanding(database, files, table, target);
+  const delta = { gone: 0, appeared: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
+  checkCount(table, options.manifest, delta);
+  return delta;
+}
+
+/** Stages and compares before the transaction begins: reading back rows that it wrote itself costs twice as much. */
+async function stageNext(table: Table, options: LoadOptions): Promise<Write> {
+  const { database, files } = options.warehouse;
+  const { target } = options.manifest;
+  await fill(table, options, {});
+  await checkKeys(database, files, table);
+  const delta = await compareStage(database, files, table, target);
+  checkCount(table, options.manifest, delta);
   if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);
-  return { table, delta };
+  return async () => {
+    await mergeStage(database, files, table, target, options.asOf);
+    await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));
+    return delta;
+  };
+}
+
+async function fill(table: Table, options: LoadOptions, into: { readonly asOf?: string }): Promise<void> {
+  const { manifest, directory } = options;
+  const { database, files } = options.warehouse;
+  const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
+  const filling = { table, landed, target: manifest.target, ...into };
+  await refusable(table, () => fillFromLanded(database, files, filling));
 }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
@@ -98,10 +122,6 @@ function checkShrink(table: Table, { gone, rowsBefore }: Delta, shrinkPercent: n
   throw new ShrinkError('DATA', `${table.name}: ${gone} of ${rowsBefore} rows (${percent} %) are gone at once`, {
     hint: `if that is so, take it with \`tidemark pull --accept-shrink ${table.source}\``,
   });
-}
-
-async function dropStage(database: Database, files: SqlFiles, table: Table): Promise<void> {
-  await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));
 }
 
 /** DuckDB says in several lines where a file is not as declared; one line of it is told. */

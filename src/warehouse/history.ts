@@ -33,15 +33,12 @@ export async function mergeStage(
   table: Table,
   target: string,
   asOf: string,
-  { rowsBefore }: Delta,
 ): Promise<void> {
   const parts = partsOf(table);
   const as_of = asOf;
   if (table.members) await mergeMembers(database, files, table, { target, as_of });
   await database.run(await files.filled('warehouse/close', parts), { as_of });
-  await database.run(await files.filled(rowsBefore === 0 ? 'warehouse/append_all' : 'warehouse/append', parts), {
-    as_of,
-  });
+  await database.run(await files.filled('warehouse/append', parts), { as_of });
   await database.run(await files.filled('warehouse/drop_delta', parts));
 }
 

@@ -3,7 +3,7 @@ import type { LandedFile } from '../core/landed.ts';
 import { isSecretField } from '../core/redact.ts';
 import type { Database, Params } from './database.ts';
 import { literal, quoted, type SqlFiles } from './sql-files.ts';
-import { type Column, columnList, type Table } from './tables.ts';
+import { type Column, columnList, storedName, type Table } from './tables.ts';
 
 /** A landed file, with the full path of where it is now. */
 export interface RowsFile extends LandedFile {
@@ -18,36 +18,44 @@ const LIVE_NAMES: Readonly<Record<string, string>> = {
   workspace_terraform_version: 'workspace_iac_version',
 };
 
-/** Makes the stage of a table and fills it from landed files. @throws what DuckDB says of a row that is not as declared. */
-export async function fillStage(
-  database: Database,
-  files: SqlFiles,
-  table: Table,
-  landed: readonly RowsFile[],
-  target: string,
-): Promise<void> {
-  await database.run(await files.filled('warehouse/stage', { table: table.name, columns: columnList(table) }));
+/** Rows of one table and target that have landed, and where they go. */
+export interface Filling {
+  readonly table: Table;
+  readonly landed: readonly RowsFile[];
+  readonly target: string;
+  /** Goes straight into the history, valid from this moment (ISO 8601). @default the stage, which is made anew */
+  readonly asOf?: string;
+}
+
+/** Fills a table from landed files. @throws what DuckDB says of a row that is not as declared. */
+export async function fillFromLanded(database: Database, files: SqlFiles, filling: Filling): Promise<void> {
+  const { table, landed, asOf } = filling;
+  if (asOf === undefined) {
+    await database.run(await files.filled('warehouse/stage', { table: table.name, columns: columnList(table) }));
+  }
   const csv = landed.filter(({ format }) => format === 'csv');
   const json = landed.filter(({ format }) => format === 'ndjson');
   for (const file of csv) {
-    await fill(database, files, table, await files.filled('load/explorer_csv', csvParts(table, file)), {
-      file: file.path,
-      target,
-    });
+    const load = await files.filled('load/explorer_csv', csvParts(table, file));
+    await fill(database, files, filling, load, { file: file.path });
   }
   if (json.length === 0) return;
   const load = table.explorer
     ? await files.filled('load/explorer_json', jsonParts(table))
     : await files.text(`load/${table.name}`);
   const longest_line = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
-  await fill(database, files, table, load, { files: json.map(({ path }) => path), target, longest_line });
+  await fill(database, files, filling, load, { files: json.map(({ path }) => path), longest_line });
 }
 
-async function fill(database: Database, files: SqlFiles, table: Table, load: string, params: Params): Promise<void> {
+async function fill(database: Database, files: SqlFiles, filling: Filling, load: string, from: Params): Promise<void> {
+  const { table, target, asOf } = filling;
+  const params = { ...from, target, as_of: asOf };
   const shape = await database.rows(await files.filled('warehouse/describe_load', { rows: load }), params);
   const loaded = new Set(shape.map(({ column_name }) => String(column_name)));
-  const cleaned = table.columns.map((column) => cleanedColumn(column, loaded)).join(',\n  ');
-  const sql = await files.filled('warehouse/fill_stage', { table: table.name, cleaned, rows: load });
+  const cleaned = table.columns.map((column) => cleanedColumn(column, loaded));
+  const into = asOf === undefined ? `stage_${table.name}` : storedName(table);
+  const columns = asOf === undefined ? cleaned : [...cleaned, '$as_of::timestamptz as valid_from'];
+  const sql = await files.filled('warehouse/fill', { into, columns: columns.join(',\n  '), rows: load });
   await database.run(sql, params);
 }
 
@@ -100,18 +108,38 @@ function jsonParts(table: Table): Record<string, string> {
   return { select: select.join(',\n  '), known: `[${known.join(', ')}]` };
 }
 
-/** Refuses a stage with a row whose key is missing or stands twice. @throws TidemarkError DATA */
-export async function checkStage(database: Database, files: SqlFiles, table: Table): Promise<void> {
+/** Refuses rows whose key is missing or stands twice, in the stage or, `standing`, in what a target holds. @throws TidemarkError DATA */
+export async function checkKeys(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  standing?: { readonly target: string },
+): Promise<void> {
   const key = table.key.map(quoted).join(', ');
   const required = table.key[0] ?? 'target';
-  const parts = { table: table.name, key, keyMissing: `${quoted(required)} is null` };
-  const [missing] = await database.rows(await files.filled('warehouse/missing_key', parts));
+  const rows = standing
+    ? await files.filled('warehouse/standing', { history: storedName(table) })
+    : `stage_${table.name}`;
+  const parts = { rows, key, keyMissing: `${quoted(required)} is null` };
+  const [missing] = await database.rows(await files.filled('warehouse/missing_key', parts), standing);
   if (Number(missing?.rows) > 0) {
     throw new TidemarkError('DATA', `${table.name}: ${missing?.rows} row(s) without ${required}`);
   }
-  const [twice] = await database.rows(await files.filled('warehouse/repeated_key', parts));
+  const [twice] = await database.rows(await files.filled('warehouse/repeated_key', parts), standing);
   if (twice) {
     const shown = table.key.map((name) => `${name} ${JSON.stringify(twice[name])}`).join(', ');
     throw new TidemarkError('DATA', `${table.name}: ${twice.times} rows have the key ${shown}`);
   }
+}
+
+/** Rows of a target that the table holds now. */
+export async function countStanding(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  target: string,
+): Promise<number> {
+  const rows = await files.filled('warehouse/standing', { history: storedName(table) });
+  const [count] = await database.rows(await files.filled('warehouse/count', { rows }), { target });
+  return Number(count?.rows);
 }

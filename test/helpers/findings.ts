@@ -83,8 +83,8 @@ export async function findingsWarehouse(options: WarehouseOptions = {}): Promise
       const sql = `insert into stage_${name} (${columns.map(quoted).join(', ')}) values (${columns.map((c) => `$${c}`).join(', ')})`;
       await database.run(sql, { ...row, target });
     }
-    const delta = await compareStage(database, files, table, target);
-    await mergeStage(database, files, table, target, at, delta);
+    await compareStage(database, files, table, target);
+    await mergeStage(database, files, table, target, at);
   };
 
   return {

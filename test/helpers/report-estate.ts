@@ -114,8 +114,8 @@ async function fill(
   await database.run(
     `insert into stage_${table.name} select ${columns} from (select unnest(from_json(${literal(json)}, ${literal(JSON.stringify([shape]))})) as entry)`,
   );
-  const delta = await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, target, asOf, delta);
+  await compareStage(database, files, table, target);
+  await mergeStage(database, files, table, target, asOf);
   await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));
 }
 

@@ -42,8 +42,8 @@ async function load(lists: Lists, night: number, target = 'acme'): Promise<void>
       'insert into stage_tf_versions by name select $target as target, $version as version, $workspaces as workspaces';
     await database.run(sql, { target, version, workspaces });
   }
-  const delta = await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, target, momentOf(night), delta);
+  await compareStage(database, files, table, target);
+  await mergeStage(database, files, table, target, momentOf(night));
 }
 
 async function listsAt(night: number, target = 'acme'): Promise<Lists> {

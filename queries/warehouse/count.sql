@@ -1,0 +1,2 @@
+select count(*) as rows
+from {{rows}};
