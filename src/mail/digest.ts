@@ -1,13 +1,12 @@
 import type { Config } from '../core/config.ts';
 import { headerText } from '../core/mail-address.ts';
 import { formatNumber, formatTime } from '../render/format.ts';
-import { ageOf } from '../render/page.ts';
-import type { Row } from '../warehouse/values.ts';
 import { type Audience, wordsOf } from './audience.ts';
 import { type Bars, barsOf } from './bars.ts';
 import { type List, listOf, type OldLine, oldestOf } from './lists.ts';
 import { changeOf, type NumberRow } from './numbers.ts';
 import { type DigestData, MOST_ATTACHED } from './read.ts';
+import { type SourcesView, sourcesView } from './sources.ts';
 import { answerOf, subjectOf, whoseOf } from './subject.ts';
 
 /** Everything that `reports/digest.hbs` and `reports/digest.txt.hbs` show; texts are clean and short, not yet escaped. */
@@ -47,13 +46,6 @@ interface NumberView {
   readonly worse: boolean;
   readonly better: boolean;
   readonly href: string | null;
-}
-
-interface SourcesView {
-  readonly complete: number;
-  readonly total: number;
-  readonly stale: readonly { readonly source: string; readonly age: string; readonly error: string }[];
-  readonly staleMore: number;
 }
 
 export interface DigestOptions {
@@ -126,21 +118,4 @@ function linksOf({ reportsUrl }: DigestOptions['config'], reports: readonly stri
 
 function pageUrl(base = '', name: string): string {
   return `${base.replace(/\/+$/u, '')}/${encodeURIComponent(name)}.html`;
-}
-
-function sourcesView(rows: readonly Row[], asOf: Date, most: number): SourcesView {
-  const stale = rows.filter((row) => row.stale === true);
-  return {
-    total: rows.length,
-    complete: rows.length - stale.length,
-    stale: stale.slice(0, most).map((row) => ({
-      source: headerText(`${row.target}${row.source === null ? '' : `: ${row.source}`}`, 120),
-      age:
-        typeof row.as_of === 'string'
-          ? `${row.status}; its data is of ${formatTime(row.as_of)} UTC, ${ageOf(asOf.getTime() - Date.parse(row.as_of))} old`
-          : `${row.status}; there is no data of it`,
-      error: headerText(String(row.error ?? ''), 160),
-    })),
-    staleMore: Math.max(0, stale.length - most),
-  };
 }

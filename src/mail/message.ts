@@ -36,7 +36,6 @@ export async function mailOf(message: Message, from: MailAddress, output: string
   return {
     from: { ...from },
     to: { ...to },
-    envelope: { from: from.address, to: [to.address] },
     subject,
     html,
     text,

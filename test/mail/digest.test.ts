@@ -88,10 +88,31 @@ describe('a digest', () => {
     expect(subject).toContain('no fresh data, 3 drifting');
     for (const part of [text, html]) {
       expect(part).toMatch(
-        /acme: workspaces.*failed; its data is of 2026-11-19 02:15 UTC, 24 hours old.*the service answered 502/su,
+        /acme: workspaces.*failed; data of 2026-11-19 02:15 UTC, 24 hours old.*the service answered 502/su,
       );
     }
     expect(text).toContain('Data: 0 of 1 sources complete and fresh.');
+  });
+
+  test('puts the sources of a target that fails as a whole into one line', async () => {
+    const estate = await twoNights();
+    await estate.night(SECOND, { agent_pools: [], agents: [] });
+    await estate.night(THIRD, { workspaces: 'failed', agent_pools: 'failed', agents: 'quarantined' });
+    const { text } = await estate.digest(THIRD);
+    expect(text).toMatch(/^- acme: agent_pools, workspaces: failed; data of 2026-11-19 02:15 UTC, 24 hours old \(/mu);
+    expect(text).toMatch(/^- acme: agents: quarantined; /mu);
+  });
+
+  test('does not call agents silent because they could not be asked tonight', async () => {
+    const estate = await twoNights();
+    const pools = [{ pool_id: 'p', name: 'p' }];
+    const agents = [
+      { agent_id: 'a', pool_id: 'p', status: 'idle', last_ping_at: '2026-11-19T02:14:00Z' },
+      { agent_id: 'b', pool_id: 'p', status: 'unknown', last_ping_at: '2026-11-19T02:00:00Z' },
+    ];
+    await estate.night(SECOND, { agent_pools: pools, agents, agent_pool_workspaces: [] });
+    await estate.night(THIRD, { agent_pools: 'failed', agents: 'failed' });
+    expect((await estate.digest(THIRD)).text).toContain('silent agents: 1 (no change)');
   });
 
   test('calls a night without a complete pull no change, whatever the night before brought', async () => {
