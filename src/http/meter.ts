@@ -9,8 +9,10 @@ export interface Meter {
   waitedMs: number;
   /** Bytes of bodies received, decompressed. */
   bytes: number;
+  /** Rows that the answers are said to hold, so far; for the display alone. */
+  rows: number;
 }
 
 export function createMeter(): Meter {
-  return { requests: 0, retries: 0, tooMany: 0, waitedMs: 0, bytes: 0 };
+  return { requests: 0, retries: 0, tooMany: 0, waitedMs: 0, bytes: 0, rows: 0 };
 }

@@ -58,7 +58,7 @@ export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: 
     } catch (error) {
       if (whole && !isRefusal(error)) throw error; // stopped, or the disk is full: the next run loads it
       await rm(join(directory, `${source.name}.json`), { force: true });
-      await (troubleOf(error) ? land.reset() : land.abandon());
+      await (troubleOf(error) ? land.discard() : land.abandon());
       ways = others.filter((other) => mayDiffer(error, way, other));
       if (ways.length === 0 || signal.aborted) throw error;
       log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
@@ -82,9 +82,13 @@ function isRefusal(error: unknown): error is TidemarkError {
 
 function extractionOf({ service, asOf, meter, signal, log, shared }: ExtractOptions, land: Landing): Extraction {
   const window = pLimit(service.target.limits.concurrency * 2);
+  const expect = (rows: number) => {
+    meter.rows += rows;
+    land.expect(rows);
+  };
   return {
     service,
-    land,
+    land: { ...land, expect },
     log,
     asOf,
     shared,

@@ -6,20 +6,23 @@ import type { PullOutcome } from './outcome.ts';
 export interface Progress {
   /** @returns what to call with the outcome. */
   start(target: string, source: string, meter: Meter): (outcome: PullOutcome) => void;
+  /** Where lines go meanwhile: on a terminal above what is drawn. */
+  readonly log: Log;
   /** Leaves the screen as plain text. */
   end(): void;
 }
 
 /** A line for each pull when it is done. */
 export function plainProgress(log: Log): Progress {
-  return {
-    start: () => (outcome) => (outcome.status === 'complete' ? log.info : log.warn)(lineOf(outcome)),
-    end: () => {},
-  };
+  return { log, start: () => (outcome) => tell(log, outcome), end: () => {} };
 }
 
-/** `acme: workspaces: 240 rows (+3 ~12 −1), 2 requests` and what went wrong, if anything did. */
-export function lineOf(outcome: PullOutcome): string {
+export function tell(log: Log, outcome: PullOutcome): void {
+  (outcome.status === 'complete' ? log.info : log.warn)(lineOf(outcome));
+}
+
+/** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests` and what went wrong, if anything did. */
+function lineOf(outcome: PullOutcome): string {
   const { target, source, status, rows, appeared, changed, gone, requests, retries, waited_ms } = outcome;
   const repeats = retries > 0 ? `, ${retries} repeated` : '';
   const waits = waited_ms >= 1000 ? `, waited ${(waited_ms / 1000).toFixed(1)} s` : '';

@@ -8,8 +8,9 @@ import { continued } from './continue.ts';
 import { landed, landingDirectory, pruneLanding } from './landings.ts';
 import { nextMoment, runIdOf } from './moment.ts';
 import type { PullOutcome } from './outcome.ts';
-import { type Progress, plainProgress } from './progress.ts';
+import type { Progress } from './progress.ts';
 import { type Pull, pullAll } from './pull.ts';
+import { progressOf } from './terminal-progress.ts';
 import { markUnfinished, unfinishedRuns, unmarkRuns } from './unfinished.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
@@ -90,7 +91,7 @@ interface Begun {
 async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Promise<readonly PullOutcome[]> {
   const { config, context, job, pulls } = options;
   const { runId, asOf, fromRun } = run;
-  const progress = options.progress ?? plainProgress(context.log);
+  const progress = options.progress ?? progressOf(context);
   const manifests = await continued(config, job, asOf, options.fresh || fromRun ? [] : pulls, context.log);
   if (!fromRun) await markUnfinished(config, { run_id: runId, job, started_at: asOf.toISOString() });
   return pullAll({
@@ -101,7 +102,7 @@ async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Pr
     asOf,
     clock: context.clock,
     env: context.env,
-    log: context.log,
+    log: progress.log,
     redactor: context.redactor,
     signal: context.signal,
     progress,
