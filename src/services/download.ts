@@ -21,6 +21,8 @@ export interface Head {
 }
 
 const HEAD_BYTES = 4096;
+/** Bytes that are hashed, searched and written at once: chunks come as small as the network sends them. */
+const BLOCK_BYTES = 1024 * 1024;
 /** After a comma, or first in a line; both of one length. */
 const BARE_NULLS = [',null', '\nnull'];
 const BARE_NULL_LENGTH = 5;
@@ -44,14 +46,18 @@ export async function saveBody(
     return malformed(response.status, refusal);
   }
   const handle = await open(file, 'w');
+  let writing = Promise.resolve();
   try {
-    for await (const chunk of rest) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      mentionsBareNull ||= hasBareNull(chunk) || hasBareNull(tail + chunk.toString('latin1', 0, BARE_NULL_LENGTH));
-      tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - BARE_NULL_LENGTH))).slice(-BARE_NULL_LENGTH);
-      await handle.appendFile(chunk); // all of it: a plain write may take a part
+    for await (const block of inBlocks(rest)) {
+      hash.update(block);
+      bytes += block.length;
+      mentionsBareNull ||= hasBareNull(block) || hasBareNull(tail + block.toString('latin1', 0, BARE_NULL_LENGTH));
+      tail = (tail + block.toString('latin1', Math.max(0, block.length - BARE_NULL_LENGTH))).slice(-BARE_NULL_LENGTH);
+      await writing;
+      writing = handle.appendFile(block); // all of it: a plain write may take a part
+      writing.catch(() => undefined); // told by the await above or below; the next block comes meanwhile
     }
+    await writing;
   } finally {
     await handle.close();
   }
@@ -82,6 +88,26 @@ async function peek(chunks: AsyncGenerator<Uint8Array>): Promise<{ head: Buffer;
     for await (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   }
   return { head: head.subarray(0, HEAD_BYTES), rest: rest() };
+}
+
+/** Larger pieces of the same; what came before a failure comes out before it is thrown, so that the file shows it. */
+async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let block: Buffer[] = [];
+  let bytes = 0;
+  let failure: { readonly error: unknown } | undefined;
+  try {
+    for await (const chunk of chunks) {
+      block.push(chunk);
+      bytes += chunk.length;
+      if (bytes < BLOCK_BYTES) continue;
+      yield Buffer.concat(block);
+      [block, bytes] = [[], 0];
+    }
+  } catch (error) {
+    failure = { error };
+  }
+  if (bytes > 0) yield Buffer.concat(block);
+  if (failure) throw failure.error;
 }
 
 function refusalOf(head: Head, refuse: (head: Head) => string | undefined): string | undefined {

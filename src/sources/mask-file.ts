@@ -41,7 +41,7 @@ async function holdsSecret(path: string, redactor: Redactor): Promise<boolean> {
   for await (const chunk of createReadStream(path, { encoding: 'latin1', highWaterMark: 1024 * 1024 })) {
     const bytes = String(chunk);
     if (redactor.holds(bytes) || redactor.holds(end + bytes.slice(0, overlap))) return true;
-    end = (end + bytes).slice(-overlap);
+    end = (bytes.length < overlap ? end + bytes : bytes).slice(-overlap);
   }
   return false;
 }
