@@ -28,6 +28,8 @@ export interface Landing {
   finish(): Promise<Manifest>;
   /** Closes the files and keeps them under `.refused` names, for a person to look at. */
   abandon(): Promise<void>;
+  /** Closes the files and removes them, to give their room back. */
+  discard(): Promise<void>;
 }
 
 export interface LandingMark {
@@ -60,6 +62,7 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
     files: files.length,
   });
   const start = mark();
+  const left = () => [...streamed, `${source}.ndjson`, `${source}.ndjson.part`];
 
   return {
     mark,
@@ -99,8 +102,11 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
     },
     async abandon() {
       await lines.close();
-      const left = [...streamed, `${source}.ndjson`, `${source}.ndjson.part`];
-      for (const file of left) await setAside(join(directory, file), redactor);
+      for (const file of left()) await setAside(join(directory, file), redactor);
+    },
+    async discard() {
+      await lines.close();
+      for (const file of left()) await rm(join(directory, file), { force: true });
     },
   };
 }

@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process';
+import { statfsSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { digestOf, wrongIn } from './estate.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+function mountSmall(folder: string, mebibytes: number): string | undefined {
+  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
+  const mounted = spawnSync('mount', options, { encoding: 'utf8' });
+  return mounted.status === 0 ? undefined : (mounted.error?.message ?? mounted.stderr.trim());
+}
+
+/** Why no small disk can be made here: mounting one takes the right to. */
+async function whyNoMount(): Promise<string | undefined> {
+  const folder = await tempFolder(() => {});
+  const reason = mountSmall(folder, 1);
+  if (reason === undefined) spawnSync('umount', [folder]);
+  await rm(folder, { recursive: true });
+  return reason;
+}
+
+const reason = await whyNoMount();
+if (reason !== undefined)
+  console.warn(`tests of a full disk are skipped, since no small one can be mounted: ${reason}`);
+
+interface SmallDisk {
+  readonly place: Workplace;
+  readonly data: string;
+  readonly published: string;
+  /** Leaves so many bytes free; the room comes back with `rm(ballast)`. */
+  readonly fillBut: (bytes: number) => void;
+  /** The same, as soon as a service is asked for something that matches. */
+  readonly fillWhenAsked: (path: RegExp, bytes: number) => void;
+  readonly ballast: string;
+}
+
+/** A workplace whose data lie on a disk of so many MiB. */
+async function smallDisk(mebibytes: number): Promise<SmallDisk> {
+  let when: { path: RegExp; bytes: number } | undefined;
+  const place = await workplace({
+    workspaces: 30,
+    intercept: ({ path }) => {
+      if (!when?.path.test(path)) return undefined;
+      fillBut(when.bytes);
+      when = undefined;
+      return undefined;
+    },
+  });
+  const data = join(await tempFolder(), 'data');
+  await mkdir(data);
+  const problem = mountSmall(data, mebibytes);
+  if (problem !== undefined) throw new Error(problem);
+  onTestFinished(() => void spawnSync('umount', ['--lazy', data]));
+  await place.configure((config) => {
+    config.data = data;
+  });
+  const ballast = join(data, 'ballast');
+  function fillBut(bytes: number): void {
+    const { bavail, bsize } = statfsSync(data);
+    writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
+  }
+  return {
+    place,
+    data,
+    published: join(data, 'warehouse.duckdb'),
+    ballast,
+    fillBut,
+    fillWhenAsked: (path, bytes) => {
+      when = { path, bytes };
+    },
+  };
+}
+
+const TOLD = /the disk is full: (\d+) bytes are needed in (\S+), (\d+) are free\n.*nothing is lost/u;
+
+describe.skipIf(reason !== undefined)('a disk that is full', () => {
+  test('before the first run: 1, with the bytes that are needed, and nothing written or asked', async () => {
+    const { place, data } = await smallDisk(8);
+    const run = await place.tidemark(['pull']);
+    expect(run.exit).toBe(1);
+    const [, needed, where, free] = TOLD.exec(run.stderr) ?? [];
+    expect(Number(needed)).toBeGreaterThan(Number(free));
+    expect(where).toBe(data);
+    expect(await readdir(data)).toEqual([]);
+    expect(place.sandbox.log).toEqual([]);
+  });
+
+  test('before a later run: what is published stays', async () => {
+    const { place, published, fillBut, ballast } = await smallDisk(128);
+    await place.pull(['--target', 'acme']);
+    const before = await digestOf(published);
+    fillBut(20 * MEBIBYTE);
+    const run = await place.tidemark(['pull', '--target', 'acme']);
+    expect(run.exit).toBe(1);
+    expect(run.stderr).toMatch(TOLD);
+    expect(await digestOf(published)).toBe(before);
+    await rm(ballast);
+    await place.pull(['--target', 'acme']);
+  });
+
+  // The room is looked at before; what fills a disk during a run is another program, or a service with more to say.
+  test.each([
+    [0, 0],
+    [0, 0.01],
+    [0, 1],
+    [0.25, 0],
+    [0.5, 0],
+    [0.9, 0],
+  ])(
+    'during a run, down to %d of the working file and %d MiB: 1, nothing lost, the next run completes',
+    async (part, mebibytes) => {
+      const { place, data, published, fillWhenAsked, ballast } = await smallDisk(160);
+      await place.pull(['--target', 'acme']);
+      const before = await digestOf(published);
+      place.sandbox.advance();
+      const { size } = await stat(published);
+      fillWhenAsked(/\/explorer/u, size * part + mebibytes * MEBIBYTE);
+      const run = await place.tidemark(['pull', '--target', 'acme']);
+      expect(run.exit, run.stderr).toBe(1);
+      expect(run.stderr).toMatch(TOLD);
+      expect(await digestOf(published)).toBe(before);
+      expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
+
+      await rm(ballast);
+      const next = await place.tidemark(['pull', '--target', 'acme']);
+      expect(next.exit, next.stderr).toBe(0);
+      expect(await wrongIn(published)).toEqual([]);
+      const database = await openDatabase(published, { readOnly: true });
+      const [row] = await database.rows("select count(distinct as_of) as nights from pulls where status = 'complete'");
+      database.close();
+      expect(Number(row?.nights)).toBeGreaterThan(1);
+    },
+  );
+});
