@@ -32,6 +32,7 @@ export function formatValue(value: Plain, kind: Kind): string {
   if (kind === 'percent') return `${NUMBER.format(Number(value))} %`;
   if (kind === 'time') return formatTime(String(value));
   if (typeof value === 'number' || typeof value === 'bigint') return formatNumber(value);
+  if (Array.isArray(value) && value.length === 0) return NONE;
   if (Array.isArray(value)) return shortened(value.map((item) => formatValue(item, 'text')).join(', '));
   return shortened(typeof value === 'string' ? value : JSON.stringify(value, stringOfBigint));
 }

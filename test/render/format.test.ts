@@ -5,6 +5,7 @@ import { ageOf } from '../../src/render/page.ts';
 describe('values on a page', () => {
   it('shows what there is none of as a dash, never as an empty place or a zero', () => {
     expect(formatValue(null, 'number')).toBe('—');
+    expect(formatValue([], 'text')).toBe('—');
     expect(formatValue(0, 'number')).toBe('0');
     expect(formatValue(false, 'text')).toBe('no');
   });

@@ -31,8 +31,8 @@ with
   pulled as (select distinct source from source_state_at($as_of) where as_of is not null)
 select
   area,
-  measure,
   ($summaries::json -> report ->> number)::bigint as number,
+  measure,
   case
     when ($summaries::json -> report ->> 'baseline') = 'false'
       then coalesce(
