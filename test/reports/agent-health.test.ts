@@ -140,6 +140,17 @@ describe('the agent-health report', () => {
     ]);
   });
 
+  it('does not count a pool that was deleted as down', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { agent_pools: [pool('one'), pool('two')], agents: [agent('a', 'one', 'idle', FIRST)] });
+    await estate.night(SECOND, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] });
+    const { nights } = await estate.data('agent-health', SECOND);
+    expect(nights).toMatchObject([
+      { night: SECOND, pools: 1, pools_without_live_agents: 0 },
+      { night: FIRST, pools: 2, pools_without_live_agents: 1 },
+    ]);
+  });
+
   it('knows nothing where nothing was pulled, and says so', async () => {
     const estate = await openEstate();
     const { summary, sources } = await estate.data('agent-health', FIRST);

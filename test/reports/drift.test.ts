@@ -162,6 +162,19 @@ describe('the drift report', () => {
     ]);
   });
 
+  it('does not call resolved what was gone in between, and calls it new when it comes back drifting', async () => {
+    const estate = await openEstate();
+    await estate.night(FIRST, { workspaces: [drifting('a'), drifting('b')] });
+    await estate.night(SECOND, { workspaces: [] });
+    await estate.night(THIRD, { workspaces: [workspace('a'), drifting('b')] });
+    const { nights } = await estate.data('drift', THIRD);
+    expect(nights).toMatchObject([
+      { night: THIRD, drifted: 1, newly_drifted: 1, resolved: 0 },
+      { night: SECOND, workspaces: 0, drifted: 0, newly_drifted: 0, resolved: 0 },
+      { night: FIRST, drifted: 2 },
+    ]);
+  });
+
   it('groups by project, those without one too', async () => {
     const estate = await openEstate();
     await estate.night(FIRST, {

@@ -46,10 +46,11 @@ describe('the keys report', () => {
         key('all', { latest_version: 4 }),
         key('also-all', { latest_version: 4, min_enabled_version: 1 }),
         key('three', { latest_version: 4, min_enabled_version: 2 }),
+        key('all-three', { latest_version: 3 }),
       ],
     });
     const { summary, too_many_versions } = await estate.data('keys', FIRST);
-    expect(summary).toMatchObject({ versions_enabled: 11, too_many_versions: 2 });
+    expect(summary).toMatchObject({ versions_enabled: 14, too_many_versions: 2 });
     expect(too_many_versions).toMatchObject([
       { name: 'all', versions_enabled: 4 },
       { name: 'also-all', versions_enabled: 4 },
