@@ -126,6 +126,27 @@ test('drop-stale-snapshots deletes what is old or of a volume that is gone', asy
   });
 });
 
+test('drop-stale-snapshots keeps a snapshot whose volume is back', async () => {
+  const place = await theatre({ playbook: 'drop-stale-snapshots' });
+  const plan = await place.plan();
+  await place.approve();
+  const gone = plan.actions.filter(({ guard }) => guard.facts.reason === 'volume gone');
+  expect(gone).toHaveLength(3);
+  for (const { guard } of gone) {
+    const volume = {
+      id: String(guard.facts.external_id),
+      capacityBytes: 1n,
+      snapshotId: '',
+      abnormal: false,
+      status: '',
+    };
+    place.sandbox.services.scheduler.state.plugins.get(String(guard.facts.plugin_id))!.externals.set(volume.id, volume);
+  }
+  const { rows } = (await place.apply()).json<{ rows: { action_id: string; reason: string | null }[] }>();
+  const kept = rows.filter(({ reason }) => reason === 'its volume is there, or that is not told');
+  expect(kept.map(({ action_id }) => action_id)).toEqual(gone.map(({ action_id }) => action_id));
+});
+
 test('against the real product, volumes are snapshotted, adopted and detached in its own forms', async () => {
   for (const playbook of ['snapshot-unprotected-volumes', 'adopt-orphaned-volumes', 'detach-lost-claims']) {
     const place = await theatre({ playbook, sources: ['external_volumes'], flavor: 'hashicorp' });

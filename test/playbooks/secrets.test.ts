@@ -63,8 +63,11 @@ test('downgrade-management-roles keeps policy and lifetime, and leaves a role wi
   const place = await wholeLife({
     playbook: 'downgrade-management-roles',
     actions: 1,
-    meant: ({ secrets: { roles } }) => {
-      roles.get('legacy-admin')!.tokenType = 'client';
+    meant: ({ secrets: { roles } }, _now, plan) => {
+      const role = roles.get('legacy-admin')!;
+      role.tokenType = 'client';
+      expect(plan.actions[0]?.body).toEqual({ token_type: 'client', policy: role.policy, ttl: '24h0m0s' });
+      expect(plan.skipped.map(({ reason }) => reason)).toEqual([expect.stringContaining('the role names no policy')]);
     },
   });
   expect(place.sandbox.services.secrets.state.roles.get('terraform')?.tokenType).toBe('management');
