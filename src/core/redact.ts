@@ -1,4 +1,4 @@
-import { findAny } from './find-any.ts';
+import { type Finder, findAny } from './find-any.ts';
 
 /** What stands where a secret stood. */
 export const MASK = '***';
@@ -51,8 +51,8 @@ export function withoutSecretFields(value: unknown): unknown {
 export interface Redactor {
   add(secret: string): void;
   text(text: string): string;
-  /** Whether `text` would be masked; much quicker. Text may also be UTF-8 read as Latin-1. */
-  holds(text: string): boolean;
+  /** Whether UTF-8 text holds something to mask. */
+  holds(bytes: Buffer): boolean;
   /** Characters of the longest form: two pieces of a text must overlap by one less for none to slip between them. */
   readonly longest: number;
 }
@@ -61,7 +61,7 @@ export function createRedactor(): Redactor {
   const known = new Set<string>();
   let longest = 0;
   let pattern: RegExp | undefined;
-  let holds: (text: string) => boolean = () => false;
+  let finder: Finder | undefined;
   return {
     add(secret) {
       if (secret.length < MIN_LENGTH || known.has(secret)) return;
@@ -69,10 +69,10 @@ export function createRedactor(): Redactor {
       const longestFirst = [...known].sort((a, b) => b.length - a.length);
       longest = longestFirst[0]?.length ?? 0;
       pattern = new RegExp(longestFirst.map(literally).join('|'), 'g');
-      holds = findAny([...known, ...[...known].map((form) => Buffer.from(form).toString('latin1'))]);
+      finder = findAny(known);
     },
-    text: (text) => (pattern && holds(text) ? text.replaceAll(pattern, MASK) : text),
-    holds: (text) => holds(text),
+    text: (text) => (pattern && finder?.inText(text) ? text.replaceAll(pattern, MASK) : text),
+    holds: (bytes) => finder?.inBytes(bytes) ?? false,
     get longest() {
       return longest;
     },

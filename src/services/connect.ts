@@ -122,7 +122,7 @@ export function connect(target: Target, options: ConnectOptions): Service {
       const { reading, request, call } = prepare(operation, args, callOptions);
       const read: Read<Downloaded> = (response, arriving) =>
         response.ok
-          ? saveBody(response, file, { ...arriving, maxBytes: timing.maxDownloadBytes, refuse })
+          ? saveBody(response, file, { ...arriving, maxBytes: timing.maxDownloadBytes, refuse, redactor })
           : readRefusal(response, arriving, reading);
       return withOtherPath(operation, target, (other) =>
         client.send(request(other, []), read, { ...call, attemptMs: timing.downloadMs }),

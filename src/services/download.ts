@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import type { Redactor } from '../core/redact.ts';
+import { watchForSecrets } from '../core/secret-watch.ts';
 import { failed, type Outcome } from '../http/outcome.ts';
 import { chunksOf, type Intake } from '../http/read-body.ts';
 import { looksLikeHtml, wordsOf } from '../http/words.ts';
@@ -12,6 +14,8 @@ export interface Downloaded {
   readonly contentType: string;
   /** Whether `null` begins a field anywhere, in quotes or not: some CSV of the explorer writes NULL so (live-services.md A4). */
   readonly mentionsBareNull: boolean;
+  /** Whether a known secret stands in it, which it was written with. */
+  readonly holdsSecret: boolean;
 }
 
 /** The beginning of a body, before anything is written. */
@@ -31,10 +35,11 @@ const BARE_NULL_LENGTH = 5;
 export async function saveBody(
   response: Response,
   file: string,
-  { refuse, ...intake }: Intake & { refuse: (head: Head) => string | undefined },
+  { refuse, redactor, ...intake }: Intake & { refuse: (head: Head) => string | undefined; redactor: Redactor },
 ): Promise<Outcome<Downloaded>> {
   const contentType = response.headers.get('content-type') ?? '';
   const hash = createHash('sha256');
+  const secrets = watchForSecrets(redactor);
   let bytes = 0;
   let tail = '';
   let mentionsBareNull = false;
@@ -50,6 +55,7 @@ export async function saveBody(
   try {
     for await (const block of inBlocks(rest)) {
       hash.update(block);
+      secrets.see(block);
       bytes += block.length;
       mentionsBareNull ||= hasBareNull(block) || hasBareNull(tail + block.toString('latin1', 0, BARE_NULL_LENGTH));
       tail = (tail + block.toString('latin1', Math.max(0, block.length - BARE_NULL_LENGTH))).slice(-BARE_NULL_LENGTH);
@@ -66,7 +72,8 @@ export async function saveBody(
     const words = `the answer broke off: ${bytes} of ${promised} bytes`;
     return failed({ failure: 'truncated', status: response.status, words, again: 'yes', unsent: false });
   }
-  return { ok: true, value: { bytes, sha256: hash.digest('hex'), contentType, mentionsBareNull } };
+  const sha256 = hash.digest('hex');
+  return { ok: true, value: { bytes, sha256, contentType, mentionsBareNull, holdsSecret: secrets.found() } };
 }
 
 function hasBareNull(part: Buffer | string): boolean {

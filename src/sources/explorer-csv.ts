@@ -25,14 +25,8 @@ export function byCsv(run: Extraction, view: string, column: string): AskPart {
       const shown = columns.slice(0, 5).join(', ');
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${column}: ${shown} …`);
     }
-    await land.add({
-      file: basename(path),
-      format: 'csv',
-      bytes: download.bytes,
-      sha256: download.sha256,
-      columns,
-      bareNull: download.mentionsBareNull,
-    });
+    const { bytes, sha256, mentionsBareNull: bareNull } = download;
+    await land.add({ file: basename(path), format: 'csv', bytes, sha256, columns, bareNull }, download);
     return total;
   };
 }

@@ -17,7 +17,7 @@ export interface Landing {
   line(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void>;
   /** Path for a file that is streamed by others; `add` then takes it in. */
   path(extension: string): Promise<string>;
-  add(file: LandedFile): Promise<void>;
+  add(file: LandedFile, streamed: { readonly holdsSecret: boolean }): Promise<void>;
   /** Adds to the number of rows that the service says there are. */
   expect(rows: number): void;
   /** Where the landing stands now, to come back to. */
@@ -72,8 +72,8 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       streamed.push(file);
       return join(directory, file);
     },
-    async add(file) {
-      files.push({ ...file, ...(await maskFile(join(directory, file.file), redactor)) });
+    async add(file, { holdsSecret }) {
+      files.push({ ...file, ...(holdsSecret && (await maskFile(join(directory, file.file), redactor))) });
     },
     expect: (rows) => {
       expected = (expected ?? 0) + rows;

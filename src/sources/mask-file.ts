@@ -4,6 +4,7 @@ import { rename } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Redactor } from '../core/redact.ts';
+import { watchForSecrets } from '../core/secret-watch.ts';
 
 /**
  * Masks known secrets in a file that was streamed to disk as it came.
@@ -30,18 +31,11 @@ export async function maskFile(
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** Bytes of a character in UTF-8, at most. */
-const MAX_BYTES = 4;
-
-/** Reads bytes, not characters: decoding would cost more than looking. Where two reads meet is looked at by itself. */
 async function holdsSecret(path: string, redactor: Redactor): Promise<boolean> {
-  if (redactor.longest === 0) return false;
-  const overlap = MAX_BYTES * redactor.longest;
-  let end = '';
-  for await (const chunk of createReadStream(path, { encoding: 'latin1', highWaterMark: 1024 * 1024 })) {
-    const bytes = String(chunk);
-    if (redactor.holds(bytes) || redactor.holds(end + bytes.slice(0, overlap))) return true;
-    end = (bytes.length < overlap ? end + bytes : bytes).slice(-overlap);
+  const watch = watchForSecrets(redactor);
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    watch.see(chunk as Buffer);
+    if (watch.found()) return true;
   }
   return false;
 }

@@ -14,7 +14,9 @@ test('a text is found wherever it stands, and nothing else is', () => {
       word(0),
       (needles, before, place, after) => {
         const text = `${before}${needles[place ?? -1] ?? ''}${after}`;
-        expect(findAny(needles)(text)).toBe(needles.some((needle) => text.includes(needle)));
+        const stands = needles.some((needle) => text.includes(needle));
+        expect(findAny(needles).inText(text)).toBe(stands);
+        expect(findAny(needles).inBytes(Buffer.from(text))).toBe(stands);
       },
     ),
     { numRuns: 2000 },
@@ -22,7 +24,7 @@ test('a text is found wherever it stands, and nothing else is', () => {
 });
 
 test.each([0, 1, 2, 3, 7, 30])('a long text is found %i characters into another', (from) => {
-  const find = findAny(['a-secret-of-some-length', 'another']);
+  const find = findAny(['a-secret-of-some-length', 'another']).inText;
   expect(find(`${'x'.repeat(from)}a-secret-of-some-length`)).toBe(true);
   expect(find(`${'x'.repeat(from)}a-secret-of-some-lengt`)).toBe(false);
 });

@@ -128,6 +128,7 @@ describe('downloads', () => {
     sha256: createHash('sha256').update(text).digest('hex'),
     contentType: 'text/csv',
     mentionsBareNull: false,
+    holdsSecret: false,
   };
   const send =
     (body: string | Buffer, headers: Record<string, string> = {}): Answerer =>
@@ -248,7 +249,7 @@ describe('downloads', () => {
         response.write(body.slice(0, 5000 + split - 1));
         setTimeout(() => response.end(body.slice(5000 + split - 1)), 3);
       });
-      expect([split, result]).toMatchObject([split, { mentionsBareNull: true }]);
+      expect([split, result]).toMatchObject([split, { mentionsBareNull: true, holdsSecret: false }]);
     }
   });
 });
