@@ -78,7 +78,9 @@ describe('SQL that the README shows', async () => {
   });
 });
 
-test.each(['README.md', 'CONTRIBUTING.md', 'docs/findings.md', 'docs/operations.md'])(
+const guides = readdirSync(join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+
+test.each(['README.md', 'CONTRIBUTING.md', 'deploy/README.md', ...guides.map((name) => `docs/${name}`)])(
   '%s links to what is there',
   (path) => {
     const links = [...read(path).matchAll(/\]\((?!https?:)([^)#]+)/gu)].map(([, link]) => link ?? '');
