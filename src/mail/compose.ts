@@ -36,6 +36,8 @@ export interface ComposeOptions {
   /** What is to be said and attached beside the digest's own, such as plans of playbooks. */
   readonly notes?: readonly string[];
   readonly attachments?: readonly Attachment[];
+  /** Size of the HTML beyond which lists are shortened. @default 80000 */
+  readonly mostHtmlBytes?: number;
 }
 
 /** Digests, and to whom none goes, with the reason. */
@@ -102,6 +104,7 @@ function messagesOf(
   const digest = fitting(
     (mostLines) => digestOf({ config, job, asOf: run.asOf, notes, mostLines }, audience, data),
     press,
+    options.mostHtmlBytes ?? MOST_HTML_BYTES,
   );
   const csv =
     digest.csv === null ? [] : [{ name: CSV_NAME, type: 'text/csv; charset=utf-8', text: safeCsv(data.attached) }];
@@ -135,17 +138,21 @@ function messageId(parts: readonly string[], domain: string): string {
 
 /** Gmail cuts a mail off at about 102 kB of HTML; this leaves room for what gateways add. */
 const MOST_HTML_BYTES = 80_000;
+/** With the fewest lines, no names are long enough to fill it. */
+const FEWER_LINES = [12, 8, 5, 3];
 
 /** Fewer lines where names are so long, or so full of what must be escaped, that the mail would be cut off. */
 function fitting(
   digestWith: (mostLines: number) => Digest,
   press: DigestPress,
+  mostBytes: number,
 ): Digest & { html: string; text: string } {
-  for (const mostLines of [MOST_LINES, 12, 8, 5, 3]) {
-    const digest = digestWith(mostLines);
-    const html = press.html(digest);
-    if (Buffer.byteLength(html) < MOST_HTML_BYTES || mostLines === 3)
-      return { ...digest, html, text: press.text(digest) };
+  let digest = digestWith(MOST_LINES);
+  let html = press.html(digest);
+  for (const mostLines of FEWER_LINES) {
+    if (Buffer.byteLength(html) < mostBytes) break;
+    digest = digestWith(mostLines);
+    html = press.html(digest);
   }
-  throw new Error('unreachable');
+  return { ...digest, html, text: press.text(digest) };
 }

@@ -60,6 +60,18 @@ describe('a digest', () => {
     expect(text).toContain('Worst still open: 1');
   });
 
+  test('calls nothing new of a source that was never pulled before', async () => {
+    const estate = await mailEstate();
+    await estate.night(FIRST, { agent_pools: [], agents: [] });
+    await estate.find(FIRST);
+    await estate.night(SECOND, { workspaces: [drifting('a')] });
+    await estate.find(SECOND);
+    const { subject, text } = await estate.digest(SECOND);
+    expect(subject).toBe('Tidemark acme: 1 drifting');
+    expect(text).toContain('New: 0');
+    expect(text).toContain('Worst still open: 1');
+  });
+
   test('compares with the run of its own job before, not with the last pull', async () => {
     const estate = await twoNights();
     await estate.database.run(
@@ -92,6 +104,7 @@ describe('a digest', () => {
       );
     }
     expect(text).toContain('Data: 0 of 1 sources complete and fresh.');
+    expect(text).toContain('Nothing new. As far as complete sources tell.');
   });
 
   test('puts the sources of a target that fails as a whole into one line', async () => {
@@ -218,7 +231,7 @@ describe('`when`', () => {
 
 describe('size and hostile names', () => {
   const hostile = (index: number) =>
-    `${index}<script>alert("1")</script>&&&&&&&&&&&&&&&&&&''''''""""""""<<<<<<<<>>>>>>>>${'\u{1f30a}'.repeat(40)}\u202e${'x'.repeat(300)}`;
+    `${index}<script>alert("1")</script>\u202e${`"'&<`.repeat(40)}${'\u{1f30a}'.repeat(40)}${'x'.repeat(300)}`;
 
   test('stays under 80 KB however many and however nasty the names, and attaches all of them', async () => {
     const estate = await mailEstate();
@@ -233,9 +246,12 @@ describe('size and hostile names', () => {
     const { html, text, attachments, subject } = await estate.digest(SECOND);
     expect(Buffer.byteLength(html)).toBeLessThan(80_000);
     expect(Buffer.byteLength(html)).toBeGreaterThan(20_000);
+    expect(text).toContain('New: 400 (20 of 400 lines)');
+    const short = await estate.digest(SECOND, { mostHtmlBytes: 40_000 });
+    expect(Buffer.byteLength(short.html)).toBeLessThan(40_000);
+    expect(short.text).toContain('New: 400 (5 of 400 lines)');
     expect(html).not.toContain('<script>');
     expect(`${html}${text}${subject}`).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/u);
-    expect(text).toMatch(/New: 400 \(\d+ of 400 lines\)/u);
     const csv = attachments.find(({ name }) => name === 'findings.csv');
     expect(csv?.text.match(/^new,/gmu)).toHaveLength(400);
     expect(csv?.text.match(/^open,/gmu)).toHaveLength(400);

@@ -44,7 +44,8 @@ async function estateOf(routes: readonly unknown[]) {
 
 test('an owner hears of their projects alone: numbers, findings, nights, pools, CSV', async () => {
   const estate = await estateOf([{ to: 'pay@acme.example', projects: ['payments-*'], targets: ['acme'] }]);
-  const { messages } = await estate.compose(NEXT);
+  const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
+  const { messages } = await estate.compose(NEXT, { attachments: [plan] });
   expect(messages.map(({ to }) => to.address)).toEqual([...WHOLE, 'pay@acme.example']);
   const mine = messages[1];
   expect(mine?.subject).toBe('Tidemark acme (payments-*): 2 drifting (+1), 1 pool down, 1 critical');
@@ -55,6 +56,8 @@ test('an owner hears of their projects alone: numbers, findings, nights, pools, 
     /core-1|core pool|elsewhere|vault|old-key/u,
   );
   expect(mine?.pages).toEqual([]);
+  expect(mine?.attachments).not.toContainEqual(plan);
+  expect(messages[0]?.attachments).toContainEqual(plan);
   expect(mine?.text).toContain(
     'You get this because mail.routes in tidemark.yaml gives you projects payments-* of targets acme.',
   );
