@@ -33,11 +33,15 @@ const textOf = (path: string) => readFileSync(join(SRC, path), 'utf8');
 const layerOf = (path: string) => path.split('/')[0] ?? path;
 const withoutComments = (text: string) => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gmu, '');
 
+/** Our files that a file imports, as paths below src. */
+function importedFiles(path: string): readonly string[] {
+  const specifiers = [...textOf(path).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/gu)].map(([, name]) => name ?? '');
+  return specifiers.map((name) => posix.normalize(posix.join(dirname(path), name)));
+}
+
 /** The other layers that a file imports from. */
 function importedLayers(path: string): readonly string[] {
-  const specifiers = [...textOf(path).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/gu)].map(([, name]) => name ?? '');
-  const layers = specifiers.map((name) => layerOf(posix.normalize(posix.join(dirname(path), name))));
-  return [...new Set(layers)].filter((layer) => layer !== layerOf(path));
+  return [...new Set(importedFiles(path).map(layerOf))].filter((layer) => layer !== layerOf(path));
 }
 
 const rankOf = (layer: string) => LAYERS.findIndex((names) => names.includes(layer));
@@ -85,12 +89,25 @@ test('every layer has its place in the table', () => {
   expect([...new Set(sources.map(layerOf))].filter((layer) => !known.has(layer))).toEqual([]);
 });
 
-test('no two siblings import each other', () => {
-  for (const siblings of LAYERS) {
-    const pairs = siblings.flatMap((one) => siblings.filter((other) => other !== one).map((other) => [one, other]));
-    const imports = (one: string, other: string) =>
-      sources.some((path) => layerOf(path) === one && importedLayers(path).includes(other));
-    const mutual = pairs.filter(([one = '', other = '']) => imports(one, other) && imports(other, one));
-    expect(mutual).toEqual([]);
-  }
+/** Of those, the ones whose code must have run before: types are gone by then. */
+function filesRunBefore(path: string): readonly string[] {
+  const statements = [...textOf(path).matchAll(/^import\s+(type\s+)?([^;']*?)\s+from\s+'(\.[^']+)';/gmu)];
+  return statements.flatMap(([, type, names = '', specifier = '']) => {
+    const listed = names.replaceAll(/[{}\s]+/gu, ' ').split(',');
+    const typesAlone = type !== undefined || listed.every((name) => /^\s*(?:type\s|$)/u.test(name));
+    return typesAlone ? [] : [posix.normalize(posix.join(dirname(path), specifier))];
+  });
+}
+
+test('no file waits for itself around a corner', () => {
+  const importsOf = new Map(sources.map((path) => [path, filesRunBefore(path)]));
+  const cycles: string[] = [];
+  const visit = (path: string, way: readonly string[]) => {
+    if (way.includes(path)) cycles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    else if (!done.has(path)) for (const next of importsOf.get(path) ?? []) visit(next, [...way, path]);
+    done.add(path);
+  };
+  const done = new Set<string>();
+  for (const path of sources) visit(path, []);
+  expect(cycles).toEqual([]);
 });
