@@ -101,8 +101,9 @@ function messagesOf(
   press: DigestPress,
 ): readonly Message[] {
   const { config, job, run, composedAt, notes = [], attachments = [] } = options;
+  const told = audience.whole ? notes : []; // plans are about everything
   const digest = fitting(
-    (mostLines) => digestOf({ config, job, asOf: run.asOf, notes, mostLines }, audience, data),
+    (mostLines) => digestOf({ config, job, asOf: run.asOf, notes: told, mostLines }, audience, data),
     press,
     options.mostHtmlBytes ?? MOST_HTML_BYTES,
   );

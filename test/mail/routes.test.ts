@@ -45,7 +45,7 @@ async function estateOf(routes: readonly unknown[]) {
 test('an owner hears of their projects alone: numbers, findings, nights, pools, CSV', async () => {
   const estate = await estateOf([{ to: 'pay@acme.example', projects: ['payments-*'], targets: ['acme'] }]);
   const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
-  const { messages } = await estate.compose(NEXT, { attachments: [plan] });
+  const { messages } = await estate.compose(NEXT, { attachments: [plan], notes: ['reap-dead-agents: 2 planned'] });
   expect(messages.map(({ to }) => to.address)).toEqual([...WHOLE, 'pay@acme.example']);
   const mine = messages[1];
   expect(mine?.subject).toBe('Tidemark acme (payments-*): 2 drifting (+1), 1 pool down, 1 critical');
@@ -57,6 +57,7 @@ test('an owner hears of their projects alone: numbers, findings, nights, pools, 
   );
   expect(mine?.pages).toEqual([]);
   expect(mine?.attachments).not.toContainEqual(plan);
+  expect(mine?.text).not.toContain('reap-dead-agents');
   expect(messages[0]?.attachments).toContainEqual(plan);
   expect(mine?.text).toContain(
     'You get this because mail.routes in tidemark.yaml gives you projects payments-* of targets acme.',
