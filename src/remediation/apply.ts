@@ -208,7 +208,7 @@ function say({ log }: Context, { action_id, summary }: Action, { status, reason 
   else log.info(line);
 }
 
-/** The table `actions` follows the ledger; where a run holds the warehouse, that run brings it. */
+/** The table `actions` follows the ledger, which has the truth: where a run holds the warehouse, that run brings it. */
 async function copyLedger(config: Config, context: Context): Promise<void> {
   const { log, clock } = context;
   try {
@@ -216,7 +216,7 @@ async function copyLedger(config: Config, context: Context): Promise<void> {
       syncLedger(warehouse, config),
     );
   } catch (error) {
-    if (!(error instanceof TidemarkError) || error.code !== 'LOCKED') throw error;
+    if (!(error instanceof TidemarkError)) throw error;
     log.warn(`the table actions follows with the next run: ${error.message}`);
   }
 }

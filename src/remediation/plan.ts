@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config, Target } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
+import { ServiceError } from '../http/service-error.ts';
 import { loadRules } from '../pipeline/find-rules.ts';
 import type { Deed, Desk, Playbook } from '../playbooks/playbook.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
@@ -141,7 +142,9 @@ async function planFor(
     return planned.map((deed) => ({ deed, draft: draftOf(deed, findings, target) }));
   } catch (error) {
     if (context.signal.aborted) throw error;
-    return context.redactor.text(whyNotDrafted(error));
+    const reason = context.redactor.text(whyNotDrafted(error));
+    if (error instanceof ServiceError) context.log.warn(`${findings[0]?.title}: not planned: ${reason}`);
+    return reason;
   }
 }
 

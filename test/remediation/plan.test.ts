@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import type { Plan } from '../../src/remediation/plan-file.ts';
+import { theatre } from '../helpers/playbooks.ts';
 import { targetOf } from '../helpers/sandbox.ts';
 import { stageFor } from './stage.ts';
 
@@ -149,4 +151,19 @@ test('people see what, where, why, since when, and whether it can be undone', as
   expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'WHAT', 'WHERE', 'WHY', 'SINCE', 'UNDO']);
   expect(stdout).toMatch(/a1 {2}delete agent .* {2}acme {3}Agent .* silent since .* {2}2026-10-01 {2}yes/u);
   expect(stdout).toContain('not approved; it holds until');
+});
+
+test('a finding whose subject cannot be read is skipped with the reason, and said', async () => {
+  let isDenied = false;
+  const place = await theatre({
+    playbook: 'retire-old-key-versions',
+    intercept: ({ path }) =>
+      isDenied && path.endsWith('/payments-signing') ? { status: 403, body: '{"errors": ["denied"]}' } : undefined,
+  });
+  isDenied = true;
+  const result = await place.tidemark(['playbook', 'plan', 'retire-old-key-versions', '--json']);
+  const plan = result.json<Plan>();
+  expect([result.exit, plan.actions.length, plan.skipped.length]).toEqual([0, 4, 1]);
+  expect(plan.skipped[0]?.reason).toContain('secrets.keys.read at vault: 403 forbidden: denied');
+  expect(result.stderr).toContain('Key payments-signing has 7 versions enabled: not planned:');
 });
