@@ -100,3 +100,43 @@ test('the table actions follows the ledger, and the warehouse keeps its identity
   expect(await stage.place.rows('select warehouse_id from warehouse_identity')).toEqual([before]);
   expect(await readFile(join(config.data, 'ledger.ndjson'), 'utf8')).not.toContain('\n=cmd');
 });
+
+test('a ledger that is damaged is said, and does not keep a run from its end', async () => {
+  const said: string[] = [];
+  const { config, context } = await prepare([]);
+  await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
+  const before = await stage.place.rows('select count(*) as actions from actions');
+  await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
+  const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
+  const log = { ...context.log, warn: (line: string) => said.push(line) };
+  await withWarehouse(options, (warehouse) => syncLedger(warehouse, config, log));
+  expect(said).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
+  expect(await stage.place.rows('select count(*) as actions from actions')).toEqual(before);
+  await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config))).rejects.toMatchObject({
+    code: 'DATA',
+  });
+});
+
+test('tidemark run plans, applies and fills the table in one go', async () => {
+  const { folder } = stage.place;
+  const playbooks = [{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }];
+  await writeFile(join(folder, 'jobs', 'nightly.yaml'), stringify({ pull: ['agents', 'agent_pools'], playbooks }));
+  const result = await stage.place.tidemark(['run', 'nightly', '--json']);
+  expect([result.exit, /^error/mu.test(result.stderr)]).toEqual([0, false]);
+  expect(result.json<{ playbooks: { exit: number }[] }>().playbooks.map(({ exit }) => exit)).toEqual([0]);
+  expect(await stage.place.rows('select distinct status, approved_by from actions')).toEqual([
+    { status: 'applied', approved_by: 'platform team' },
+  ]);
+  expect(stage.writes()).toHaveLength(3);
+});
+
+test('tidemark run refuses a job with a wrong playbook before it pulls', async () => {
+  const { folder } = stage.place;
+  await writeFile(
+    join(folder, 'jobs', 'nightly.yaml'),
+    stringify({ pull: 'all', playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] }),
+  );
+  const result = await stage.place.tidemark(['run', 'nightly']);
+  expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('does what cannot be undone')]);
+  expect(stage.place.sandbox.log).toEqual([]);
+});
