@@ -134,7 +134,9 @@ describe('the overview', () => {
     const then = await estate.data('overview', FIRST);
     expect(then.summary).toMatchObject({ findings_standing: 1, findings_new: 1 });
     expect(then.changes).toMatchObject([{ rule: 'drifted-workspace', found: 1, resolved: 0 }]);
+    expect(then.top_findings).toMatchObject([{ title: 'Title of f', state: 'new' }]);
     const now = await estate.data('overview', SECOND);
+    expect(now.top_findings).toEqual([]);
     expect(now.summary).toMatchObject({ findings_standing: 0 });
     expect(now.changes).toMatchObject([{ rule: 'drifted-workspace', found: 0, resolved: 1 }]);
   });
