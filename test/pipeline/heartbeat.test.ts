@@ -17,7 +17,15 @@ async function heartbeatServer(status: number | 'silent' = 200) {
   });
   const { port } = server.address() as AddressInfo;
   const { log, lines } = mailContext('2026-11-20T02:15:00Z');
-  return { asked, lines, options: { url: `http://127.0.0.1:${port}/ping/s3cret-id?rid=1`, log, timeoutMs: 100 } };
+  return {
+    asked,
+    lines,
+    options: {
+      url: `http://127.0.0.1:${port}/ping/s3cret-id?rid=1`,
+      log,
+      ...(status === 'silent' && { timeoutMs: 50 }),
+    },
+  };
 }
 
 const yes = () => true;
