@@ -6,7 +6,7 @@ import { frozenClock } from '../core/clock.ts';
 import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { loadJob } from '../pipeline/jobs.ts';
+import { loadJob } from '../core/jobs.ts';
 import { runJob } from '../pipeline/run-job.ts';
 import { startSandbox } from '../sandbox/index.ts';
 

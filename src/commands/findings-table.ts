@@ -1,5 +1,5 @@
 import { printJson } from '../http/json.ts';
-import type { Severity } from '../pipeline/find-rules.ts';
+import type { Severity } from '../warehouse/find-rules.ts';
 import { textTable } from './text-table.ts';
 
 /** What this listing uses of a row of `queries/warehouse/find_list.sql`; times are ISO 8601. */

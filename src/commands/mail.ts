@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import { type Config, loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { type Job, loadJob } from '../core/jobs.ts';
 import { askedAudience } from '../mail/audience.ts';
 import { type Composed, type ComposeOptions, composeMessages, requireMail } from '../mail/compose.ts';
 import { writeEml } from '../mail/eml.ts';
 import { type OutboxHome, statesOf, writeOutbox } from '../mail/outbox.ts';
 import { type Delivery, sendFrom, sendPending } from '../mail/send.ts';
-import { type Job, loadJob } from '../pipeline/jobs.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 
 interface Options {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
-import { loadJob } from '../pipeline/jobs.ts';
+import { loadJob } from '../core/jobs.ts';
 import { exitOfJob, runJob } from '../pipeline/run-job.ts';
 
 export function registerRun(program: Command, context: () => Context): void {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { type Job, loadJob, loadJobs } from '../pipeline/jobs.ts';
+import { type Job, loadJob, loadJobs } from '../core/jobs.ts';
 import { exitOfJob, runJob } from '../pipeline/run-job.ts';
 import type { ScheduledJob } from '../scheduler/scheduler.ts';
 import { serveSchedule } from '../scheduler/serve.ts';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
-import { loadJobs } from '../pipeline/jobs.ts';
+import { loadJobs } from '../core/jobs.ts';
 import { nextRuns } from '../scheduler/timetable.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { textTable } from './text-table.ts';

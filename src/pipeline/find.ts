@@ -1,7 +1,7 @@
 import type { Thresholds } from '../core/config.ts';
 import { type Database, firstLine, type Params } from '../warehouse/database.ts';
+import { type RefusedRule, type Rule, readRules } from '../warehouse/find-rules.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type RefusedRule, type Rule, readRules } from './find-rules.ts';
 
 export interface FindOptions {
   /** The working warehouse, outside of any transaction. */

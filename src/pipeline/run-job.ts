@@ -1,6 +1,7 @@
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import type { Job } from '../core/jobs.ts';
 import { searchPath } from '../core/paths.ts';
 import { nearestName } from '../core/yaml-file.ts';
 import { requireMail } from '../mail/compose.ts';
@@ -17,7 +18,6 @@ import { sources } from '../sources/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { type FindSummary, findAll } from './find.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import type { Job } from './jobs.ts';
 import { type Pull, planPulls } from './pull.ts';
 import { exitOf, type RunResult, runPulls } from './run.ts';
 import { composeStage, type MailResult, mailDone, sendStage } from './send.ts';

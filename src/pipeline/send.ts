@@ -1,11 +1,11 @@
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { describe, TidemarkError } from '../core/errors.ts';
+import type { Job } from '../core/jobs.ts';
 import type { Attachment } from '../mail/message.ts';
 import { composeDigests, pendingIn } from '../mail/outbox.ts';
 import { type Delivery, sendPending } from '../mail/send.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
-import type { Job } from './jobs.ts';
 
 /** What a run did about mail. */
 export interface MailResult {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
-import type { Job } from '../pipeline/jobs.ts';
+import type { Job } from '../core/jobs.ts';
 import type { Playbook } from '../playbooks/playbook.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { type Applied, applyFile, DEFAULT_MAX_FAILURES, exitOfApplied } from './apply.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { loadRules, type Rule } from '../../src/pipeline/find-rules.ts';
+import { loadRules, type Rule } from '../../src/warehouse/find-rules.ts';
 import { sqlFiles } from '../../src/warehouse/sql-files.ts';
 import { findingsWarehouse } from '../helpers/findings.ts';
 

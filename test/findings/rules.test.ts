@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { findAll } from '../../src/pipeline/find.ts';
-import { loadRules } from '../../src/pipeline/find-rules.ts';
+import { loadRules } from '../../src/warehouse/find-rules.ts';
 import { sources } from '../../src/sources/index.ts';
 import { sqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { frozenClock } from '../../src/core/clock.ts';
 import { loadConfig } from '../../src/core/config.ts';
-import { loadJob } from '../../src/pipeline/jobs.ts';
+import { loadJob } from '../../src/core/jobs.ts';
 import { type JobPlaybookResult, planJobPlaybooks, runJobPlaybooks } from '../../src/remediation/job.ts';
 import { readPlan } from '../../src/remediation/plan-file.ts';
 import { syncLedger } from '../../src/remediation/sync.ts';

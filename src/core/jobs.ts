@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Config } from '../core/config.ts';
-import { cronProblem, zoneProblem } from '../core/cron.ts';
-import { TidemarkError } from '../core/errors.ts';
-import { ADDRESS_PROBLEM, parseMailAddress } from '../core/mail-address.ts';
-import { discover, searchPath } from '../core/paths.ts';
-import { nearestName, readYamlFile } from '../core/yaml-file.ts';
+import type { Config } from './config.ts';
+import { cronProblem, zoneProblem } from './cron.ts';
+import { TidemarkError } from './errors.ts';
+import { ADDRESS_PROBLEM, parseMailAddress } from './mail-address.ts';
+import { discover, searchPath } from './paths.ts';
+import { nearestName, readYamlFile } from './yaml-file.ts';
 
 /** A text that `problemOf` finds nothing wrong with. */
 const checked = (problemOf: (text: string) => string | undefined) =>

@@ -1,6 +1,6 @@
 import { messageOf, TidemarkError } from '../core/errors.ts';
 import { discover } from '../core/paths.ts';
-import { headerOf, type SqlFiles } from '../warehouse/sql-files.ts';
+import { headerOf, type SqlFiles } from './sql-files.ts';
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
