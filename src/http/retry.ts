@@ -12,7 +12,7 @@ export type Repeat = 'read' | 'unsent' | 'never';
 export interface RetryOptions {
   readonly repeat: Repeat;
   readonly timing: Timing;
-  /** Attempts where the service fails or stays silent, if fewer make sense. @default those of `timing` */
+  /** Attempts where the service fails, breaks off or stays silent, if fewer make sense. @default those of `timing` */
   readonly heavyAttempts?: number | undefined;
   /** A longer demanded pause fails at once. */
   readonly maxWaitMs: number;
@@ -56,7 +56,7 @@ function asksForPause({ status, demandedMs }: Problem): boolean {
 }
 
 function attemptsAt({ failure }: Problem, { timing, heavyAttempts = timing.attempts }: RetryOptions): number {
-  const heavy = failure === 'server' || failure === 'timeout';
+  const heavy = failure === 'server' || failure === 'timeout' || failure === 'truncated';
   return heavy ? Math.min(heavyAttempts, timing.attempts) : timing.attempts;
 }
 

@@ -26,10 +26,9 @@ export interface ExtractOptions {
   readonly shared: Extraction['shared'];
 }
 
-/** Failures of one way of asking that another way may not have. */
+/** Failures of one way of asking that another way may not have; one that stays silent has cost minutes already. */
 const WAY_FAILURES: ReadonlySet<Failure> = new Set<Failure>([
   'server',
-  'timeout',
   'truncated',
   'malformed',
   'too-large',

@@ -1,7 +1,9 @@
 import { TidemarkError } from '../core/errors.ts';
-import { type Failure, ServiceError } from '../http/service-error.ts';
 import { platform } from '../services/platform.ts';
-import { type Extraction, text } from './source.ts';
+import { type Divisible, divide, isTooMuch } from './explorer-divide.ts';
+import type { Extraction } from './source.ts';
+
+export type { Divisible };
 
 /**
  * Asks a query narrowed by `FIELD:OPERATOR:VALUE` filters and lands what comes. `part` numbers the tries: 0 is the whole.
@@ -9,19 +11,12 @@ import { type Extraction, text } from './source.ts';
  */
 export type AskPart = (filter: readonly string[], part: number) => Promise<number | undefined>;
 
-export interface Divisible {
-  readonly view: string;
-  /** Text fields to divide by, with whether a row may have none. */
-  readonly fields: readonly { readonly name: string; readonly nullable: boolean }[];
-}
-
-/** What a query that asks for too much comes to: the explorer gives up after 60 s (platform.md, Limits). */
-const TOO_MUCH: ReadonlySet<Failure> = new Set<Failure>(['server', 'timeout', 'truncated', 'too-large']);
-
 /** Divided so often at most: into 64 parts, or more where a field is nullable. */
 const MAX_DEPTH = 6;
-/** A minute each: more than one more would be better spent on parts. */
-const HEAVY_ATTEMPTS = 2;
+/** A minute and a half each: the whole is asked for once more, then it is parts that may help. */
+const WHOLE_ATTEMPTS = 2;
+/** So many divisions of which no part came say that it is not the size: the service is down, or does not answer. */
+const FRUITLESS = 3;
 
 /**
  * Asks for the whole; where that is too much for the service, for parts of it. The parts are disjoint and whole because each
@@ -36,16 +31,20 @@ export async function wholeOrParts(
   askWith: (run: Extraction) => AskPart,
 ): Promise<void> {
   const run = impatient(given, 1);
-  const ask = askWith(impatient(given, HEAVY_ATTEMPTS));
+  const askWhole = askWith(impatient(given, WHOLE_ATTEMPTS));
+  const askPart = askWith(run);
   let parts = 0;
+  let fruitless = 0;
   let whole: number | undefined;
 
   const askOrDivide = async (filter: readonly string[], depth: number): Promise<number | undefined> => {
     const before = await run.land.mark();
     try {
-      return await ask(filter, parts++);
+      const total = await (depth === 0 ? askWhole : askPart)(filter, parts++);
+      fruitless = 0;
+      return total;
     } catch (error) {
-      if (!isTooMuch(error) || depth === MAX_DEPTH) throw error;
+      if (!isTooMuch(error) || depth === MAX_DEPTH || ++fruitless > FRUITLESS) throw error;
       await run.land.reset(before);
       if (depth === 0) whole = await totalOf(run, divisible.view);
       const division = await divide(run, divisible, filter);
@@ -62,10 +61,6 @@ export async function wholeOrParts(
 
 function impatient(run: Extraction, heavyAttempts: number): Extraction {
   return { ...run, options: { ...run.options, heavyAttempts } };
-}
-
-function isTooMuch(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && TOO_MUCH.has(error.failure);
 }
 
 async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
@@ -88,64 +83,4 @@ async function totalOf({ service, options }: Extraction, view: string): Promise<
     if (!isTooMuch(error)) throw error;
   }
   return undefined;
-}
-
-type Filters = readonly string[];
-
-/** Filters of parts that together are what `filter` keeps; undefined when nothing is left to divide by. */
-async function divide(run: Extraction, divisible: Divisible, filter: Filters): Promise<readonly Filters[] | undefined> {
-  const sample = await sampleOf(run, divisible, filter);
-  const open = divisible.fields.flatMap(({ name, nullable }) =>
-    [...CHARACTERS].map((character) => ({ name, nullable, character })),
-  );
-  const usable = open.filter(
-    ({ name, character }) =>
-      !filter.includes(contains(name, character)) &&
-      !filter.includes(lacks(name, character)) &&
-      !filter.includes(isEmpty(name)),
-  );
-  const distance = ({ name, character }: (typeof usable)[number]) =>
-    Math.abs(sample.filter((row) => row[name]?.includes(character)).length - sample.length / 2);
-  const [best] = usable.sort((a, b) => distance(a) - distance(b));
-  if (!best) return undefined;
-  const { name, nullable, character } = best;
-  if (!nullable) return [[contains(name, character)], [lacks(name, character)]];
-  return [[contains(name, character)], [lacks(name, character), `${name}:is_not_empty`], [isEmpty(name)]];
-}
-
-/** Letters and digits by how often names have them, and none that a pattern could mean something by. */
-const CHARACTERS = 'eaoinrst1203dlcupm456789ghbfkvwyjxqz';
-
-const contains = (field: string, character: string) => `${field}:contains:${character}`;
-const lacks = (field: string, character: string) => `${field}:does not contain:${character}`;
-const isEmpty = (field: string) => `${field}:is_empty`;
-
-const SAMPLE = 100;
-
-/** Some rows' texts, to find what halves them; none where even a page is too much. */
-async function sampleOf(
-  { service, options }: Extraction,
-  { view, fields }: Divisible,
-  filter: Filters,
-): Promise<readonly Readonly<Record<string, string>>[]> {
-  const names = fields.map(({ name }) => name);
-  const args = { type: view, filter, fields: names, 'page[size]': SAMPLE };
-  try {
-    for await (const { items } of service.pages(platform.explorer.query, args, options)) {
-      return items.map((item) => textsOf(item, names));
-    }
-  } catch (error) {
-    if (!isTooMuch(error)) throw error;
-  }
-  return [];
-}
-
-function textsOf(item: unknown, names: readonly string[]): Readonly<Record<string, string>> {
-  const attributes = (item as { attributes?: unknown } | null)?.attributes;
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = text(attributes, name.replaceAll('_', '-')) ?? text(attributes, name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
 }

@@ -1,0 +1,80 @@
+import { type Failure, ServiceError } from '../http/service-error.ts';
+import { platform } from '../services/platform.ts';
+import { type Extraction, text } from './source.ts';
+
+export interface Divisible {
+  readonly view: string;
+  /** Text fields to divide by, with whether a row may have none. */
+  readonly fields: readonly { readonly name: string; readonly nullable: boolean }[];
+}
+
+/** What a query that asks for too much comes to: the explorer gives up after 60 s (platform.md, Limits). */
+const TOO_MUCH: ReadonlySet<Failure> = new Set<Failure>(['server', 'timeout', 'truncated', 'too-large']);
+
+export function isTooMuch(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && TOO_MUCH.has(error.failure);
+}
+
+type Filters = readonly string[];
+
+/** Filters of parts that together are what `filter` keeps; undefined when nothing is left to divide by. */
+export async function divide(
+  run: Extraction,
+  divisible: Divisible,
+  filter: Filters,
+): Promise<readonly Filters[] | undefined> {
+  const sample = await sampleOf(run, divisible, filter);
+  const open = divisible.fields.flatMap(({ name, nullable }) =>
+    [...CHARACTERS].map((character) => ({ name, nullable, character })),
+  );
+  const usable = open.filter(
+    ({ name, character }) =>
+      !filter.includes(contains(name, character)) &&
+      !filter.includes(lacks(name, character)) &&
+      !filter.includes(isEmpty(name)),
+  );
+  const distance = ({ name, character }: (typeof usable)[number]) =>
+    Math.abs(sample.filter((row) => row[name]?.includes(character)).length - sample.length / 2);
+  const [best] = usable.sort((a, b) => distance(a) - distance(b));
+  if (!best) return undefined;
+  const { name, nullable, character } = best;
+  if (!nullable) return [[contains(name, character)], [lacks(name, character)]];
+  return [[contains(name, character)], [lacks(name, character), `${name}:is_not_empty`], [isEmpty(name)]];
+}
+
+/** Letters and digits by how often names have them, and none that a pattern could mean something by. */
+const CHARACTERS = 'eaoinrst1203dlcupm456789ghbfkvwyjxqz';
+
+const contains = (field: string, character: string) => `${field}:contains:${character}`;
+const lacks = (field: string, character: string) => `${field}:does not contain:${character}`;
+const isEmpty = (field: string) => `${field}:is_empty`;
+
+const SAMPLE = 100;
+
+/** Some rows' texts, to find what halves them; none where even a page is too much. */
+async function sampleOf(
+  { service, options }: Extraction,
+  { view, fields }: Divisible,
+  filter: Filters,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const names = fields.map(({ name }) => name);
+  const args = { type: view, filter, fields: names, 'page[size]': SAMPLE };
+  try {
+    for await (const { items } of service.pages(platform.explorer.query, args, options)) {
+      return items.map((item) => textsOf(item, names));
+    }
+  } catch (error) {
+    if (!isTooMuch(error)) throw error;
+  }
+  return [];
+}
+
+function textsOf(item: unknown, names: readonly string[]): Readonly<Record<string, string>> {
+  const attributes = (item as { attributes?: unknown } | null)?.attributes;
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = text(attributes, name.replaceAll('_', '-')) ?? text(attributes, name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
