@@ -1,7 +1,6 @@
 -- grain: one row per module and version in use (Explorer view `modules`)
 -- key: name, source, version
 -- source: modules
--- kind: explorer
 -- members: workspaces
 create table if not exists modules_history (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -1,7 +1,6 @@
 -- grain: one row per provider and version in use (Explorer view `providers`)
 -- key: name, source, version
 -- source: providers
--- kind: explorer
 -- members: workspaces
 create table if not exists providers_history (
   target varchar not null, -- name of the target in tidemark.yaml

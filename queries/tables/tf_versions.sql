@@ -1,7 +1,6 @@
 -- grain: one row per tool version in use (Explorer view `tf_versions`)
 -- key: version
 -- source: tf_versions
--- kind: explorer
 -- members: workspaces
 create table if not exists tf_versions_history (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -1,7 +1,6 @@
 -- grain: one row per workspace of the organization (Explorer view `workspaces`)
 -- key: external_id
 -- source: workspaces
--- kind: explorer
 create table if not exists workspaces_history (
   target varchar not null, -- name of the target in tidemark.yaml
   all_checks_succeeded boolean, -- whether all checks of the workspace succeeded

@@ -6,6 +6,9 @@ import type { Operation } from './operation.ts';
 
 export type Pairs = readonly (readonly [string, string])[];
 
+/** Pages that are asked for ahead of the one that is being read, where the first tells how many there are. */
+const AHEAD = 3;
+
 /**
  * Follows the pages of a list: `page[number]` by `meta.pagination` (without it there is one page), or `next_token` by the
  * body's `NextToken` or the header `X-Nomad-NextToken`. A link is followed only for its page number.
@@ -21,8 +24,9 @@ export async function* followPages(
     if (seen.has(`${what} ${value}`)) throw repeated(operation, target, what);
     seen.add(`${what} ${value}`);
   };
+  const askAhead = aheadOf(ask);
   for (let extra: Pairs | undefined = []; extra !== undefined; ) {
-    const answer: Answer = await ask(extra);
+    const answer: Answer = await askAhead(extra);
     const items = itemsOf(operation, answer);
     if (items.length > 0 || extra.length > 0) once('page', digest(items));
     yield Object.assign(answer, { items, total: totalOf(answer) });
@@ -32,10 +36,43 @@ export async function* followPages(
   }
 }
 
+/** Asks for the pages that follow one by number while it is read; each page still says itself which one comes next. */
+function aheadOf(ask: (extra: Pairs) => Promise<Answer>): (extra: Pairs) => Promise<Answer> {
+  const asked = new Map<number, Promise<Answer>>();
+  let last = 0;
+  const begin = (page: number): Promise<Answer> => {
+    const answer = asked.get(page) ?? ask([[PAGE_NUMBER, String(page)]]);
+    asked.set(page, answer);
+    answer.catch(() => undefined); // told when it is this page's turn, if it comes to that
+    return answer;
+  };
+  return async (extra) => {
+    const [name, value] = extra[0] ?? [];
+    if (name !== PAGE_NUMBER) {
+      const answer = await ask(extra);
+      last = pagesOf(answer);
+      return answer;
+    }
+    const page = Number(value);
+    for (let number = page; number <= Math.min(page + AHEAD, last); number++) begin(number);
+    const answer = await begin(page);
+    asked.delete(page);
+    return answer;
+  };
+}
+
+/** How many pages there are, by `meta.pagination`; 0 where it does not tell. */
+function pagesOf(answer: Answer): number {
+  const pages = paginationOf(answer.json())?.['total-pages'];
+  return typeof pages === 'number' ? pages : 0;
+}
+
+const PAGE_NUMBER = 'page[number]';
+
 function next(operation: Operation, target: Target, answer: Answer): Pairs | undefined {
   if (operation.paging === 'page') {
     const page = nextNumber(operation, target, answer.json());
-    return page === undefined ? undefined : [['page[number]', String(page)]];
+    return page === undefined ? undefined : [[PAGE_NUMBER, String(page)]];
   }
   if (operation.paging !== 'token') return undefined;
   const value = answer.json();
@@ -45,14 +82,14 @@ function next(operation: Operation, target: Target, answer: Answer): Pairs | und
 }
 
 function nextNumber(operation: Operation, target: Target, value: unknown): number | undefined {
-  const pagination = isObject(value) && isObject(value.meta) ? value.meta.pagination : undefined;
-  if (!isObject(pagination)) return undefined;
+  const pagination = paginationOf(value);
+  if (!pagination) return undefined;
   const number = pagination['next-page'];
   if (number === null) return undefined;
   if (number === undefined) return linkedNumber(operation, target, value);
   const current = pagination['current-page'];
   if (typeof number !== 'number' || (typeof current === 'number' && number <= current)) {
-    throw repeated(operation, target, 'page[number]');
+    throw repeated(operation, target, PAGE_NUMBER);
   }
   return number;
 }
@@ -65,15 +102,18 @@ function linkedNumber(operation: Operation, target: Target, value: unknown): num
   if (url.origin !== new URL(target.url).origin) {
     throw malformed(operation, target, `links.next leads to another origin, ${url.origin}`);
   }
-  const number = Number(url.searchParams.get('page[number]'));
+  const number = Number(url.searchParams.get(PAGE_NUMBER));
   return Number.isInteger(number) && number > 0 ? number : undefined;
 }
 
 function totalOf(answer: Answer): number | undefined {
-  const value = answer.json();
-  const pagination = isObject(value) && isObject(value.meta) ? value.meta.pagination : undefined;
-  const total = isObject(pagination) ? pagination['total-count'] : undefined;
+  const total = paginationOf(answer.json())?.['total-count'];
   return typeof total === 'number' ? total : undefined;
+}
+
+function paginationOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  const pagination = isObject(value) && isObject(value.meta) ? value.meta.pagination : undefined;
+  return isObject(pagination) ? pagination : undefined;
 }
 
 /** Rows by their ids where all have one, else by their content. */

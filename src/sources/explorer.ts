@@ -2,7 +2,8 @@ import type { Service } from '../services/connect.ts';
 import { platform } from '../services/platform.ts';
 import { byCsv } from './explorer-csv.ts';
 import { type Divisible, wholeOrParts } from './explorer-parts.ts';
-import { landPages } from './pages.ts';
+import { rowWriter } from './explorer-rows.ts';
+import { landPages, type SetPage } from './pages.ts';
 import { PAGE_SIZE } from './pools.ts';
 import type { Extraction, Source } from './source.ts';
 
@@ -37,12 +38,12 @@ export function explorerView(view: keyof typeof VIEWS): Source {
   const { column, fields } = VIEWS[view];
   const divisible = { view, fields };
   const csv = (run: Extraction) => wholeOrParts(run, divisible, (each) => byCsv(each, view, column));
+  const { columns, lines } = rowWriter(view);
   const pages = (run: Extraction) =>
-    wholeOrParts(
-      run,
-      divisible,
-      (each) => (filter) => landPages(each, platform.explorer.query, { type: view, filter, 'page[size]': PAGE_SIZE }),
-    );
+    wholeOrParts(run, divisible, (each) => (filter) => {
+      const write = ({ items }: SetPage) => each.land.rows(columns, lines(items));
+      return landPages(each, platform.explorer.query, { type: view, filter, 'page[size]': PAGE_SIZE }, write);
+    });
   const first = (run: Extraction) => (run.service.target.explorer === 'json' ? pages(run) : csv(run));
   const probe = (service: Service) => service.call(platform.explorer.query, { type: view, 'page[size]': 1 });
   return { name: view, kind: 'platform', probe, extract: first, otherwise: [first, pages] };

@@ -15,6 +15,8 @@ import { maskFile } from './mask-file.ts';
 export interface Landing {
   /** One line: `fields`, and under `body` the answer's JSON text as it came, digit for digit. */
   line(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void>;
+  /** Lines of CSV below a header of these names, which stay the same. */
+  rows(columns: readonly string[], lines: string): Promise<void>;
   /** Path for a file that is streamed by others; `add` then takes it in. */
   path(extension: string): Promise<string>;
   add(file: LandedFile, streamed: { readonly holdsSecret: boolean }): Promise<void>;
@@ -34,6 +36,7 @@ export interface Landing {
 
 export interface LandingMark {
   readonly lines: LinesMark;
+  readonly table: LinesMark;
   readonly expected: number | undefined;
   readonly streamed: number;
   readonly files: number;
@@ -50,6 +53,8 @@ export interface LandingOptions {
 
 export function openLanding({ directory, source, target, runId, asOf, redactor }: LandingOptions): Landing {
   const lines = createLinesFile(directory, `${source}.ndjson`);
+  let columns: readonly string[] = [];
+  const table = createLinesFile(directory, `${source}.csv`, () => `${columns.join(',')}\n`);
   let expected: number | undefined;
   /** Names that were given out, whether or not what they were for came to a good end. */
   const streamed: string[] = [];
@@ -57,12 +62,20 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
 
   const mark = async (): Promise<LandingMark> => ({
     lines: await lines.mark(),
+    table: await table.mark(),
     expected,
     streamed: streamed.length,
     files: files.length,
   });
   const start = mark();
-  const left = () => [...streamed, `${source}.ndjson`, `${source}.ndjson.part`];
+  const close = async () => {
+    await lines.close();
+    await table.close();
+  };
+  const left = () => {
+    const written = [`${source}.ndjson`, `${source}.csv`].flatMap((name) => [name, `${name}.part`]);
+    return new Set([...streamed, ...written]);
+  };
 
   return {
     mark,
@@ -79,33 +92,43 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       expected = (expected ?? 0) + rows;
     },
     line: (fields, body) => lines.write(redactor.text(lineOf(fields, body))),
+    rows(names, text) {
+      columns = names;
+      return table.write(redactor.text(text));
+    },
     async reset(to) {
       const back = to ?? (await start);
       await lines.rewind(back.lines);
+      await table.rewind(back.table);
       expected = back.expected;
       files.splice(back.files);
       for (const file of streamed.splice(back.streamed)) await rm(join(directory, file), { force: true });
     },
     async finish() {
-      const landed = await lines.finish();
+      const ndjson = await lines.finish();
+      const csv = await table.finish();
       const manifest: Manifest = {
         source,
         target: target.name,
         service: serviceOf(target),
         run_id: runId,
         as_of: asOf,
-        files: landed ? [...files, landed] : [...files],
+        files: [
+          ...files,
+          ...(ndjson ? [{ ...ndjson, format: 'ndjson' as const }] : []),
+          ...(csv ? [{ ...csv, format: 'csv' as const, columns }] : []),
+        ],
         expected_rows: expected ?? null,
       };
       await writeManifest(directory, manifest);
       return manifest;
     },
     async abandon() {
-      await lines.close();
+      await close();
       for (const file of left()) await setAside(join(directory, file), redactor);
     },
     async discard() {
-      await lines.close();
+      await close();
       for (const file of left()) await rm(join(directory, file), { force: true });
     },
   };

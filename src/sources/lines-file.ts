@@ -10,6 +10,9 @@ export interface LinesMark {
   readonly hash: Hash;
 }
 
+/** What `finish` tells of the file. */
+export type LinesLanded = Required<Pick<LandedFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
+
 /** A file of lines that grows under a `.part` name. */
 export interface LinesFile {
   /** Appends a line, whole, however many are writing at once. */
@@ -18,11 +21,12 @@ export interface LinesFile {
   /** Cuts off everything after the mark. */
   rewind(to: LinesMark): Promise<void>;
   /** Closes it and gives it its name; undefined when no line came. */
-  finish(): Promise<LandedFile | undefined>;
+  finish(): Promise<LinesLanded | undefined>;
   close(): Promise<void>;
 }
 
-export function createLinesFile(directory: string, file: string): LinesFile {
+/** @param head what the file begins with, asked for when its first line comes */
+export function createLinesFile(directory: string, file: string, head: () => string = () => ''): LinesFile {
   let handle: FileHandle | undefined;
   let tail: Promise<void> = Promise.resolve();
   let longest = 0;
@@ -31,7 +35,7 @@ export function createLinesFile(directory: string, file: string): LinesFile {
 
   const append = async (text: string) => {
     handle ??= await openPart(directory, file);
-    const line = Buffer.from(text);
+    const line = Buffer.from(bytes === 0 ? head() + text : text);
     await handle.write(line, 0, line.length, bytes);
     hash.update(line);
     bytes += line.length;
@@ -66,7 +70,7 @@ export function createLinesFile(directory: string, file: string): LinesFile {
       await handle.datasync();
       await close();
       await rename(join(directory, `${file}.part`), join(directory, file));
-      return { file, format: 'ndjson', bytes, sha256: hash.digest('hex'), longestLine: longest };
+      return { file, bytes, sha256: hash.digest('hex'), longestLine: longest };
     },
   };
 }

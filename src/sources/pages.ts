@@ -20,17 +20,19 @@ interface Sink {
 }
 
 /**
- * Lands the pages of a list, one a line, complete: without repeats, and as many rows as the service says there are.
+ * Lands the pages of a list, complete: without repeats, and as many rows as the service says there are.
+ * @param write lands one page. @default as a line
  * @returns that number, where the service says it.
  */
 export async function landPages<O extends Operation>(
   run: Extraction,
   operation: O,
   args: ArgsOf<O>,
+  write: (page: SetPage) => Promise<void> = (page) => run.land.line({}, page.text),
 ): Promise<number | undefined> {
   const before = await run.land.mark();
   const total = await wholeSet(run, operation, args, {
-    page: (page) => run.land.line({}, page.text),
+    page: write,
     restart: () => run.land.reset(before),
   });
   if (total !== undefined) run.land.expect(total);

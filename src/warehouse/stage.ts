@@ -40,9 +40,7 @@ export async function fillFromLanded(database: Database, files: SqlFiles, fillin
     await fill(database, files, filling, load, { file: file.path });
   }
   if (json.length === 0) return;
-  const load = table.explorer
-    ? await files.filled('load/explorer_json', jsonParts(table))
-    : await files.text(`load/${table.name}`);
+  const load = await files.text(`load/${table.name}`);
   const longest_line = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
   await fill(database, files, filling, load, { files: json.map(({ path }) => path), longest_line });
 }
@@ -77,12 +75,12 @@ function csvParts(table: Table, file: RowsFile): Record<string, string> {
   const struct = header.map((name) => `${quoted(name)}: ${literal(typeOf(name) ?? 'varchar')}`).join(', ');
   const named = header
     .filter((name) => typeOf(name))
-    .map((name) => `${quoted(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`);
+    .map((name) => `${asWritten(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`);
   const others = header.filter((name) => !typeOf(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${literal(name)}, nullif(${quoted(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
   // A row is a line, and one row of tf_versions names every workspace: the file itself bounds it.
-  const maxLine = Math.min(LONGEST_LINE, Math.max(2 * MEBIBYTE, table.members ? file.bytes : 0));
+  const maxLine = Math.min(LONGEST_LINE, Math.max(2 * MEBIBYTE, table.members ? file.bytes : (file.longestLine ?? 0)));
   return {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
@@ -92,20 +90,9 @@ function csvParts(table: Table, file: RowsFile): Record<string, string> {
   };
 }
 
-/** The JSON form of a view must read as its CSV does: times in whole seconds, what is not documented as text by name. */
-function jsonParts(table: Table): Record<string, string> {
-  const fields = table.columns.filter(({ name }) => name !== 'target' && name !== 'extra');
-  const spellings = (name: string) => {
-    const live = Object.entries(LIVE_NAMES).filter(([, documented]) => documented === name);
-    return [name, ...live.map(([spelling]) => spelling)].flatMap((n) => [...new Set([n.replaceAll('_', '-'), n])]);
-  };
-  const select = fields.map(({ name, type }) => {
-    const reads = spellings(name).map((spelling) => `attributes ->> ${literal(spelling)}`);
-    const value = `nullif(coalesce(${reads.join(', ')}), '')::${type}`;
-    return `${type === 'timestamptz' ? `date_trunc('second', ${value})` : value} as ${quoted(name)}`;
-  });
-  const known = fields.flatMap(({ name }) => spellings(name)).map(literal);
-  return { select: select.join(',\n  '), known: `[${known.join(', ')}]` };
+/** Landed JSON pages have the fields beyond the document in one column: DuckDB writes them as it writes those of other columns. */
+function asWritten(name: string): string {
+  return name === 'extra' ? `json_merge_patch('{}', ${quoted(name)})` : quoted(name);
 }
 
 /** Refuses rows whose key is missing or stands twice, in the stage or, `standing`, in what a target holds. @throws TidemarkError DATA */

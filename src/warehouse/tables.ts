@@ -16,8 +16,6 @@ export interface Table {
   readonly key: readonly string[];
   /** The source that fills it; undefined for logs such as `runs`. */
   readonly source: string | undefined;
-  /** `explorer` views share one way of loading. */
-  readonly explorer: boolean;
   /** Rows come and go by nature: their disappearance in mass says nothing. */
   readonly volatile: boolean;
   /** A column that lists members, kept with history member by member. */
@@ -51,7 +49,6 @@ function tableOf(name: string, ddl: string): Table {
     grain: header.grain ?? '',
     key: header.key?.split(/,\s*/u) ?? [],
     source: header.source,
-    explorer: header.kind === 'explorer',
     volatile: header.volatile === 'yes',
     members: header.members,
     columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,

@@ -162,7 +162,7 @@ describe('a CSV export', () => {
       true,
     );
     const manifest = JSON.parse(await readFile(join(landing, 'tf_versions.json'), 'utf8'));
-    expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.ndjson']);
+    expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.csv']);
   });
 
   test('that is a login page with status 200 is no empty table: the pull fails and the rows stay', async () => {
