@@ -182,6 +182,15 @@ describe('secrets planted wherever one can stand', () => {
     }
   });
 
+  test('a field that holds a secret by its name is not landed at all, however short its value', async () => {
+    const files = (await filesBelow(place.folder)).filter((file) => file.endsWith('.ndjson'));
+    expect(files.length).toBeGreaterThan(10);
+    for (const file of files) {
+      const text = await readFile(file, 'utf8');
+      expect(text, file).not.toMatch(/"(?:Secrets|credentials|token|client_secret|PrivateKeyPEM|MountFlags)"\s*:/u);
+    }
+  });
+
   test.each(['data/warehouse.duckdb', 'data/work/warehouse.duckdb'])('no row of %s holds one', async (file) => {
     const rows = await everyTable(join(place.folder, file));
     expect(rows.length).toBeGreaterThan(10_000);
