@@ -61,6 +61,8 @@ export interface Step {
   readonly factNames: readonly string[];
   /** The step's facts out of what a finding tells. @throws ZodError when one is missing. */
   readonly factsOf: (given: unknown) => Readonly<Record<string, unknown>>;
+  /** Whether facts are the step's. */
+  readonly hasFacts: (given: unknown) => boolean;
   readonly bodyOf: (facts: unknown) => unknown;
   /** @throws ZodError for facts that are not the step's. */
   readonly look: (answers: Answers, facts: unknown) => Look;
@@ -80,6 +82,7 @@ export function step<Shape extends z.ZodRawShape, S extends Json, R extends stri
     hasBody: body !== undefined,
     factNames: Object.keys(facts.shape),
     factsOf: (given) => facts.parse(given),
+    hasFacts: (given) => facts.safeParse(given).success,
     bodyOf: (given) => body?.(facts.parse(given)),
     look: (answers, given) => {
       const known = facts.parse(given);

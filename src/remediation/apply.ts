@@ -7,10 +7,9 @@ import { playbooks as registered } from '../playbooks/index.ts';
 import type { Playbook } from '../playbooks/playbook.ts';
 import type { Step } from '../playbooks/step.ts';
 import { takeLock } from '../warehouse/lock.ts';
-import { openPublished, withWarehouse } from '../warehouse/session.ts';
-import { requireUnexpired } from './approve.ts';
-import { farSide, operationNamed } from './far-side.ts';
-import { publishedIdentity } from './identity.ts';
+import { withWarehouse } from '../warehouse/session.ts';
+import { acceptedFindings, admit } from './admit.ts';
+import { farSide } from './far-side.ts';
 import { openLedger } from './ledger.ts';
 import { leave, perform, type Result, rowOf, type Stage } from './perform.ts';
 import { type Action, type Plan, readPlan } from './plan-file.ts';
@@ -47,14 +46,11 @@ export async function applyFile(file: string, options: ApplyOptions): Promise<Ap
 
 /**
  * Does what an approved plan says, one action at a time, and goes on where an earlier time stopped. Nothing is done twice.
- * @throws TidemarkError UNSAFE for a plan that is not approved, past its time or of another warehouse; LOCKED while another runs.
+ * @throws TidemarkError UNSAFE as admit; LOCKED while another runs.
  */
 export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Applied> {
-  const { config, context } = options;
-  requireApproved(plan);
-  requireUnexpired(plan, context.clock.now());
-  await requireThisWarehouse(plan, config);
-  const steps = stepsOf(plan, options.playbooks ?? registered);
+  const { config, context, playbooks = registered } = options;
+  const steps = await admit(plan, config, context.clock.now(), playbooks);
   const release = await takeLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, context.clock.now());
   try {
     return await applyAll(plan, steps, options);
@@ -71,41 +67,6 @@ export function exitOfApplied({ rows, stopped }: Applied): ExitCode {
 }
 
 const isFailure = (status: Result['status']): boolean => status === 'failed' || status === 'unconfirmed';
-
-function requireApproved({ plan_id, approval, actions }: Plan): void {
-  if (approval === null) {
-    throw new TidemarkError('UNSAFE', `plan ${plan_id} is not approved`, {
-      hint: 'look at it with `tidemark playbook show`, then `tidemark playbook approve`',
-    });
-  }
-  const lasting = actions.some(({ operation }) => !operationNamed(operation).reversible);
-  if (lasting && !approval.irreversible) {
-    throw new TidemarkError('UNSAFE', `plan ${plan_id} holds actions that cannot be undone, which were not approved`, {
-      hint: 'approve it with --irreversible',
-    });
-  }
-}
-
-async function requireThisWarehouse({ plan_id, warehouse_id }: Plan, config: Config): Promise<void> {
-  if ((await publishedIdentity(config)) === warehouse_id) return;
-  throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${config.data}`, {
-    hint: 'name its configuration with --config, or make a new plan',
-  });
-}
-
-/** The step of each action. @throws TidemarkError UNSAFE for a plan that this version would not make. */
-function stepsOf({ playbook: name, actions }: Plan, playbooks: readonly Playbook[]): ReadonlyMap<Action, Step> {
-  const steps = playbooks.find((playbook) => playbook.name === name)?.steps ?? [];
-  return new Map(
-    actions.map((action) => {
-      const step = steps.find(({ operation }) => operation === action.operation);
-      if (step) return [action, step];
-      throw new TidemarkError('UNSAFE', `playbook ${name} does not call ${action.operation}`, {
-        hint: 'make a new plan',
-      });
-    }),
-  );
-}
 
 async function applyAll(plan: Plan, steps: ReadonlyMap<Action, Step>, options: ApplyOptions): Promise<Applied> {
   const { config, context } = options;
@@ -187,19 +148,6 @@ function stopBefore({ config, context, maxFailures }: ApplyOptions, plan: Plan, 
   }
   const reached = failures >= maxFailures;
   return reached ? { reason: `${failures} actions failed or are unconfirmed`, exit: EXIT.incomplete } : undefined;
-}
-
-/** Findings of the plan that a person has accepted by now. */
-async function acceptedFindings({ actions }: Plan, config: Config, context: Context): Promise<ReadonlySet<string>> {
-  const { database, files } = await openPublished(config);
-  try {
-    const ids = actions.flatMap(({ finding_id, finding_ids }) => finding_ids ?? [finding_id]);
-    const now = context.clock.now().toISOString();
-    const rows = await database.rows(await files.text('remediation/finding_states'), { ids, now });
-    return new Set(rows.filter(({ state }) => state === 'accepted').map(({ finding_id }) => String(finding_id)));
-  } finally {
-    database.close();
-  }
 }
 
 function say({ log }: Context, { action_id, summary }: Action, { status, reason }: Result): void {

@@ -1,5 +1,5 @@
 import type { Context } from '../core/context.ts';
-import { describe } from '../core/errors.ts';
+import { describe, TidemarkError } from '../core/errors.ts';
 import { type Failure, ServiceError } from '../http/service-error.ts';
 import type { Look, Step } from '../playbooks/step.ts';
 import { type FarSide, operationNamed } from './far-side.ts';
@@ -26,6 +26,7 @@ export async function perform(stage: Stage, action: Action, step: Step, earlier:
   try {
     look = await lookAt(stage, action, step);
   } catch (error) {
+    requireTold(error);
     return unread(stage, row, earlier, error);
   }
   if (earlier?.open) {
@@ -80,6 +81,21 @@ async function lookAt({ far }: Stage, { target, guard }: Action, step: Step): Pr
   return step.look(await far.look(target, guard.reads), guard.facts);
 }
 
+/** A second look, where the first error is the one to tell. */
+async function lookAgain(stage: Stage, action: Action, step: Step): Promise<Look | undefined> {
+  try {
+    return await lookAt(stage, action, step);
+  } catch (error) {
+    requireTold(error);
+    return undefined;
+  }
+}
+
+/** What no service and no check said is a fault of this program: an action under way then stays open in the ledger. */
+function requireTold(error: unknown): void {
+  if (!(error instanceof TidemarkError)) throw error;
+}
+
 /** The subject could not be read: nothing was sent now. What was begun before stays open, to be read another time. */
 async function unread(stage: Stage, row: Intent, earlier: Entry | undefined, error: unknown): Promise<Result> {
   const reason = `it could not be read: ${describe(error)}`;
@@ -114,6 +130,7 @@ async function act(stage: Stage, action: Action, step: Step): Promise<Ending & P
   try {
     answer = await stage.far.act(action);
   } catch (error) {
+    requireTold(error);
     return refused(stage, action, step, error);
   }
   try {
@@ -122,6 +139,7 @@ async function act(stage: Stage, action: Action, step: Step): Promise<Ending & P
     const reason = 'the service took it, and reading does not show it';
     return { status: 'unconfirmed', reason, so: false, after: look.seen };
   } catch (error) {
+    requireTold(error);
     const reason = `the service took it, and it could not be read again: ${describe(error)}`;
     return { status: 'unconfirmed', reason, so: false, after: null };
   }
@@ -149,7 +167,7 @@ async function refused(
   error: unknown,
 ): Promise<Ending & Pick<Outcome, 'after'>> {
   const words = describe(error);
-  const look = await lookAt(stage, action, step).catch(() => undefined);
+  const look = await lookAgain(stage, action, step);
   const after = look?.seen ?? null;
   if (!(error instanceof ServiceError) || CERTAIN.has(error.failure)) {
     return { status: 'failed', reason: words, so: false, after };

@@ -46,6 +46,26 @@ test('a plan that names an operation which its playbook does not call is refused
   expect(writesIn(place.sandbox.log)).toEqual([]);
 });
 
+test('a plan whose guard is not that of its playbook is refused', async () => {
+  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const plan = await place.plan();
+  const [action] = plan.actions;
+  const { guard } = action!;
+  const guards = [
+    { ...guard, reads: {} },
+    { ...guard, reads: { key: { ...guard.reads.key!, operation: 'secrets.kms.list' } } },
+    { ...guard, reads: { ...guard.reads, more: guard.reads.key! } },
+    { ...guard, facts: { ...guard.facts, latest_version: 'seven' } },
+  ];
+  for (const other of guards) {
+    const forged = { ...plan, actions: [{ ...action!, guard: other }] };
+    await writePlan(place.planFile, { ...forged, digest: digestOf(forged) });
+    await place.approve();
+    expect((await place.apply([], 6)).stderr).toContain('guards secrets.keys.rotate otherwise');
+  }
+  expect(writesIn(place.sandbox.log)).toEqual([]);
+});
+
 test('a guard that names an operation which changes something is not read', async () => {
   const place = await theatre({ playbook: 'rotate-old-keys' });
   const context = quietContext(place.folder);
