@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/core/config.ts';
 import { cronProblem, zoneProblem } from '../../src/core/cron.ts';
+import { loadJobs } from '../../src/core/jobs.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRedactor } from '../../src/core/redact.ts';
-import { loadJobs } from '../../src/core/jobs.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const deploy = (...path: readonly string[]) => join(PACKAGE_ROOT, 'deploy', ...path);
