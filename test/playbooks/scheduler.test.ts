@@ -146,16 +146,3 @@ test('drop-stale-snapshots keeps a snapshot whose volume is back', async () => {
   const kept = rows.filter(({ reason }) => reason === 'its volume is there, or that is not told');
   expect(kept.map(({ action_id }) => action_id)).toEqual(gone.map(({ action_id }) => action_id));
 });
-
-test('against the real product, volumes are snapshotted, adopted and detached in its own forms', async () => {
-  for (const playbook of ['snapshot-unprotected-volumes', 'adopt-orphaned-volumes', 'detach-lost-claims']) {
-    const place = await theatre({ playbook, sources: ['external_volumes'], flavor: 'hashicorp' });
-    const plan = await place.plan(['--max-percent', '100']);
-    expect(plan.actions.length).toBeGreaterThan(0);
-    await place.approve();
-    await place.apply();
-    place.sandbox.advance();
-    await place.night();
-    expect(new Set((await place.states(plan)).values()), playbook).toEqual(new Set(['resolved']));
-  }
-});
