@@ -108,6 +108,19 @@ guards(
       'a view of this name is there, with another query',
     ],
     [
+      'pin-drift-view',
+      ({ platform }) => {
+        const query = {
+          filter: [{ field: 'drifted', operator: 'is', value: ['true'] }],
+          fields: ['workspace_name', 'project_name', 'resources_drifted', 'resources_undrifted', 'current_run_status'],
+          sort: ['-resources_drifted'],
+        };
+        const name = 'Drifting workspaces (Tidemark)';
+        platform.views.push({ ...platform.views[0]!, id: 'sq-new', name, queryType: 'workspaces', query });
+      },
+      'already so: the view is there',
+    ],
+    [
       'drop-dead-views',
       ({ platform }, plan) => without(platform.views, ({ id }) => id === first(plan, 'view_id')),
       'already so: the view is gone',

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { sameQuery, savedQueryOf } from '../../src/playbooks/saved-query.ts';
+import { timeOf } from '../../src/playbooks/storage-listings.ts';
+import { claimsOf, hasEnded } from '../../src/playbooks/volume-claims.ts';
+
+describe('a saved query', () => {
+  const flat = {
+    attributes: {
+      'query-type': 'workspaces',
+      query: {
+        type: 'workspaces',
+        filter: [{ field: 'resources_drifted', operator: 'does not contain', value: ['a-b'] }],
+        fields: ['workspace_name'],
+        sort: ['-resources_drifted'],
+      },
+    },
+  };
+  const live = {
+    attributes: {
+      'query-type': 'workspaces',
+      query: {
+        filter: [{ 'resources-drifted': { does_not_contain: ['a-b'] } }],
+        fields: { workspaces: ['workspace-name'] },
+        sort: ['-resources-drifted'],
+      },
+    },
+  };
+
+  test('is the same in the form of the documents and of the real product', () => {
+    expect(savedQueryOf(live)).toEqual(savedQueryOf(flat));
+    expect(sameQuery(savedQueryOf(live), savedQueryOf(flat))).toBe(true);
+  });
+
+  test.each([
+    ['filter', { filter: [] }],
+    ['value', { filter: [{ field: 'resources_drifted', operator: 'does not contain', value: ['a_b'] }] }],
+    ['fields', { fields: [] }],
+    ['sort', { sort: ['resources_drifted'] }],
+  ])('differs by its %s', (_, part) => {
+    const other = { attributes: { ...flat.attributes, query: { ...flat.attributes.query, ...part } } };
+    expect(sameQuery(savedQueryOf(other), savedQueryOf(flat))).toBe(false);
+  });
+});
+
+describe('the claims of a volume', () => {
+  const ended = { ID: 'a', NodeID: 'n', ClientStatus: 'lost' };
+
+  test('are described by the list or by the maps, or not at all', () => {
+    const volume = {
+      Allocations: [ended],
+      ReadAllocs: { a: null, forgotten: null },
+      WriteAllocs: { b: { ID: 'b', NodeID: 'm', ClientStatus: 'running' } },
+    };
+    const claims = claimsOf(volume);
+    expect(claims).toEqual([
+      { allocation_id: 'a', node_id: 'n', client_status: 'lost' },
+      { allocation_id: 'forgotten', node_id: null, client_status: null },
+      { allocation_id: 'b', node_id: 'm', client_status: 'running' },
+    ]);
+    expect(claims?.map(hasEnded)).toEqual([true, false, false]);
+  });
+
+  test('are none where the maps are empty, and not told where there are no maps', () => {
+    expect(claimsOf({ Allocations: [ended], ReadAllocs: {}, WriteAllocs: null })).toEqual([]);
+    expect(claimsOf({ Allocations: [ended] })).toBeNull();
+    expect(claimsOf(undefined)).toBeNull();
+  });
+});
+
+test.each([
+  ['seconds', 1_790_820_900, '2026-10-01T02:15:00.000Z'],
+  ['milliseconds', 1_790_820_900_000, '2026-10-01T02:15:00.000Z'],
+  ['microseconds', 1_790_820_900_000_000, '2026-10-01T02:15:00.000Z'],
+  ['nanoseconds, beyond what a number holds', 1_790_820_900_000_000_001n, '2026-10-01T02:15:00.000Z'],
+  ['none', 0, null],
+  ['text', '1790820900', null],
+])('a time in %s', (_, count, time) => {
+  expect(timeOf(count)).toBe(time);
+});
