@@ -25,7 +25,9 @@ export function plainRows(reader: DuckDBResultReader): Row[] {
   const columns = reader.deduplicatedColumnNames().map((name, index) => ({ name, type: reader.columnType(index) }));
   return reader
     .getRows()
-    .map((row) => Object.fromEntries(columns.map(({ name, type }, index) => [name, toPlain(row[index] ?? null, type)])));
+    .map((row) =>
+      Object.fromEntries(columns.map(({ name, type }, index) => [name, toPlain(row[index] ?? null, type)])),
+    );
 }
 
 /** Timestamps become ISO 8601 in UTC, integers numbers where they fit, JSON columns the value they hold. */
