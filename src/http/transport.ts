@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact.ts';
+import { poolThatWaits } from './socket-end.ts';
 import type { Timing } from './timing.ts';
 
 export interface TransportOptions {
@@ -44,6 +45,7 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
     // A server closes idle connections at a time of its own; leaving first avoids sending into a closing one.
     keepAliveTimeout: 4000,
     connect: { ...tls, timeout: timing.connectMs },
+    factory: poolThatWaits,
   };
   const httpProxy = env.HTTP_PROXY ?? env.http_proxy ?? '';
   const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy ?? '';
