@@ -57,7 +57,7 @@ async function runStages(config: Config, context: Context, job: Job): Promise<Jo
       const targets = config.targets.map(({ name }) => name);
       findings = await findAll({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
       for (const { rule, error } of findings.failed) context.log.warn(`rule ${rule} was not assessed: ${error}`);
-      await syncLedger(warehouse, config);
+      await syncLedger(warehouse, config, context.log);
       plans = await planJobPlaybooks(config, context, job, warehouse);
       composed = await composeStage(config, context, job, warehouse, run, toldInMail(plans));
     },
