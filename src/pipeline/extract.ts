@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import pLimit from 'p-limit';
 import { describe, TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
@@ -59,11 +59,19 @@ export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: 
       await rm(join(directory, `${source.name}.json`), { force: true });
       await (troubleOf(error) ? land.discard() : land.abandon());
       ways = others.filter((other) => mayDiffer(error, way, other));
-      if (ways.length === 0 || signal.aborted) throw error;
+      if (ways.length === 0 || signal.aborted) throw isRefusal(error) ? withPlace(error, directory) : error;
       log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
       shared = memo(); // what was asked for once may be what was wrong
     }
   }
+}
+
+/** Where a person finds what was refused. */
+function withPlace(error: TidemarkError, directory: string): TidemarkError {
+  if (error.hint !== undefined) return error;
+  const folder = directory.split(sep).slice(-3).join('/');
+  const hint = `what came is kept in ${folder}, under names that end in .refused`;
+  return new TidemarkError('DATA', error.message, { hint, cause: error });
 }
 
 type Way = Source['extract'];

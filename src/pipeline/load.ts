@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
-import { firstLine } from '../warehouse/database.ts';
 import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { checkKeys, countStanding, fillFromLanded } from '../warehouse/stage.ts';
 import { type Table, tablesOf } from '../warehouse/tables.ts';
+import { placed, refusable } from './refusal.ts';
 
 /** Rows that would vanish at once: kept aside until a person says that it is so. */
 export class ShrinkError extends TidemarkError {}
@@ -80,7 +80,7 @@ async function loadFirst(table: Table, options: LoadOptions): Promise<Delta> {
   const { database, files } = options.warehouse;
   const { target } = options.manifest;
   await fill(table, options, { asOf: options.asOf });
-  await checkKeys(database, files, table, { target });
+  await placed(table, options, () => checkKeys(database, files, table, { target }));
   const rowsAfter = await countStanding(database, files, table, target);
   const delta = { gone: 0, appeared: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
   checkCount(table, options.manifest, delta);
@@ -92,7 +92,7 @@ async function stageNext(table: Table, options: LoadOptions): Promise<Write> {
   const { database, files } = options.warehouse;
   const { target } = options.manifest;
   await fill(table, options, {});
-  await checkKeys(database, files, table);
+  await placed(table, options, () => checkKeys(database, files, table));
   const delta = await compareStage(database, files, table, target);
   checkCount(table, options.manifest, delta);
   if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);
@@ -122,24 +122,4 @@ function checkShrink(table: Table, { gone, rowsBefore }: Delta, shrinkPercent: n
   throw new ShrinkError('DATA', `${table.name}: ${gone} of ${rowsBefore} rows (${percent} %) are gone at once`, {
     hint: `if that is so, take it with \`tidemark pull --accept-shrink ${table.source}\``,
   });
-}
-
-/** DuckDB says in several lines where a file is not as declared; one line of it is told. */
-async function refusable(table: Table, fill: () => Promise<void>): Promise<void> {
-  try {
-    await fill();
-  } catch (error) {
-    if (error instanceof TidemarkError) throw error;
-    throw new TidemarkError('DATA', `${table.name}: ${placeAndReason(error)}`, { cause: error });
-  }
-}
-
-function placeAndReason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const line = /CSV Error on Line: (\d+)/u.exec(message)?.[1];
-  if (line === undefined) return firstLine(error).replace(/^\w[\w ]* Error: /u, '');
-  const reason = message
-    .split('\n')
-    .find((text) => /^(Error when|Expected Number|Value with|Invalid unicode|Maximum line)/u.test(text));
-  return `line ${line} of the CSV is not as declared: ${reason ?? firstLine(error)}`;
 }
