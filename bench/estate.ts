@@ -26,7 +26,7 @@ export async function serving<T>(root: string, work: (url: string) => Promise<T>
 export async function writeConfig(
   folder: string,
   name: string,
-  target: { readonly url: string; readonly explorer?: 'json' },
+  target: { readonly url: string; readonly token?: string; readonly explorer?: 'json' },
 ): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, `${name}.yaml`);

@@ -1,33 +1,40 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prepare, serving, writeConfig } from './estate.ts';
-import { bare, TIDEMARK, timed } from './processes.ts';
+import { writeConfig } from './estate.ts';
+import { bare, startHelper, TIDEMARK, timed } from './processes.ts';
 import { type Bench, type Part, type Result, type Round, ratioOf, seconds } from './result.ts';
+import type { Started } from './sandbox.ts';
 
 const RUNS = 3;
 const ROWS = 200_000;
 const PAGE_SIZE = 100;
+/** No limit of the service's own should slow either side. */
+const REQUESTS_PER_SECOND = 100_000;
 
 export const json: Part = {
   name: 'json',
   about:
-    'pull of 200,000 rows by JSON pages held against a client that only fetches and parses them, one after another',
+    'pull of 200,000 rows by JSON pages from the sandbox, held against a client that fetches and parses one page after another',
   async measure(bench) {
-    await prepare({ folder: join(bench.folder, 'pages'), workspaces: ROWS, as: 'pages' });
-    return serving(bench.folder, async (url) => {
+    const sandbox = startHelper('sandbox');
+    try {
+      const start = { workspaces: ROWS, rate: REQUESTS_PER_SECOND };
+      const started = await sandbox.ask<Started>({ start });
       const rounds: Round[] = [];
-      for (let round = 1; round <= RUNS; round++) rounds.push(await measureRound(bench, `${url}/pages/night1`));
+      for (let round = 1; round <= RUNS; round++) rounds.push(await measureRound(bench, started));
       return [resultOf(rounds)];
-    });
+    } finally {
+      await sandbox.stop();
+    }
   },
 };
 
-async function measureRound(bench: Bench, url: string): Promise<Round> {
+async function measureRound(bench: Bench, { url, token }: Started): Promise<Round> {
   const pages = `${url}/api/v2/organizations/acme/explorer?type=workspaces&page[size]=${PAGE_SIZE}`;
-  const alone = await bare(bench.folder, 'bare-pages', [pages]);
+  const alone = await bare(bench.folder, 'bare-pages', [pages, token]);
   const folder = join(bench.folder, 'pull');
   await mkdir(folder);
-  const config = await writeConfig(folder, 'tidemark', { url, explorer: 'json' });
+  const config = await writeConfig(folder, 'tidemark', { url, token, explorer: 'json' });
   const pull = await timed(folder, [TIDEMARK, '--config', config, '--quiet', 'pull', '--source', 'workspaces']);
   await rm(folder, { recursive: true });
   bench.say(`bare ${seconds(alone.wallMs)}, pull ${seconds(pull.wallMs)}, ${Math.round(pull.peakMiB)} MiB`);

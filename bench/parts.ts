@@ -1,8 +1,10 @@
 import { csv } from './csv.ts';
 import { json } from './json.ts';
+import { rate } from './rate.ts';
 import { reports } from './reports.ts';
 import type { Part } from './result.ts';
 import { start } from './start.ts';
+import { year } from './year.ts';
 
 /** Every part, one line each. */
-export const parts: readonly Part[] = [start, csv, json, reports];
+export const parts: readonly Part[] = [start, csv, json, year, rate, reports];
