@@ -1,6 +1,6 @@
 import { scheduler } from '../services/scheduler.ts';
 import { eachListed } from './listed.ts';
-import { type Extraction, nameIn, type Source } from './source.ts';
+import { type Extraction, nameIn, requireAbout, type Source } from './source.ts';
 
 /** ACL policies with their rules, which only reading one shows. */
 export const aclPolicies: Source = {
@@ -15,6 +15,7 @@ export const aclPolicies: Source = {
       String,
       async (name) => {
         const answer = await run.service.call(scheduler.policies.read, { policy_name: name }, run.options);
+        requireAbout(answer.json(), 'Name', name, 'acl_policies');
         await run.land.line({ name }, answer.text);
         run.land.expect(1);
       },

@@ -1,5 +1,5 @@
 import { autoscaler } from '../services/autoscaler.ts';
-import type { Source } from './source.ts';
+import { listIn, type Source } from './source.ts';
 
 /** The autoscaler's own metrics, of its last interval. */
 export const autoscalerMetrics: Source = {
@@ -8,6 +8,7 @@ export const autoscalerMetrics: Source = {
   probe: (service) => service.call(autoscaler.metrics.read),
   async extract({ service, land, options }) {
     const answer = await service.call(autoscaler.metrics.read, {}, options);
+    listIn(answer.json(), 'Gauges', 'autoscaler_metrics');
     await land.line({}, answer.text);
   },
 };

@@ -1,5 +1,5 @@
 import { mesh } from '../services/mesh.ts';
-import type { Source } from './source.ts';
+import { listIn, type Source } from './source.ts';
 
 /** The CA roots that the mesh trusts. */
 export const caRoots: Source = {
@@ -8,6 +8,7 @@ export const caRoots: Source = {
   probe: (service) => service.call(mesh['ca-roots'].read),
   async extract({ service, land, options }) {
     const answer = await service.call(mesh['ca-roots'].read, {}, options);
+    land.expect(listIn(answer.json(), 'Roots', 'ca_roots').length);
     await land.line({}, answer.text);
   },
 };

@@ -1,5 +1,5 @@
 import { mesh } from '../services/mesh.ts';
-import type { Source } from './source.ts';
+import { nameIn, type Source } from './source.ts';
 
 /** Leaf certificates of the services that the target names; the private key is dropped before anything is written. */
 export const leafCertificates: Source = {
@@ -9,6 +9,7 @@ export const leafCertificates: Source = {
   async extract({ service, land, options, each }) {
     await each(service.target.services, async (name) => {
       const answer = await service.call(mesh['ca-leaf'].read, { service: name }, options);
+      nameIn(answer.json(), 'ValidBefore', `leaf_certificates of ${name}`, 0);
       await land.line({ service: name }, answer.text);
       land.expect(1);
     });

@@ -42,6 +42,22 @@ export function nameIn(item: unknown, field: string, list: string, index: number
   return name;
 }
 
+/** The list under a field of an answer; a service may write an empty one as null. @throws TidemarkError DATA where none is. */
+export function listIn(answer: unknown, field: string, what: string): readonly unknown[] {
+  const list = (answer as Item | null | undefined)?.[field];
+  if (list === null) return [];
+  if (!Array.isArray(list)) throw new TidemarkError('DATA', `${what}: the answer has no ${field}`);
+  return list;
+}
+
+/** An answer about one thing must be about it: of another form, it would read as one that has nothing. @throws TidemarkError DATA */
+export function requireAbout(answer: unknown, field: string, name: string, what: string): void {
+  const named = text(answer, field);
+  if (named === name) return;
+  const found = named === undefined ? `has no ${field}` : 'is about another';
+  throw new TidemarkError('DATA', `${what}: the answer about ${name} ${found}`);
+}
+
 /** A text field of an item, or undefined: services leave fields out, or send null. */
 export function text(item: unknown, field: string): string | undefined {
   const value = (item as Item | null | undefined)?.[field];

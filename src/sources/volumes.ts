@@ -1,6 +1,6 @@
 import { scheduler } from '../services/scheduler.ts';
 import { eachListed } from './listed.ts';
-import type { Source } from './source.ts';
+import { requireAbout, type Source } from './source.ts';
 import { askVolumes, type ListedVolume, sharedVolumes } from './volume-list.ts';
 
 /** CSI volumes, and the allocations that claim them, which only reading a volume shows. */
@@ -16,6 +16,7 @@ export const volumes: Source = {
     await eachListed(run, listed, again, nameOf, async ({ id, namespace }) => {
       const args = { volume_id: id, ...(namespace && { namespace }) };
       const answer = await run.service.call(scheduler.volumes.read, args, run.options);
+      requireAbout(answer.json(), 'ID', id, 'volumes');
       await run.land.line({ kind: 'read' }, answer.text);
     });
   },

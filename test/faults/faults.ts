@@ -9,7 +9,7 @@ const saying =
     send(socket, { ...answer, ...change(answer) });
 
 const text = (body: string): { body: Buffer } => ({ body: Buffer.from(body) });
-const status = (code: number, headers: Record<string, string> = {}, body = ''): Fault =>
+export const status = (code: number, headers: Record<string, string> = {}, body = ''): Fault =>
   saying(() => ({ status: code, headers, ...text(body) }));
 
 export const reset: Fault = (socket) => void socket.resetAndDestroy();

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Timing } from '../../src/core/timing.ts';
@@ -45,6 +45,8 @@ export interface Estate {
   readonly folder: string;
   readonly good: Outcome;
   /** Pulls once more while answers with rows go wrong, so many of each way's or all. */
+  /** Names of the files that the last night landed of a way. */
+  landed(way: Way): Promise<readonly string[]>;
   night(fault: Fault | Partial<Record<Way, Fault>>, options?: NightOptions): Promise<Outcome>;
 }
 
@@ -92,7 +94,15 @@ export async function estate(cleanup: Cleanup): Promise<Estate> {
     });
     return outcome(folder, run);
   };
-  return { proxies, folder, good: await night({}), night };
+  const landed = async (way: Way) => {
+    const root = join(folder, 'data', 'landing');
+    const runs = await rowsOf(
+      join(folder, 'data', 'warehouse.duckdb'),
+      'select arg_max(run_id, started_at) as last from runs',
+    );
+    return readdir(join(root, String(runs[0]?.last), way));
+  };
+  return { proxies, folder, landed, good: await night({}), night };
 }
 
 async function outcome(folder: string, run: CliRun): Promise<Outcome> {

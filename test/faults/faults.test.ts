@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Timing } from '../../src/core/timing.ts';
+import type { Fault } from './fault-proxy.ts';
+import * as faults from './faults.ts';
+import { type Estate, estate, KINDS, type NightOptions, type Outcome, type Way } from './night.ts';
+import * as rows from './row-faults.ts';
+
+let place: Estate;
+beforeAll(async () => {
+  place = await estate((end) => afterAll(end));
+}, 120_000);
+
+/** What `pulls` says of a way's failure; of all of them, where it is one. */
+type Says = RegExp | Partial<Record<Way, RegExp>>;
+
+interface Case {
+  readonly fault: Fault | Partial<Record<Way, Fault>>;
+  readonly says: Says;
+  /** Ways that a single fault is enough for: what happened once would happen again. */
+  readonly final?: readonly Way[];
+  readonly timing?: Partial<Timing>;
+  readonly paths?: NightOptions['paths'];
+}
+
+const ALL = [...KINDS];
+const broken = /truncated: the answer broke off/u;
+const malformed = /malformed: expected a JSON/u;
+const silent = { headersMs: 700, idleMs: 700, answerMs: 1500, downloadMs: 1500 };
+const small = { maxAnswerBytes: 4 * 1024 * 1024, maxDownloadBytes: 4 * 1024 * 1024 };
+const tenths = Array.from({ length: 10 }, (_, index) => index);
+
+const CASES: Readonly<Record<string, Case>> = {
+  'connections are reset': { fault: faults.reset, says: /unreachable: no connection \(ECONNRESET\)/u },
+  'answers never begin': { fault: faults.hang, says: /timeout: no answer within 0\.7 s/u, timing: silent },
+  'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timing: silent },
+  'connections are reset within answers': { fault: faults.resetWithin, says: broken },
+  ...Object.fromEntries(
+    tenths.map((tenth) => [`answers end after ${tenth} tenths`, { fault: faults.cutAt(tenth), says: broken }]),
+  ),
+  ...Object.fromEntries(
+    tenths.map((tenth) => [
+      `answers of no stated length end after ${tenth} tenths`,
+      { fault: faults.quietlyCutAt(tenth), says: malformed },
+    ]),
+  ),
+  'more is promised than comes': { fault: faults.tooMuchPromised, says: broken },
+  'less is promised than comes': { fault: faults.tooLittlePromised, says: malformed },
+  'garbage comes': { fault: faults.garbage, says: /malformed: expected .*, got something else/u },
+  'another protocol answers': { fault: faults.noHttp, says: /unreachable: no connection/u },
+  'another JSON object comes': {
+    fault: faults.wrongType,
+    says: {
+      single: /ca_roots: the answer has no Roots/u,
+      list: malformed,
+      token: malformed,
+      pages: malformed,
+      csv: malformed,
+    },
+  },
+  'JSON of another type comes': { fault: faults.wrongScalar, says: malformed },
+  'a login page comes with status 200': { fault: faults.html, says: /got an HTML page titled "Sign in"/u },
+  'an empty body comes': { fault: faults.empty, says: /got an empty body/u },
+  'status 204 comes': { fault: faults.nothing, says: /204 malformed: .*got an empty body/u },
+  'a body does not unpack': { fault: faults.brokenGzip, says: /malformed|truncated/u },
+  'a body nests without end': { fault: faults.deep, says: malformed },
+  'a small body unpacks to a huge one': {
+    fault: faults.bomb,
+    says: /too-large: larger than 4194304 bytes/u,
+    final: ['list', 'token', 'single'],
+    timing: small,
+  },
+  'status 401 comes': { fault: faults.unauthorized, says: /401 unauthorized: no: check the token/u, final: ALL },
+  'status 500 comes': {
+    fault: faults.failing,
+    says: /500 server: Internal Server Error/u,
+    final: ['token', 'single'], // what Nomad and Consul say with 500 is their last word (live-services.md F)
+  },
+  'status 503 comes': { fault: faults.unavailable, says: /503 (?:server|sealed)/u },
+  'status 429 comes without a header': { fault: faults.turnedAway, says: /429 rate-limited/u },
+  'Retry-After is 0': { fault: faults.retryAfter('0'), says: /429 rate-limited/u },
+  'Retry-After is a part of a second': { fault: faults.retryAfter('0.2'), says: /429 rate-limited/u },
+  'Retry-After is a date': {
+    fault: faults.retryAfter(() => new Date(Date.now() + 1000).toUTCString()),
+    says: /429 rate-limited/u,
+  },
+  'Retry-After is a word': { fault: faults.retryAfter('soon'), says: /429 rate-limited/u },
+  'Retry-After is a day': {
+    fault: faults.retryAfter('86400'),
+    says: /429 too-long-wait: asked to wait 86400 s: try later, or raise `maxWait`/u,
+    final: ALL,
+  },
+  'redirects go round in circles': {
+    fault: faults.redirectInCircles,
+    says: /302 malformed: redirect to \//u,
+    final: ['list'],
+  },
+  'a row has no key': {
+    fault: rows.withoutKey,
+    says: {
+      csv: /platform\.explorer\.query: row 5 has no id/u,
+      pages: /row 5 has no id/u,
+      list: /secrets\.keys\.list: row 1 has no key/u,
+      token: /acl_policies: row 1 has no Name/u,
+      single:
+        /ca_roots: 1 row\(s\) without root_id: what came is kept in landing\/\S+\/single, under names that end in \.refused/u,
+    },
+  },
+  'a row is missing': { fault: rows.rowMissing, says: /\d+ rows came where the service counts 230/u },
+  'the total moves with every page': {
+    fault: rows.totalMoves,
+    says: /the total moved from \d+ to \d+ while paging, 3 times in a row/u,
+    paths: { csv: /explorer\?|export/u },
+  },
+  'a page or its token comes again and again': {
+    fault: rows.repeats,
+    says: /the service sends the same \S+ again: the list would never end/u,
+  },
+  'the token is refused in the middle': { fault: rows.refusedLater, says: /401 unauthorized/u, final: ALL },
+};
+
+function expectFailed({ run, pulls, tables }: Outcome, ways: readonly Way[], says: Says): void {
+  for (const way of ways) {
+    const pattern = says instanceof RegExp ? says : says[way]!;
+    expect(pulls[way], way).toMatchObject({ status: 'failed', error: expect.stringMatching(pattern) });
+    expect(run.stderr).toMatch(new RegExp(`warning: ${way}: \\w+: failed: `, 'u'));
+  }
+  expect(pulls.healthy.status).toBe('complete');
+  expect(tables, 'every table is as it was').toEqual(place.good.tables);
+}
+
+describe.each(Object.entries(CASES))('when %s', (_, { fault, says, final = [], timing = {}, paths = {} }) => {
+  const ways = typeof fault === 'function' ? ALL : ALL.filter((way) => fault[way]);
+  const options = { timing: { attempts: 2, ...timing }, paths };
+
+  test('always, the sources fail, say why, and leave their tables as they were; the exit is 1', async () => {
+    const night = await place.night(fault, options);
+    expect(night.run.exit).toBe(1);
+    expectFailed(night, ways, says);
+    for (const way of ALL.filter((other) => !ways.includes(other))) expect(night.pulls[way].status).toBe('complete');
+  });
+
+  test('once, they are asked again where that may help', async () => {
+    const night = await place.night(fault, { ...options, times: 1 });
+    const failed = final.filter((way) => ways.includes(way) && night.pulls[way].status !== 'complete');
+    expectFailed(night, failed, says);
+    for (const way of ALL.filter((other) => !failed.includes(other))) {
+      expect(night.pulls[way], `${way}: ${night.run.stderr}`).toMatchObject({ status: 'complete', error: null });
+    }
+    expect(night.run.exit).toBe(failed.length > 0 ? 1 : 0);
+  });
+});
+
+describe('a redirect to another origin', () => {
+  test('is not followed, and the token does not go there', async () => {
+    const elsewhere = place.proxies.single;
+    const night = await place.night(
+      {
+        list: faults.redirect(`${elsewhere.url}/steal`),
+        token: faults.redirect(`${elsewhere.url}/steal`),
+        csv: faults.redirect(`${elsewhere.url}/steal`),
+        pages: faults.redirect(`${elsewhere.url}/steal`),
+      },
+      { timing: { attempts: 2 } },
+    );
+    expectFailed(
+      night,
+      ['csv', 'pages', 'list', 'token'],
+      /302 malformed: redirect to http:\/\/127\.0\.0\.1:\d+: the token is not sent to another origin/u,
+    );
+    expect(elsewhere.heads.filter((head) => head.includes('/steal'))).toEqual([]);
+  });
+});
+
+describe('a burst of status 503', () => {
+  test('is waited out, and counted', async () => {
+    const night = await place.night(faults.unavailable, { times: 2, timing: { attempts: 4 } });
+    expect(night.run.exit, night.run.stderr).toBe(0);
+    expect(night.tables).toEqual(place.good.tables);
+    expect(night.pulls.single).toMatchObject({ status: 'complete', requests: 3, retries: 2 });
+  });
+
+  test('of status 429 is counted as turned away', async () => {
+    const night = await place.night(faults.turnedAway, { times: 2, timing: { attempts: 4 } });
+    expect(night.run.exit, night.run.stderr).toBe(0);
+    expect(night.pulls.single).toMatchObject({ requests: 3, retries: 2, turned_away: 2 });
+  });
+});
+
+describe('a CSV that is wrong in itself', () => {
+  const onlyExport = { paths: { csv: /export/u }, timing: { attempts: 2 } };
+
+  test.each([
+    ['lacks its last row', rows.rowMissing.csv!, /229 rows came where the service counts 230/u],
+    ['has a row without its key', rows.withoutKey.csv!, /1 row\(s\) without external_id: line 17 of workspaces\.csv/u],
+    ['ends between two lines', faults.cutBetweenLines, /\d+ rows came where the service counts 230/u],
+    ...[2, 5, 8].map((tenth): [string, Fault, RegExp] => [
+      `ends after ${tenth} tenths`,
+      faults.quietlyCutAt(tenth),
+      /line \d+ of the CSV is not as declared|rows came where the service counts 230/u,
+    ]),
+  ])('and %s is asked for again, then by pages; the file is kept', async (_, fault, says) => {
+    const { run, pulls, tables } = await place.night({ csv: fault }, onlyExport);
+    expect(run.exit, run.stderr).toBe(0);
+    expect(
+      run.stderr.match(new RegExp(`csv: workspaces: workspaces: .*${says.source}.*; asking again`, 'gu')),
+    ).toHaveLength(2);
+    expect(pulls.csv.status).toBe('complete');
+    expect(tables).toEqual(place.good.tables);
+    expect(await place.landed('csv')).toContain('workspaces.csv.refused');
+  });
+});
