@@ -19,10 +19,10 @@ export interface Intake extends Arriving {
 
 /** Reads a body as text, never more than `maxBytes` of it. */
 export async function readText(response: Response, intake: Intake): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of chunksOf(response, intake)) text += decoder.decode(chunk, { stream: true });
-  return text + decoder.decode();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of chunksOf(response, intake)) chunks.push(chunk);
+  // At once: a text put together from pieces is put together again by everyone who looks into it.
+  return new TextDecoder().decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
 }
 
 /**

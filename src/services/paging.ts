@@ -119,9 +119,12 @@ function paginationOf(value: unknown): Readonly<Record<string, unknown>> | undef
 /** Rows by their ids where all have one, else by their content. */
 function digest(items: readonly unknown[]): string {
   const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
-  const content = ids.every((id) => typeof id === 'string') ? ids : items;
-  const text = JSON.stringify(content, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  const text = ids.every((id) => typeof id === 'string') ? JSON.stringify(ids) : withDigits(items);
   return createHash('sha256').update(text).digest('base64');
+}
+
+function withDigits(items: readonly unknown[]): string {
+  return JSON.stringify(items, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
 function repeated(operation: Operation, target: Target, what: string): ServiceError {

@@ -32,28 +32,40 @@ export function rowWriter(view: View): RowWriter {
   const line = (item: unknown): string => {
     const cells = new Array<string>(columns.length + 1).fill('');
     const others: [string, string][] = [];
-    for (const [name, value] of Object.entries(attributesOf(item))) {
+    const attributes = attributesOf(item);
+    for (const name of Object.keys(attributes)) {
+      const value = attributes[name];
       if (value === null || value === undefined || value === '') continue;
       const place = placeOf(name);
-      const text = textOf(value);
       if (place < 0) {
-        if (!isSecretField(name)) others.push([documentField(name), text]);
-      } else if (cells[place] === '') cells[place] = quoted(times.has(place) ? text.replace(/\.\d+/u, '') : text);
+        if (!isSecretField(name)) others.push([documentField(name), textOf(value)]);
+      } else if (cells[place] === '') {
+        cells[place] = cellOf(times.has(place) ? withoutFraction(textOf(value)) : value);
+      }
     }
-    if (others.length > 0) cells[columns.length] = quoted(JSON.stringify(Object.fromEntries(others.sort())));
+    if (others.length > 0) cells[columns.length] = cellOf(JSON.stringify(Object.fromEntries(others.sort())));
     return `${cells.join(',')}\n`;
   };
   return { columns: [...columns, 'extra'], lines: (items) => items.map(line).join('') };
 }
 
-function attributesOf(item: unknown): object {
+function attributesOf(item: unknown): Readonly<Record<string, unknown>> {
   const attributes = (item as { readonly attributes?: unknown } | null)?.attributes;
-  return typeof attributes === 'object' && attributes !== null ? attributes : {};
+  return typeof attributes === 'object' && attributes !== null ? (attributes as Record<string, unknown>) : {};
+}
+
+function cellOf(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : quoted(textOf(value));
 }
 
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' ? (stringify(withoutSecretFields(value)) ?? '') : String(value);
+}
+
+/** `2023-10-16T22:55:50.123+00:00` in whole seconds. */
+function withoutFraction(time: string): string {
+  return time.includes('.') ? time.replace(/\.\d+/u, '') : time;
 }
 
 function quoted(text: string): string {

@@ -3,6 +3,9 @@ import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LandedFile } from '../core/landed.ts';
 
+/** Lines are written together once they are so many characters: a write costs as much as a few hundred lines. */
+const BLOCK_LENGTH = 256 * 1024;
+
 /** A place in a file of lines that can be gone back to. */
 export interface LinesMark {
   readonly bytes: number;
@@ -15,7 +18,7 @@ export type LinesLanded = Required<Pick<LandedFile, 'file' | 'bytes' | 'sha256' 
 
 /** A file of lines that grows under a `.part` name. */
 export interface LinesFile {
-  /** Appends a line, whole, however many are writing at once. */
+  /** Appends a line, whole, however many are writing at once; a line may reach the disk with a later one, or at the end. */
   write(text: string): Promise<void>;
   mark(): Promise<LinesMark>;
   /** Cuts off everything after the mark. */
@@ -29,19 +32,28 @@ export interface LinesFile {
 export function createLinesFile(directory: string, file: string, head: () => string = () => ''): LinesFile {
   let handle: FileHandle | undefined;
   let tail: Promise<void> = Promise.resolve();
+  let waiting: string[] = [];
+  let waitingLength = 0;
+  let begun = false;
   let longest = 0;
   let hash = createHash('sha256');
   let bytes = 0;
 
-  const append = async (text: string) => {
+  const writeWaiting = async () => {
+    const text = waiting.join('');
+    [waiting, waitingLength] = [[], 0];
+    if (text === '') return;
     handle ??= await openPart(directory, file);
-    const line = Buffer.from(bytes === 0 ? head() + text : text);
-    await handle.write(line, 0, line.length, bytes);
-    hash.update(line);
-    bytes += line.length;
-    longest = Math.max(longest, line.length);
+    const block = Buffer.from(text);
+    await handle.write(block, 0, block.length, bytes);
+    hash.update(block);
+    bytes += block.length;
   };
-  const settled = () => tail.catch(() => undefined); // whoever wrote has been told
+  const flush = () => {
+    tail = tail.then(writeWaiting);
+    return tail;
+  };
+  const settled = () => flush().catch(() => undefined); // whoever wrote has been told
   const close = async () => {
     await settled();
     await handle?.close();
@@ -50,9 +62,13 @@ export function createLinesFile(directory: string, file: string, head: () => str
 
   return {
     close,
-    write: (text) => {
-      tail = tail.then(() => append(text));
-      return tail;
+    async write(line) {
+      const text = begun ? line : head() + line;
+      begun = true;
+      longest = Math.max(longest, Buffer.byteLength(text));
+      waiting.push(text);
+      waitingLength += text.length;
+      if (waitingLength >= BLOCK_LENGTH) await flush();
     },
     async mark() {
       await settled();
@@ -62,10 +78,11 @@ export function createLinesFile(directory: string, file: string, head: () => str
       await settled();
       await handle?.truncate(to.bytes);
       [bytes, longest, hash] = [to.bytes, to.longest, to.hash.copy()];
+      begun = bytes > 0;
       tail = Promise.resolve();
     },
     async finish() {
-      await settled();
+      await flush();
       if (!handle || bytes === 0) return undefined;
       await handle.datasync();
       await close();

@@ -98,7 +98,6 @@ function idOf(item: unknown, { name }: Operation, row: number): string {
 }
 
 function isFresh(id: string, seen: Set<string>): boolean {
-  if (seen.has(id)) return false;
-  seen.add(id);
-  return true;
+  const before = seen.size;
+  return seen.add(id).size > before;
 }
