@@ -67,7 +67,7 @@ export function startHelper(name: string, args: readonly string[] = []): Helper 
         child.send(message as never);
       }),
     stop: async () => {
-      child.disconnect();
+      if (child.connected) child.disconnect();
       await ended;
     },
   };

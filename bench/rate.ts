@@ -1,7 +1,7 @@
-import { parse } from 'yaml';
-import { configSchema } from '../src/core/config-schema.ts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startHelper } from './processes.ts';
-import { type Part, type Result, seconds } from './result.ts';
+import { type Bench, type Part, type Result, seconds } from './result.ts';
 import type { Started } from './sandbox.ts';
 
 const PER_SECOND = 30;
@@ -13,16 +13,17 @@ export const rate: Part = {
   name: 'rate',
   about: `${REQUESTS} requests at a limit of ${PER_SECOND} a second, told in headers or not`,
   // Both mostly wait: at the same time they take half as long.
-  measure: async () => (await Promise.all([measure(true), measure(false)])).flat(),
+  measure: async (bench) => (await Promise.all([measure(bench, true), measure(bench, false)])).flat(),
 };
 
-async function measure(rateHeaders: boolean): Promise<readonly Result[]> {
+async function measure({ folder }: Bench, rateHeaders: boolean): Promise<readonly Result[]> {
   const sandbox = startHelper('sandbox');
   const client = startHelper('rate-client');
   try {
     const { config } = await sandbox.ask<Started>({ start: { rate: PER_SECOND, rateHeaders } });
-    const [platform] = configSchema.parse(parse(config)).targets;
-    const { tookMs } = await client.ask<{ tookMs: number }>({ target: platform, share: SHARE, requests: REQUESTS });
+    const file = join(folder, `${rateHeaders ? 'told' : 'silent'}.yaml`);
+    await writeFile(file, config);
+    const { tookMs } = await client.ask<{ tookMs: number }>({ file, share: SHARE, requests: REQUESTS });
     const { requests, turnedAway } = await sandbox.ask<{ requests: number; turnedAway: number }>({ count: true });
     const told = rateHeaders ? 'told in headers' : 'not told';
     const leastMs = (REQUESTS / PER_SECOND) * 1000;
