@@ -1,0 +1,218 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { cli } from '../helpers/cli.ts';
+import { rowsOf } from '../helpers/rows.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { QUICK } from './quick.ts';
+
+/** A certificate authority, a server's certificate of it, a client's, and one that nobody signed. */
+let folder: string;
+let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+const pem = (name: string) => join(folder, `${name}.pem`);
+
+function openssl(...words: readonly string[]): void {
+  execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' });
+}
+
+function certificate(name: string, subject: string, extension: string, authority?: string): void {
+  const by = authority === undefined ? [] : ['-CA', `${authority}.pem`, '-CAkey', `${authority}.key`];
+  openssl(
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${subject}`,
+    '-addext',
+    extension,
+    '-keyout',
+    `${name}.key`,
+    '-out',
+    `${name}.pem`,
+    ...by,
+  );
+}
+
+beforeAll(async () => {
+  folder = await tempFolder((end) => afterAll(end));
+  certificate('ca', 'Test authority', 'keyUsage=keyCertSign');
+  certificate('server', 'localhost', 'subjectAltName=DNS:localhost,IP:127.0.0.1', 'ca');
+  certificate('elsewhere', 'elsewhere.example', 'subjectAltName=DNS:elsewhere.example', 'ca');
+  certificate('client', 'tidemark', 'extendedKeyUsage=clientAuth', 'ca');
+  certificate('self', 'localhost', 'subjectAltName=DNS:localhost');
+  sandbox = await startSandbox({ workspaces: 10 });
+  afterAll(() => sandbox.close());
+});
+
+/** Passes everything on to the sandbox's autoscaler. */
+function passOn(request: IncomingMessage, response: ServerResponse): void {
+  const passed = httpRequest(
+    new URL(request.url ?? '/', sandbox.urls.autoscaler),
+    { method: request.method },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    },
+  );
+  request.pipe(passed);
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const secure = (name: string, more: ServerOptions = {}): Promise<number> =>
+  listening(
+    createHttpsServer(
+      { cert: readFileSync(pem(name)), key: readFileSync(join(folder, `${name}.key`)), ...more },
+      passOn,
+    ),
+  );
+
+/** A proxy that tunnels, and says to where. */
+async function proxy(): Promise<{ port: number; tunnels: string[] }> {
+  const tunnels: string[] = [];
+  const server = createNetServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', (data) => {
+      const head = data.toString('latin1');
+      const to = /^CONNECT (\S+):(\d+)/u.exec(head);
+      tunnels.push(`${to?.[1]}:${to?.[2]} ${/proxy-authorization: (\S+ \S+)/iu.exec(head)?.[1] ?? ''}`.trim());
+      const beyond = connectTo(Number(to?.[2]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.pipe(beyond).pipe(socket);
+      });
+      beyond.on('error', () => socket.destroy());
+    });
+  });
+  return { port: await listening(server), tunnels };
+}
+
+interface Asked {
+  readonly url: string;
+  readonly target?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function pull({ url, target = {}, env = {} }: Asked) {
+  const cwd = await tempFolder();
+  const fields = Object.entries(target).map(([name, value]) => `, ${name}: ${value}`);
+  writeFileSync(
+    join(cwd, 'tidemark.yaml'),
+    `targets:\n  - { name: scaler, kind: autoscaler, url: "${url}"${fields.join('')} }\n`,
+  );
+  const run = await cli(['pull'], { cwd, env, timing: { ...QUICK, attempts: 2 } });
+  const [row] = await rowsOf(join(cwd, 'data', 'warehouse.duckdb'), 'select count(*) as n from autoscaler_metrics');
+  return { run, rows: Number(row?.n) };
+}
+
+describe('TLS', () => {
+  test('is verified by the authority that caFile names', async () => {
+    const { run, rows } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+    });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(rows).toBeGreaterThan(0);
+  });
+
+  test.each([
+    [
+      'an authority that is not known',
+      'server',
+      undefined,
+      /UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER/u,
+    ],
+    ['a certificate that nobody signed', 'self', 'ca', /DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY/u],
+    ['a certificate of another host', 'elsewhere', 'ca', /ERR_TLS_CERT_ALTNAME_INVALID/u],
+  ])('refuses %s, at once, and says what to do', async (_, name, authority, code) => {
+    const target = authority === undefined ? {} : { caFile: pem(authority) };
+    const { run, rows } = await pull({ url: `https://localhost:${await secure(name)}`, target });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(new RegExp(`the TLS connection failed: (?:${code.source}): set \`caFile\``, 'u'));
+    expect(run.stderr).toContain('(1 request)');
+    expect(rows).toBe(0);
+  });
+
+  test('shows the client’s certificate where one is asked for', async () => {
+    const url = `https://localhost:${await secure('server', { ca: readFileSync(pem('ca')), requestCert: true, rejectUnauthorized: true })}`;
+    const without = await pull({ url, target: { caFile: pem('ca') } });
+    expect(without.run.exit).toBe(3);
+    const target = { caFile: pem('ca'), clientCert: pem('client'), clientKey: join(folder, 'client.key') };
+    const { run, rows } = await pull({ url, target });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(rows).toBeGreaterThan(0);
+  });
+
+  test('of a certificate file that cannot be read is a mistake in the configuration', async () => {
+    const cwd = await tempFolder();
+    writeFileSync(
+      join(cwd, 'tidemark.yaml'),
+      'targets:\n  - { name: scaler, kind: autoscaler, url: "https://localhost:1", caFile: none.pem }\n',
+    );
+    const run = await cli(['pull'], { cwd });
+    expect(run.exit, run.stderr).toBe(2);
+    expect(run.stderr).toContain('none.pem');
+  });
+});
+
+describe('a proxy', () => {
+  test('is used where HTTPS_PROXY says so, its password told to nobody', async () => {
+    const { port, tunnels } = await proxy();
+    const service = await secure('server');
+    const env = { HTTPS_PROXY: `http://tide:pass-word-1234@127.0.0.1:${port}` };
+    const { run, rows } = await pull({ url: `https://localhost:${service}`, target: { caFile: pem('ca') }, env });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(rows).toBeGreaterThan(0);
+    const credentials = Buffer.from('tide:pass-word-1234').toString('base64');
+    expect(new Set(tunnels)).toEqual(new Set([`localhost:${service} Basic ${credentials}`]));
+    expect(run.stderr).not.toContain('pass-word');
+  });
+
+  test('verifies who is behind it all the same', async () => {
+    const { port } = await proxy();
+    const { run } = await pull({
+      url: `https://localhost:${await secure('self')}`,
+      env: { HTTPS_PROXY: `http://127.0.0.1:${port}` },
+    });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toContain('the TLS connection failed');
+  });
+
+  test.each(['localhost', '*', 'example.com,localhost'])('is left out where NO_PROXY is %s', async (names) => {
+    const { port, tunnels } = await proxy();
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${port}`, NO_PROXY: names };
+    const { run } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+      env,
+    });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(tunnels).toEqual([]);
+  });
+
+  test('that is not there is told, without its password', async () => {
+    const env = { HTTPS_PROXY: 'http://tide:pass-word-1234@127.0.0.1:9' };
+    const { run } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+      env,
+    });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(/connection refused.*proxy settings/u);
+    expect(run.stderr).not.toContain('pass-word');
+  });
+});
