@@ -27,20 +27,24 @@ export const drip: Fault = (socket, answer) => {
   socket.on('close', () => clearInterval(timer));
 };
 
-/** Ends after so many tenths; the length that was promised tells. */
-export const cutAt =
+function upTo({ body }: Upstream, tenths: number): Buffer {
+  return body.subarray(0, Math.floor((body.length * (tenths % 10)) / 10));
+}
+
+/** Ends after so many tenths, a tenth later with each request; the length that was promised tells. */
+export const cutFrom =
   (tenths: number): Fault =>
-  (socket, answer) => {
+  (socket, answer, { before }) => {
     socket.write(headOf(answer, { 'content-length': answer.body.length }));
-    socket.end(answer.body.subarray(0, Math.floor((answer.body.length * tenths) / 10)));
+    socket.end(upTo(answer, tenths + before));
   };
 
 /** The same without a promise: the end of the connection looks like the end of the answer. */
-export const quietlyCutAt =
+export const quietlyCutFrom =
   (tenths: number): Fault =>
-  (socket, answer) => {
+  (socket, answer, { before }) => {
     socket.write(headOf(answer, {}));
-    socket.end(answer.body.subarray(0, Math.floor((answer.body.length * tenths) / 10)));
+    socket.end(upTo(answer, tenths + before));
   };
 
 /** Ends in the middle at the end of a line or of an item: what came is well-formed as far as it goes. */
