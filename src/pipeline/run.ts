@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
 import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
+import { literal } from '../warehouse/sql-files.ts';
 import { continued } from './continue.ts';
 import { landed, landingDirectory, pruneLanding } from './landings.ts';
 import { nextMoment, runIdOf } from './moment.ts';
@@ -72,7 +73,10 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
   try {
     const outcomes = await pulled(options, warehouse, { runId, asOf, fromRun: fromRun?.manifests });
     const status = statusOf(outcomes, context.signal);
-    if (status !== 'interrupted') await options.afterLoad?.(warehouse, { runId, asOf });
+    if (status !== 'interrupted') {
+      await database.run(await files.filled('warehouse/memory_limit', { limit: literal(config.memoryLimit) }));
+      await options.afterLoad?.(warehouse, { runId, asOf });
+    }
     await finish(status);
     return { run_id: runId, job, status, as_of: started_at, pulls: outcomes };
   } catch (error) {

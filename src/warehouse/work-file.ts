@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { type Database, openDatabase } from './database.ts';
+import { loadingLimit } from './memory-limit.ts';
 import { replaceFile, type WarehouseFiles } from './publish.ts';
 import { troubleOf } from './trouble.ts';
 
@@ -11,7 +12,7 @@ import { troubleOf } from './trouble.ts';
 export async function openWork(paths: WarehouseFiles, memoryLimit: string, log: Log): Promise<Database> {
   await mkdir(dirname(paths.work), { recursive: true });
   if (!existsSync(paths.work)) await startFromPublished(paths);
-  const options = { memoryLimit, tempDirectory: paths.temp };
+  const options = { memoryLimit: loadingLimit(memoryLimit), tempDirectory: paths.temp };
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { loadingLimit } from '../../src/warehouse/memory-limit.ts';
+
+test.each([
+  ['1GB', '250000KB'],
+  ['4GB', '1000000KB'],
+  ['2 gb', '500000KB'],
+  ['1.5TB', '375000000KB'],
+  ['2GiB', '536871KB'],
+  ['600MB', '250000KB'],
+  ['100MB', '100000KB'],
+  ['512KB', '512KB'],
+])('of %s loads get %s', (limit, loads) => {
+  expect(loadingLimit(limit)).toBe(loads);
+});
