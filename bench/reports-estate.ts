@@ -17,7 +17,7 @@ const NIGHTS = 365;
 export async function yearOfNights(file: string): Promise<Year> {
   const database = await openDatabase(file);
   const files = sqlFiles([PACKAGE_ROOT]);
-  await migrate(database, files, await loadTables(files));
+  await (await migrate(database, files, await loadTables(files)))();
   const start = `timestamptz '${START}'`;
   await database.run(
     `create temp table nights as select n, ${start} + to_days(n::integer) as night from range(${NIGHTS}) t(n)`,

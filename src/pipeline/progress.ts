@@ -1,3 +1,4 @@
+import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import type { Meter } from '../http/meter.ts';
 import type { PullOutcome } from './outcome.ts';
@@ -10,6 +11,13 @@ export interface Progress {
   readonly log: Log;
   /** Leaves the screen as plain text. */
   end(): void;
+}
+
+/** Drawn where there is a terminal to draw on, which alone needs what draws; plain lines elsewhere. */
+export async function progressOf({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
+  if (!terminal) return plainProgress(log);
+  const { terminalProgress } = await import('./terminal-progress.ts');
+  return terminalProgress({ terminal, log });
 }
 
 /** A line for each pull when it is done. */

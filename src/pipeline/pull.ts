@@ -67,6 +67,7 @@ export async function pullAll(given: PullOptions): Promise<readonly PullOutcome[
   const halt = new AbortController();
   const options = { ...given, signal: AbortSignal.any([given.signal, halt.signal]) };
   const loads = pLimit(1);
+  const settled = loads(() => options.warehouse.settle()).catch((error: unknown) => halt.abort(error)); // while services are asked
   const services = connectAll(options);
   const memos = new Map(options.config.targets.map(({ name }) => [name, memo()]));
   const pulls = options.pulls.map(async (pull) => {
@@ -80,6 +81,7 @@ export async function pullAll(given: PullOptions): Promise<readonly PullOutcome[
     }
   });
   const ends = await Promise.allSettled(pulls);
+  await settled;
   await Promise.all([...services.values()].map((service) => service.close()));
   if (halt.signal.aborted) throw halt.signal.reason;
   return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));

@@ -9,9 +9,8 @@ import { continued } from './continue.ts';
 import { landed, landingDirectory, pruneLanding } from './landings.ts';
 import { nextMoment, runIdOf } from './moment.ts';
 import type { PullOutcome } from './outcome.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, progressOf } from './progress.ts';
 import { type Pull, pullAll } from './pull.ts';
-import { progressOf } from './terminal-progress.ts';
 import { markUnfinished, unfinishedRuns, unmarkRuns } from './unfinished.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
@@ -73,9 +72,9 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
   try {
     const outcomes = await pulled(options, warehouse, { runId, asOf, fromRun: fromRun?.manifests });
     const status = statusOf(outcomes, context.signal);
-    if (status !== 'interrupted') {
+    if (status !== 'interrupted' && options.afterLoad) {
       await database.run(await files.filled('warehouse/memory_limit', { limit: literal(config.memoryLimit) }));
-      await options.afterLoad?.(warehouse, { runId, asOf });
+      await options.afterLoad(warehouse, { runId, asOf });
     }
     await finish(status);
     return { run_id: runId, job, status, as_of: started_at, pulls: outcomes };
@@ -95,7 +94,7 @@ interface Begun {
 async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Promise<readonly PullOutcome[]> {
   const { config, context, job, pulls } = options;
   const { runId, asOf, fromRun } = run;
-  const progress = options.progress ?? progressOf(context);
+  const progress = options.progress ?? (await progressOf(context));
   const manifests = await continued(config, job, asOf, options.fresh || fromRun ? [] : pulls, context.log);
   if (!fromRun) await markUnfinished(config, { run_id: runId, job, started_at: asOf.toISOString() });
   return pullAll({

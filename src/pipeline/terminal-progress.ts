@@ -1,8 +1,7 @@
 import { createLogUpdate } from 'log-update';
-import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import type { Meter } from '../http/meter.ts';
-import { type Progress, plainProgress, tell } from './progress.ts';
+import { type Progress, tell } from './progress.ts';
 
 export interface TerminalOptions {
   readonly terminal: NodeJS.WriteStream;
@@ -11,11 +10,6 @@ export interface TerminalOptions {
   readonly everyMs?: number;
   /** Milliseconds, from any beginning. @default performance.now */
   readonly now?: () => number;
-}
-
-/** Drawn where there is a terminal to draw on, plain lines elsewhere. */
-export function progressOf({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Progress {
-  return terminal ? terminalProgress({ terminal, log }) : plainProgress(log);
 }
 
 interface Running {

@@ -27,9 +27,9 @@ export interface Head {
 const HEAD_BYTES = 4096;
 /** Bytes that are hashed, searched and written at once: chunks come as small as the network sends them. */
 const BLOCK_BYTES = 1024 * 1024;
-/** After a comma, or first in a line; both of one length. */
-const BARE_NULLS = [',null', '\nnull'];
-const BARE_NULL_LENGTH = 5;
+const NULL = 'null';
+/** A field begins after a comma, or first in a line. */
+const BEFORE_NULL: ReadonlySet<number | undefined> = new Set([...',\n'].map((before) => before.charCodeAt(0)));
 
 /** Streams a body into `file`, which is emptied first; a body that is HTML, refused by `refuse`, or cut is a problem. */
 export async function saveBody(
@@ -41,7 +41,7 @@ export async function saveBody(
   const hash = createHash('sha256');
   const secrets = watchForSecrets(redactor);
   let bytes = 0;
-  let tail = '';
+  let tail = Buffer.alloc(0);
   let mentionsBareNull = false;
   const chunks = chunksOf(response, intake);
   const { head, rest } = await peek(chunks);
@@ -57,8 +57,8 @@ export async function saveBody(
       hash.update(block);
       secrets.see(block);
       bytes += block.length;
-      mentionsBareNull ||= hasBareNull(block) || hasBareNull(tail + block.toString('latin1', 0, BARE_NULL_LENGTH));
-      tail = (tail + block.toString('latin1', Math.max(0, block.length - BARE_NULL_LENGTH))).slice(-BARE_NULL_LENGTH);
+      mentionsBareNull ||= hasBareNull(block) || hasBareNull(Buffer.concat([tail, block.subarray(0, NULL.length)]));
+      tail = Buffer.concat([tail, block.subarray(-NULL.length)]).subarray(-NULL.length);
       await writing;
       writing = handle.appendFile(block); // all of it: a plain write may take a part
       writing.catch(() => undefined); // told by the await above or below; the next block comes meanwhile
@@ -76,8 +76,11 @@ export async function saveBody(
   return { ok: true, value: { bytes, sha256, contentType, mentionsBareNull, holdsSecret: secrets.found() } };
 }
 
-function hasBareNull(part: Buffer | string): boolean {
-  return BARE_NULLS.some((bare) => part.includes(bare));
+function hasBareNull(part: Buffer): boolean {
+  for (let at = part.indexOf(NULL, 1); at > 0; at = part.indexOf(NULL, at + 1)) {
+    if (BEFORE_NULL.has(part[at - 1])) return true;
+  }
+  return false;
 }
 
 /** Reads until there is enough to judge by, and gives it back as part of the whole. */

@@ -1,11 +1,6 @@
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  type DuckDBValue,
-  listValue,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { messageOf, TidemarkError } from '../core/errors.ts';
+import { DuckDBInstance, listValue } from './duckdb.ts';
 import { plainRows, type Row } from './values.ts';
 
 export type Param = null | boolean | number | bigint | string | readonly string[];

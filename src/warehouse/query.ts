@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { type DuckDBConnection, DuckDBInstance, StatementType } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Config } from '../core/config.ts';
 import { messageOf, TidemarkError } from '../core/errors.ts';
 import { searchPath } from '../core/paths.ts';
+import { DuckDBInstance, StatementType } from './duckdb.ts';
 import { warehouseFiles } from './publish.ts';
 import { missingWarehouse } from './session.ts';
 import { literal, quoted, sqlFiles } from './sql-files.ts';

@@ -22,6 +22,8 @@ export interface Warehouse {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly tables: ReadonlyMap<string, Table>;
+  /** Finishes a change of the schema while nothing else asks the database; else it is done after the work. */
+  settle(): Promise<void>;
 }
 
 export interface SessionOptions {
@@ -96,8 +98,11 @@ async function attempt<T>(
   let trouble: Trouble | undefined;
   try {
     if (!untouched) await scan(database, files);
-    await migrate(database, files, tables);
-    const result = await work({ database, files, tables });
+    const rest = await migrate(database, files, tables);
+    let settled: Promise<void> | undefined;
+    const settle = () => (settled ??= rest());
+    const result = await work({ database, files, tables, settle });
+    await settle();
     await database.run('checkpoint');
     return result;
   } catch (error) {

@@ -11,15 +11,16 @@ export interface SqlFiles {
 }
 
 export function sqlFiles(roots: readonly string[]): SqlFiles {
-  const cache = new Map<string, string>();
-  const text = async (name: string): Promise<string> => {
-    const known = cache.get(name);
-    if (known !== undefined) return known;
+  const reads = new Map<string, Promise<string>>();
+  const read = async (name: string): Promise<string> => {
     const path = findFile(roots, `queries/${name}.sql`);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
-    const content = await readFile(path, 'utf8');
-    cache.set(name, content);
-    return content;
+    return readFile(path, 'utf8');
+  };
+  const text = (name: string): Promise<string> => {
+    const known = reads.get(name) ?? read(name);
+    reads.set(name, known); // at once: hundreds ask for the same text at the same time
+    return known;
   };
   return { text, roots, filled: async (name, parts) => fill(name, await text(name), parts) };
 }

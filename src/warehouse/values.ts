@@ -1,18 +1,16 @@
+import type { DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import { parse } from 'lossless-json';
 import {
   DuckDBArrayValue,
   DuckDBDateValue,
   DuckDBDecimalValue,
   DuckDBListValue,
   DuckDBMapValue,
-  type DuckDBResultReader,
   DuckDBStructValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
-  type DuckDBType,
   DuckDBTypeId,
-  type DuckDBValue,
-} from '@duckdb/node-api';
-import { parse } from 'lossless-json';
+} from './duckdb.ts';
 
 /** A value as templates and JSON output see it. `bigint` only where a number would lose digits. */
 export type Plain = null | boolean | number | bigint | string | readonly Plain[] | { readonly [name: string]: Plain };

@@ -46,7 +46,7 @@ async function migratedFile(files: SqlFiles): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tidemark-migrated-'));
   const file = join(directory, 'warehouse.duckdb');
   const database = await openDatabase(file);
-  await migrate(database, files, await loadTables(files));
+  await (await migrate(database, files, await loadTables(files)))();
   database.close();
   return file;
 }

@@ -38,7 +38,7 @@ async function emptyWarehouse(): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'tidemark-empty-')), 'warehouse.duckdb');
   const database = await openDatabase(file);
   const files = sqlFiles([PACKAGE_ROOT]);
-  await migrate(database, files, await loadTables(files));
+  await (await migrate(database, files, await loadTables(files)))();
   database.close();
   return file;
 }

@@ -69,7 +69,7 @@ describe('the README', () => {
 
 describe('SQL that the README shows', async () => {
   const database = await openDatabase(':memory:');
-  await migrate(database, files, tables);
+  await (await migrate(database, files, tables))();
   afterAll(() => database.close());
   const blocks = [...README.matchAll(/```sql\n([\s\S]*?)```/gu)].map(([, sql]) => sql ?? '');
   const inline = [...README.matchAll(/tidemark sql "([^"]+)"/gu)].map(([, sql]) => sql ?? '');

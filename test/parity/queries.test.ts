@@ -11,7 +11,7 @@ const ROOT = join(PACKAGE_ROOT, 'queries');
 const files = sqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 const database = await openDatabase(':memory:');
-await migrate(database, files, tables);
+await (await migrate(database, files, tables))();
 for (const macro of ['semver_key', 'iso_time']) {
   await database.run(await files.filled(`warehouse/${macro}`, { kind: 'temp macro' }));
 }

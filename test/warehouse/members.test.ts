@@ -19,7 +19,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-members-'));
   database = await openDatabase(join(folder, 'w.duckdb'));
   const tables = await loadTables(files);
-  await migrate(database, files, tables);
+  await (await migrate(database, files, tables))();
   table = tables.get('tf_versions') as Table;
 });
 
