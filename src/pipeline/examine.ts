@@ -4,6 +4,7 @@ import { createConnection } from 'node:net';
 import type { Config, Target } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { describe } from '../core/errors.ts';
+import { parseSmtpUrl, type SmtpServer } from '../core/smtp-url.ts';
 import { ServiceError } from '../http/service-error.ts';
 import type { Answer } from '../services/answer.ts';
 import { connect, type Service } from '../services/connect.ts';
@@ -121,8 +122,8 @@ const MAIL_TIMEOUT_MS = 5_000;
 /** Whether something listens; whether it takes the mail is for `tidemark mail JOB --to ME` to show. */
 async function examineMail({ mail }: Config): Promise<readonly Check[]> {
   if (!mail) return [];
-  const { hostname, port, protocol } = new URL(mail.smtp);
-  const place = { host: hostname.replace(/^\[|\]$/gu, ''), port: Number(port) || (protocol === 'smtps:' ? 465 : 587) };
+  const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // the configuration was taken with it
+  const place = { host, port };
   const problem = await new Promise<string | undefined>((done) => {
     const socket = createConnection({ ...place, timeout: MAIL_TIMEOUT_MS });
     socket.once('connect', () => done(undefined));

@@ -1,4 +1,7 @@
 import type { Log } from '../core/log.ts';
+import type { Redactor } from '../core/redact.ts';
+import { DEFAULT_TIMING } from '../http/timing.ts';
+import { createTransport, type Transport } from '../http/transport.ts';
 
 /** A dead-man's switch must never hold up what it watches. */
 const TIMEOUT_MS = 5_000;
@@ -7,6 +10,9 @@ export interface HeartbeatOptions {
   /** http or https; `/start` and `/fail` are put behind its path. */
   readonly url: string;
   readonly log: Log;
+  /** Names the proxy, as for the services. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly redactor: Redactor;
   /** @default 5000 */
   readonly timeoutMs?: number;
 }
@@ -21,18 +27,27 @@ export async function withHeartbeat<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (!options) return work();
-  await ping(options, '/start');
+  const { env, redactor } = options;
+  const transport = createTransport({ env, redactor, concurrency: 1, timing: DEFAULT_TIMING });
+  const tell = (suffix: string) => ping(options, transport, suffix);
+  await tell('/start');
   try {
     const result = await work();
-    await ping(options, succeeded(result) ? '' : '/fail');
+    await tell(succeeded(result) ? '' : '/fail');
     return result;
   } catch (error) {
-    await ping(options, '/fail');
+    await tell('/fail');
     throw error;
+  } finally {
+    await transport.close();
   }
 }
 
-async function ping({ url, log, timeoutMs = TIMEOUT_MS }: HeartbeatOptions, suffix: string): Promise<void> {
+async function ping(
+  { url, log, timeoutMs = TIMEOUT_MS }: HeartbeatOptions,
+  { fetch }: Transport,
+  suffix: string,
+): Promise<void> {
   const address = new URL(url);
   address.pathname = `${address.pathname.replace(/\/+$/u, '')}${suffix}`;
   // The path names the check and lets anyone report for it: only the host is said.

@@ -35,7 +35,8 @@ export interface JobResult extends RunResult {
 export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
   if (job.mail) requireMail(config); // before the night's work, not after it
   await checkJobPlaybooks(config, job);
-  const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log: context.log };
+  const { log, env, redactor } = context;
+  const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
   return withHeartbeat(
     heartbeat,
     (result) => exitOfJob(result) === EXIT.done,

@@ -16,13 +16,15 @@ async function heartbeatServer(status: number | 'silent' = 200) {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const { log, lines } = mailContext('2026-11-20T02:15:00Z');
+  const { redactor, log, lines } = mailContext('2026-11-20T02:15:00Z');
   return {
     asked,
     lines,
     options: {
       url: `http://127.0.0.1:${port}/ping/s3cret-id?rid=1`,
       log,
+      env: {},
+      redactor,
       ...(status === 'silent' && { timeoutMs: 50 }),
     },
   };
@@ -69,8 +71,8 @@ test.each([
 });
 
 test('a heartbeat that nobody answers never fails the job', async () => {
-  const { log, lines } = mailContext('2026-11-20T02:15:00Z');
-  const options = { url: 'http://127.0.0.1:1/ping/s3cret-id', log };
+  const { redactor, log, lines } = mailContext('2026-11-20T02:15:00Z');
+  const options = { url: 'http://127.0.0.1:1/ping/s3cret-id', log, env: {}, redactor };
   expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');
   expect(lines[0]).toMatch(/^warning: heartbeat at 127\.0\.0\.1:1: /u);
   expect(lines.join()).not.toContain('s3cret-id');
@@ -78,4 +80,19 @@ test('a heartbeat that nobody answers never fails the job', async () => {
 
 test('without a heartbeat the work is just done', async () => {
   expect(await withHeartbeat(undefined, yes, async () => 'done')).toBe('done');
+});
+
+test('a proxy is used as for the services', async () => {
+  const tunnels: string[] = [];
+  const proxy = createServer().listen(0, '127.0.0.1');
+  proxy.on('connect', ({ url }, socket) => {
+    tunnels.push(String(url));
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise((resolve) => proxy.once('listening', resolve));
+  onTestFinished(() => void proxy.close());
+  const { options, asked } = await heartbeatServer();
+  const env = { HTTP_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  await withHeartbeat({ ...options, env }, yes, async () => 'done');
+  expect([asked, new Set(tunnels)]).toEqual([[], new Set([new URL(options.url).host])]);
 });
