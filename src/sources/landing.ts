@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../core/config.ts';
 import { type LandedFile, type Manifest, serviceOf } from '../core/landed.ts';
-import { mentionsSecretField, type Redactor, withoutSecretFields } from '../core/redact.ts';
+import { isSecretField, mentionsSecretField, type Redactor, withoutSecretFields } from '../core/redact.ts';
+import { dropColumns } from './drop-columns.ts';
 import { createLinesFile, type LinesMark } from './lines-file.ts';
 import { maskFile } from './mask-file.ts';
 
@@ -86,7 +87,9 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       return join(directory, file);
     },
     async add(file, { holdsSecret }) {
-      files.push({ ...file, ...(holdsSecret && (await maskFile(join(directory, file.file), redactor))) });
+      const path = join(directory, file.file);
+      const named = file.columns?.some(isSecretField) && (await dropColumns(path, file.columns, isSecretField));
+      files.push({ ...file, ...named, ...(holdsSecret && (await maskFile(path, redactor))) });
     },
     expect: (rows) => {
       expected = (expected ?? 0) + rows;

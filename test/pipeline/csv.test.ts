@@ -87,6 +87,14 @@ describe('a CSV export', () => {
       extra: { 'new "column"': `value ${index}` },
     }));
     expect(byKey('tf_versions', rows)).toEqual(byKey('tf_versions', versions));
+    const landing = join(place.folder, 'data', 'landing');
+    for (const name of await readdir(landing, { recursive: true })) {
+      if (/\.(?:csv|json)$/u.test(name)) {
+        expect(await readFile(join(landing, name), 'utf8')).not.toMatch(/hunter2|password/u);
+      }
+    }
+    const [run] = await readdir(landing);
+    await place.pull([...TF_VERSIONS, '--from', String(run)]); // what is kept is what its manifest says
   });
 
   test('takes a bare `null` for nothing, and a quoted "null" of the same file too', async () => {

@@ -37,7 +37,9 @@ const commentOf = async (table: string, column: string) => {
 test('a migration that ended halfway is begun again, with no row lost', async () => {
   await open();
   await begin();
-  await database.run("insert into volumes_history (target, namespace, volume_id, valid_from) values ('acme', 'default', 'v1', '2026-11-01')");
+  await database.run(
+    "insert into volumes_history (target, namespace, volume_id, valid_from) values ('acme', 'default', 'v1', '2026-11-01')",
+  );
   const rest = await begin();
   await rest();
   expect(await database.rows('select target, volume_id from volumes')).toEqual([{ target: 'acme', volume_id: 'v1' }]);
@@ -50,7 +52,9 @@ test('a column that a newer version declares is added to rows, view and comments
   const declared = await readFile(DECLARED, 'utf8');
   await declare(declared);
   await (await begin())();
-  await database.run("insert into volumes_history (target, namespace, volume_id, valid_from) values ('acme', 'default', 'v1', '2026-11-01')");
+  await database.run(
+    "insert into volumes_history (target, namespace, volume_id, valid_from) values ('acme', 'default', 'v1', '2026-11-01')",
+  );
   await declare(declared.replace('  extra json,', '  shade varchar, -- of which colour\n  extra json,'));
   await (await begin())();
   expect(await database.rows('select volume_id, shade from volumes')).toEqual([{ volume_id: 'v1', shade: null }]);
