@@ -4,9 +4,10 @@ import { type Command, Option } from 'commander';
 import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { searchPath } from '../core/paths.ts';
+import type { Database } from '../warehouse/database.ts';
 import { openPublished } from '../warehouse/session.ts';
-import { literal, quoted, sqlFiles } from '../warehouse/sql-files.ts';
-import { loadTables } from '../warehouse/tables.ts';
+import { literal, quoted, type SqlFiles, sqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables, type Table } from '../warehouse/tables.ts';
 
 interface Options {
   readonly format: string;
@@ -30,11 +31,12 @@ async function exportAll(context: Context, { out }: Options): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
     const tables = [...(await loadTables(sqlFiles(searchPath(config.directory)))).values()];
-    for (const name of tables.flatMap(({ name: table, source }) => (source ? [table, `${table}_history`] : [table]))) {
-      const parts = { table: quoted(name), folder: literal(join(folder, name)) };
-      const [row] = await database.rows(await files.filled('warehouse/export', parts));
-      written.push({ table: name, rows: Number(row?.Count ?? 0) });
-      context.log.info(`${name}: ${row?.Count ?? 0} rows`);
+    for (const table of tables) {
+      for (const name of table.source ? [table.name, `${table.name}_history`] : [table.name]) {
+        const rows = await exportTable(database, files, { name, partitioned: isOfTargets(table), folder });
+        written.push({ table: name, rows });
+        context.log.info(`${name}: ${rows} rows`);
+      }
     }
   } finally {
     database.close();
@@ -44,4 +46,26 @@ async function exportAll(context: Context, { out }: Options): Promise<void> {
       ? `${JSON.stringify({ out: folder, tables: written }, null, 2)}\n`
       : `${written.length} tables in ${folder}\n`,
   );
+}
+
+function isOfTargets({ columns }: Table): boolean {
+  return columns.some(({ name }) => name === 'target');
+}
+
+/** @returns the number of rows written. */
+async function exportTable(
+  database: Database,
+  files: SqlFiles,
+  { name, partitioned, folder }: { readonly name: string; readonly partitioned: boolean; readonly folder: string },
+): Promise<number> {
+  const place = join(folder, name);
+  if (!partitioned) await mkdir(place, { recursive: true });
+  const sql = partitioned
+    ? await files.filled('warehouse/export', { table: quoted(name), folder: literal(place) })
+    : await files.filled('warehouse/export_whole', {
+        table: quoted(name),
+        file: literal(join(place, 'data_0.parquet')),
+      });
+  const [row] = await database.rows(sql);
+  return Number(row?.Count ?? 0);
 }

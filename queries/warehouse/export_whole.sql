@@ -1,0 +1,2 @@
+-- A table that has no targets to partition by, as one Parquet file.
+copy (from {{table}}) to {{file}} (format parquet, compression zstd);
