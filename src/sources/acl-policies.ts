@@ -1,12 +1,17 @@
 import { scheduler } from '../services/scheduler.ts';
 import { eachListed } from './listed.ts';
-import { type Extraction, nameIn, requireAbout, type Source } from './source.ts';
+import { probeFirst } from './probe.ts';
+import { type Extraction, nameIn, requireAbout, type Source, text } from './source.ts';
 
 /** ACL policies with their rules, which only reading one shows. */
 export const aclPolicies: Source = {
   name: 'acl_policies',
   kind: 'scheduler',
-  probe: (service) => service.call(scheduler.policies.list),
+  probe: (service) =>
+    probeFirst(service, scheduler.policies.list, {}, (policy) => {
+      const name = text(policy, 'Name');
+      return name === undefined ? undefined : service.call(scheduler.policies.read, { policy_name: name });
+    }),
   async extract(run) {
     await eachListed(
       run,

@@ -1,13 +1,17 @@
 import { secrets } from '../services/secrets.ts';
 import { eachListed } from './listed.ts';
 import { listNames } from './names.ts';
+import { probeFirst } from './probe.ts';
 import type { Extraction, Source } from './source.ts';
 
 /** Every key of every provider (secrets.md, "Key as distributed to a provider"). */
 export const keyDistributions: Source = {
   name: 'key_distributions',
   kind: 'secrets',
-  probe: (service) => service.call(secrets.kms.list),
+  probe: (service) =>
+    probeFirst(service, secrets.kms.list, {}, (name) =>
+      typeof name === 'string' ? service.call(secrets['kms-keys'].list, { name }) : undefined,
+    ),
   async extract(run) {
     const again = () => listNames(run, secrets.kms.list);
     const providers = await run.shared(secrets.kms.list.name, again);

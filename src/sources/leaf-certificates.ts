@@ -5,7 +5,12 @@ import { nameIn, type Source } from './source.ts';
 export const leafCertificates: Source = {
   name: 'leaf_certificates',
   kind: 'mesh',
-  probe: (service) => service.call(mesh['ca-roots'].read),
+  probe: (service) => {
+    const [name] = service.target.services;
+    return name === undefined
+      ? service.call(mesh['ca-roots'].read)
+      : service.call(mesh['ca-leaf'].read, { service: name });
+  },
   async extract({ service, land, options, each }) {
     await each(service.target.services, async (name) => {
       const answer = await service.call(mesh['ca-leaf'].read, { service: name }, options);

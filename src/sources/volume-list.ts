@@ -1,6 +1,9 @@
 import { ServiceError } from '../http/service-error.ts';
+import type { Answer } from '../services/answer.ts';
+import type { Service } from '../services/connect.ts';
 import type { Operation } from '../services/operation.ts';
 import { scheduler } from '../services/scheduler.ts';
+import { probeFirst } from './probe.ts';
 import { type Extraction, nameIn, text } from './source.ts';
 
 export interface ListedVolume {
@@ -21,11 +24,14 @@ export async function askVolumes(run: Extraction): Promise<VolumeList> {
   for await (const page of run.service.pages(scheduler.volumes.list, { type: 'csi' }, run.options)) {
     pages.push(page.text);
     for (const item of page.items) {
-      const id = nameIn(item, 'ID', 'volumes', volumes.length);
-      volumes.push({ id, namespace: text(item, 'Namespace'), plugin: text(item, 'PluginID') });
+      volumes.push(volumeOf(item, nameIn(item, 'ID', 'volumes', volumes.length)));
     }
   }
   return { pages, volumes };
+}
+
+export function volumeOf(item: unknown, id: string): ListedVolume {
+  return { id, namespace: text(item, 'Namespace'), plugin: text(item, 'PluginID') };
 }
 
 /** Three sources start from the list of volumes: it is asked for once. */
@@ -57,7 +63,23 @@ export async function landByPlugin(run: Extraction, operation: Operation): Promi
   });
 }
 
+/** Whether a listing of storage plugins is permitted: asked of the first plugin that a volume names. */
+export function probePlugins(service: Service, operation: Operation): Promise<Answer> {
+  return probeFirst(service, scheduler.volumes.list, { type: 'csi' }, async (volume) => {
+    const plugin_id = text(volume, 'PluginID');
+    if (plugin_id === undefined) return undefined;
+    try {
+      return await service.call(operation, { plugin_id, per_page: 1 });
+    } catch (error) {
+      if (!cannotList(error)) throw error;
+      return undefined;
+    }
+  });
+}
+
 /** The words of a plugin without the capability (scheduler-autoscaler-mesh.md, "Volumes", rule 3; live-services.md C1). */
 function cannotList(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && /not support|unsupported|unimplemented/iu.test(error.words);
+  if (!(error instanceof ServiceError) || error.failure === 'forbidden' || error.failure === 'unauthorized')
+    return false;
+  return /not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu.test(error.words);
 }

@@ -14,6 +14,31 @@ describe('doctor', () => {
     expect(stdout).toMatch(/vault +mesh_roles +permitted/u);
   });
 
+  test('a token that may list but not read is not permitted', async () => {
+    const reads = [
+      /^.v1.keymgmt.key.[^/]+$/u,
+      /^.v1.mesh.roles.[^/]+$/u,
+      /^.v1.volume.csi./u,
+      /ca.leaf./u,
+      /volumes.external$/u,
+    ];
+    const place = await workplace({
+      workspaces: 5,
+      intercept: ({ path, method }, service) =>
+        method === 'GET' && reads.some((read) => read.test(path)) ? service.error(403, 'permission denied') : undefined,
+    });
+    const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', new Date().toISOString()]);
+    expect(exit).toBe(1);
+    const checks = JSON.parse(stdout) as { ok: boolean; about: string; check: string }[];
+    expect(checks.filter(({ ok }) => !ok).map(({ about, check }) => `${about} ${check}`)).toEqual([
+      'vault keys',
+      'vault mesh_roles',
+      'nomad volumes',
+      'nomad external_volumes',
+      'consul leaf_certificates',
+    ]);
+  });
+
   test('names what is wrong with each target: token, host, permission, clock, mail', async () => {
     const place = await workplace({
       workspaces: 5,
