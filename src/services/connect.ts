@@ -116,7 +116,14 @@ export function connect(target: Target, options: ConnectOptions): Service {
     target,
     call: async (operation, args, callOptions = {}) => sender(operation, args, callOptions)(),
     async *pages(operation, args, callOptions = {}) {
-      yield* followPages(operation, target, sender(operation, args, callOptions));
+      // Pages asked for ahead are given up where the reader ends early.
+      const ended = new AbortController();
+      const signal = callOptions.signal ? AbortSignal.any([callOptions.signal, ended.signal]) : ended.signal;
+      try {
+        yield* followPages(operation, target, sender(operation, args, { ...callOptions, signal }));
+      } finally {
+        ended.abort();
+      }
     },
     async download(operation, args, file, { refuse = () => undefined, ...callOptions } = {}) {
       const { reading, request, call } = prepare(operation, args, callOptions);

@@ -25,14 +25,21 @@ export function isEmptyList({ method }: Operation, status: number, text: string)
   return method === 'LIST' && status === 404 && wordsOf(text) === '';
 }
 
+/** A 404 with words means the mount where nothing was named, or where they say so: `no handler for route …` (live-services.md B1). */
+function isWrongMount({ kind, path }: Operation, words: string): boolean {
+  if (kind !== 'secrets' || words === '') return false;
+  return !path.includes('{') || /no handler for route|unsupported path|an HTML page/iu.test(words);
+}
+
 /** Statuses by which services refuse what a caller asks; Nomad's is mostly 500 (live-services.md C1). */
 const CALLERS_FAULT = [400, 409, 422, 500];
 
-function failureOf({ kind }: Operation, status: number, words: string): Failure {
+function failureOf(operation: Operation, status: number, words: string): Failure {
+  const { kind } = operation;
   if (CALLERS_FAULT.includes(status) && /\bin use\b/iu.test(words)) return 'in-use';
   if (status === 401 || (status === 403 && /(?:ACL token|ACL|token) not found/iu.test(words))) return 'unauthorized';
   if (status === 403) return 'forbidden';
-  if (status === 404) return kind === 'secrets' && words !== '' ? 'wrong-mount' : 'not-found';
+  if (status === 404) return isWrongMount(operation, words) ? 'wrong-mount' : 'not-found';
   if (status === 408) return 'timeout';
   if (status === 409 || status === 423) return 'conflict';
   if (status === 412) return 'precondition';

@@ -10,8 +10,8 @@ export type Pairs = readonly (readonly [string, string])[];
 const AHEAD = 3;
 
 /**
- * Follows the pages of a list: `page[number]` by `meta.pagination` (without it there is one page), or `next_token` by the
- * body's `NextToken` or the header `X-Nomad-NextToken`. A link is followed only for its page number.
+ * Follows the pages of a list: `page[number]` by `meta.pagination`, else by `links.next` (without both there is one page), or
+ * `next_token` by the body's `NextToken` or the header `X-Nomad-NextToken`. A link is followed only for its page number.
  * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end.
  */
 export async function* followPages(
@@ -83,11 +83,10 @@ function next(operation: Operation, target: Target, answer: Answer): Pairs | und
 
 function nextNumber(operation: Operation, target: Target, value: unknown): number | undefined {
   const pagination = paginationOf(value);
-  if (!pagination) return undefined;
-  const number = pagination['next-page'];
+  const number = pagination?.['next-page'];
   if (number === null) return undefined;
   if (number === undefined) return linkedNumber(operation, target, value);
-  const current = pagination['current-page'];
+  const current = pagination?.['current-page'];
   if (typeof number !== 'number' || (typeof current === 'number' && number <= current)) {
     throw repeated(operation, target, PAGE_NUMBER);
   }

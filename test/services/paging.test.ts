@@ -73,20 +73,37 @@ describe('pages by number', () => {
     expect(queries).toEqual(['type=modules&page[number]=4', 'type=modules&page[number]=5']);
   });
 
-  it('without meta.pagination are one page', async () => {
-    const { pages, error } = await read('platform', platform.views.list, {}, () =>
-      jsonApi(['a'], undefined, { next: 'http://x/?page[number]=2' }),
-    );
-    expect([pages, error]).toEqual([[[{ id: 'a' }]], undefined]);
-  });
+  it.each([[undefined], [{}], [{ next: null }]])(
+    'without meta.pagination and links.next are one page: %j',
+    async (links) => {
+      const { pages, error } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], undefined, links));
+      expect([pages, error]).toEqual([[[{ id: 'a' }]], undefined]);
+    },
+  );
 
-  it('without next-page follow links.next within the origin, for its number only', async () => {
+  it.each([
+    ['without next-page', {}],
+    ['without meta.pagination', undefined],
+  ])('%s follow links.next within the origin, for its number only', async (_, pagination) => {
     const { queries, error } = await read('platform', platform.views.list, {}, (query) =>
       query.has('page[number]')
-        ? jsonApi(['b'], {})
-        : jsonApi(['a'], {}, { next: '/api/v2/other?page%5Bnumber%5D=2&evil=1' }),
+        ? jsonApi(['b'], pagination)
+        : jsonApi(['a'], pagination, { next: '/api/v2/other?page%5Bnumber%5D=2&evil=1' }),
     );
     expect([queries, error]).toEqual([['', 'page[number]=2'], undefined]);
+  });
+
+  it('asked for ahead are given up where one fails', async () => {
+    const { error, meter, lines } = await read('platform', platform.views.list, {}, (query) => {
+      const page = Number(query.get('page[number]') ?? 1);
+      if (page === 2) return jsonApi(['a1'], { 'next-page': 3, 'total-pages': 9 });
+      if (page > 2) return { body: '<html>', headers: {} };
+      return jsonApi(['a1'], { 'next-page': 2, 'total-pages': 9 });
+    });
+    const { retries } = meter;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(error).toMatchObject({ failure: 'malformed' });
+    expect([meter.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
   });
 
   it('that lead to another origin are refused', async () => {
@@ -157,6 +174,17 @@ describe('pages by token', () => {
     expect(error).toMatchObject({ failure: 'malformed' });
     expect(asked).toBeLessThanOrEqual(3);
   });
+});
+
+it.each([
+  [platform.views.create, {}, { data: { name: 'a', query_type: 'modules', query: { filter: [] } } }],
+  [platform['agent-pools'].update, { id: 'apool-1' }, { data: { type: 'agent-pools' } }],
+] as const)('a write may answer nothing: $0.name', async (operation, args, body) => {
+  server = await serve((_, response) => response.writeHead(204).end());
+  const { service } = talk(targetFor('platform', server.origin));
+  const answer = await service.call<Operation>(operation, args, { body });
+  await service.close();
+  expect([answer.status, answer.text, server.requests.length]).toEqual([204, '', 1]);
 });
 
 it('a list without pages is one page', async () => {
