@@ -18,27 +18,31 @@ export async function lineOfBadKey(
   key: readonly string[],
 ): Promise<string | undefined> {
   const seen = new Set<string>();
-  for (const file of files.filter(({ format }) => format === 'csv')) {
-    const line = await lineIn(join(directory, file.file), file, key, seen);
-    if (line !== undefined) return `line ${line} of ${file.file}`;
-  }
-  return undefined;
+  return firstLine(files, directory, (record, { columns = [], bareNull }) => {
+    const values = key.map((name) => record[columns.indexOf(name)] ?? '');
+    const missing = values[0] === '' || (bareNull === true && values[0] === 'null');
+    if (missing || seen.has(JSON.stringify(values))) return true;
+    seen.add(JSON.stringify(values));
+    return false;
+  });
 }
 
-async function lineIn(
-  path: string,
-  { columns = [], bareNull }: LandedFile,
-  key: readonly string[],
-  seen: Set<string>,
-): Promise<number | undefined> {
-  const places = key.map((name) => columns.indexOf(name));
-  const rows = createReadStream(path).pipe(parse({ bom: true, from: 2, info: true, relax_column_count: true }));
-  for await (const row of rows) {
-    const { record, info } = row as Counted;
-    const values = places.map((place) => record[place] ?? '');
-    const missing = values[0] === '' || (bareNull === true && values[0] === 'null');
-    if (missing || seen.has(JSON.stringify(values))) return info.lines;
-    seen.add(JSON.stringify(values));
+/** The first line of a landed CSV with a cell of this text, as `lineOfBadKey` tells it. */
+export function lineOfCell({ files }: Manifest, directory: string, cell: string): Promise<string | undefined> {
+  return firstLine(files, directory, (record) => record.includes(cell));
+}
+
+async function firstLine(
+  files: readonly LandedFile[],
+  directory: string,
+  isIt: (record: readonly string[], file: LandedFile) => boolean,
+): Promise<string | undefined> {
+  for (const file of files.filter(({ format }) => format === 'csv')) {
+    const parser = parse({ bom: true, from: 2, info: true, relax_column_count: true });
+    for await (const row of createReadStream(join(directory, file.file)).pipe(parser)) {
+      const { record, info } = row as Counted;
+      if (isIt(record, file)) return `line ${info.lines} of ${file.file}`;
+    }
   }
   return undefined;
 }

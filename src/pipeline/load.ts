@@ -108,7 +108,7 @@ async function fill(table: Table, options: LoadOptions, into: { readonly asOf?: 
   const { database, files } = options.warehouse;
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   const filling = { table, landed, target: manifest.target, ...into };
-  await refusable(table, () => fillFromLanded(database, files, filling));
+  await refusable(table, options, () => fillFromLanded(database, files, filling));
 }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {

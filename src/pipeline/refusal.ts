@@ -1,18 +1,30 @@
 import { TidemarkError } from '../core/errors.ts';
 import { firstLine } from '../warehouse/database.ts';
 import type { Table } from '../warehouse/tables.ts';
-import { lineOfBadKey } from './bad-row.ts';
+import { lineOfBadKey, lineOfCell } from './bad-row.ts';
 import type { LoadOptions } from './load.ts';
 
 /** DuckDB says in several lines where a file is not as declared; one line of it is told. */
-export async function refusable(table: Table, fill: () => Promise<void>): Promise<void> {
+export async function refusable(
+  table: Table,
+  { manifest, directory }: Landed,
+  fill: () => Promise<void>,
+): Promise<void> {
   try {
     await fill();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    throw new TidemarkError('DATA', `${table.name}: ${placeAndReason(error)}`, { cause: error });
+    const cell = BAD_TIME.exec(firstLine(error))?.[1];
+    const place = cell === undefined ? undefined : await lineOfCell(manifest, directory, cell);
+    const message = `${table.name}: ${placeAndReason(error)}${place === undefined ? '' : `: ${place}`}`;
+    throw new TidemarkError('DATA', message, { cause: error });
   }
 }
+
+type Landed = Pick<LoadOptions, 'manifest' | 'directory'>;
+
+/** How DuckDB tells of a text that is no time. */
+const BAD_TIME = /timestamp field [^"]*"(.*)"(?:,|$)/u;
 
 function placeAndReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -25,11 +37,7 @@ function placeAndReason(error: unknown): string {
 }
 
 /** A key that is refused is told with its line, where the file has lines that a person can go to. */
-export async function placed(
-  table: Table,
-  { manifest, directory }: Pick<LoadOptions, 'manifest' | 'directory'>,
-  check: () => Promise<void>,
-): Promise<void> {
+export async function placed(table: Table, { manifest, directory }: Landed, check: () => Promise<void>): Promise<void> {
   try {
     await check();
   } catch (error) {

@@ -66,16 +66,23 @@ function cleanedColumn({ name, type }: Column, loaded: ReadonlySet<string>): str
   return column;
 }
 
+/** Cast from text: the CSV reader of DuckDB 1.5 makes null of a time that it cannot read, and says nothing. */
+const TIME = 'timestamptz';
+
 const LONGEST_LINE = 256 * MEBIBYTE;
 
 function csvParts(table: Table, file: RowsFile): Record<string, string> {
   const header = file.columns ?? [];
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   const typeOf = (name: string) => known.get(LIVE_NAMES[name] ?? name);
-  const struct = header.map((name) => `${quoted(name)}: ${literal(typeOf(name) ?? 'varchar')}`).join(', ');
+  const readAs = (name: string) => (typeOf(name) === TIME ? 'varchar' : (typeOf(name) ?? 'varchar'));
+  const struct = header.map((name) => `${quoted(name)}: ${literal(readAs(name))}`).join(', ');
   const named = header
     .filter((name) => typeOf(name))
-    .map((name) => `${asWritten(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`);
+    .map(
+      (name) =>
+        `${typeOf(name) === TIME ? `${quoted(name)}::${TIME}` : asWritten(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`,
+    );
   const others = header.filter((name) => !typeOf(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${literal(name)}, nullif(${quoted(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];

@@ -194,3 +194,19 @@ describe('a CSV export', () => {
     expect(await place.rows('select 1 as x from tf_versions')).toEqual([]);
   });
 });
+
+test('a time that is none is refused with its line, never taken for an absent one', async () => {
+  const rows = ['external_id,workspace_name,workspace_created_at', '"ws-1","a","2026-01-02T03:04:05+00:00"'];
+  const place = await workplace({
+    workspaces: 2,
+    intercept: ({ path, query }, service) => {
+      if (path.endsWith('/export/csv')) {
+        return { status: 200, headers: TEXT_CSV, body: text([...rows, '"ws-2","b","yester, ""day"""']) };
+      }
+      const pages = path.endsWith('/explorer') && query.get('page[size]') !== '1';
+      return pages ? service.error(422, 'no pages today') : undefined;
+    },
+  });
+  const { stderr } = await place.pull(['--source', 'workspaces'], 3);
+  expect(stderr).toMatch(/invalid timestamp field format: "yester, "day"".*: line 3 of workspaces\.csv/u);
+});
