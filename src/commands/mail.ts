@@ -71,7 +71,9 @@ async function send(context: Context, config: Config, job: Job, to: readonly str
     const composed = await composeMessages(await optionsOf(context, config, job, warehouse, to));
     await sayWhoHasIt(context, warehouse, composed);
     await writeOutbox(warehouse, composed.messages);
-    return sendFrom(warehouse, { config, context, job: job.name });
+    // who asks for it at an address of their own must not set off what waits for others
+    const messageIds = to.length > 0 ? composed.messages.map(({ messageId }) => messageId) : undefined;
+    return sendFrom(warehouse, { config, context, job: job.name, ...(messageIds && { messageIds }) });
   });
   answer(context, deliveries);
 }

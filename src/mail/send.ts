@@ -23,6 +23,8 @@ export interface SendOptions {
   readonly context: Pick<Context, 'clock' | 'log' | 'redactor' | 'signal'>;
   /** Only the digests of this job. @default all */
   readonly job?: string;
+  /** Only the digests of these Message-IDs. @default all */
+  readonly messageIds?: readonly string[];
   readonly timeouts?: MailTimeouts;
 }
 
@@ -39,7 +41,8 @@ export async function sendPending(options: SendOptions): Promise<readonly Delive
 
 /** The same, in a working warehouse that is open already. */
 export async function sendFrom(home: OutboxHome, options: SendOptions): Promise<readonly Delivery[]> {
-  const pending = await pendingIn(home, options.job ?? null);
+  const waiting = await pendingIn(home, options.job ?? null);
+  const pending = waiting.filter(({ message }) => options.messageIds?.includes(message.messageId) ?? true);
   if (pending.length === 0) return [];
   const { server, caFile } = requireMail(options.config);
   const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');

@@ -19,8 +19,8 @@ function safeCell(value: Plain): string {
   return String(value);
 }
 
-/** Also the full-width forms, which some spreadsheets take for the plain ones. */
-const FORMULA = /(?:^|[\r\n])[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+/** Also the full-width forms, which some spreadsheets take for the plain ones, and behind characters that they drop or do not show. */
+const FORMULA = /(?:^|[\r\n])[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
 
 function safeText(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;

@@ -131,6 +131,16 @@ describe('`tidemark mail`', () => {
     expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(5);
   });
 
+  test('leaves alone with --to what waits for others', async () => {
+    const port = await freePort();
+    const place = await mailing(port);
+    await place.tidemark(['run', 'nightly']);
+    const server = await startMailServer({ port });
+    const { exit, stdout } = await place.tidemark(['mail', 'nightly', '--to', 'me@acme.example']);
+    expect([exit, stdout]).toEqual([0, '1 of 1 digests sent\n']);
+    expect(server.received.map(({ recipients }) => recipients)).toEqual([['me@acme.example']]);
+  });
+
   test('sends with --pending what waits, and exits 1 while something still does', async () => {
     const port = await freePort();
     const place = await mailing(port);

@@ -12,6 +12,12 @@ describe('CSV that a spreadsheet opens', () => {
     }
   });
 
+  it('looks behind control and invisible characters', () => {
+    for (const formula of ['\u0000=1', '\u001b+1', '\u202e=1', '\ufeff@SUM(A1)', '\u200b-1']) {
+      expect(cell(formula)).toBe(`'${formula}`);
+    }
+  });
+
   it('leaves other text and numbers as they are, the negative ones too', () => {
     expect(cell('a=b')).toBe('a=b');
     expect(cell('5-3')).toBe('5-3');
