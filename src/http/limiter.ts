@@ -72,15 +72,20 @@ export function createLimiter(options: LimiterOptions): Limiter {
   });
   /** First come, first served: one request waits for the next place, the others behind it. */
   const queue = pLimit(1);
+  /** Ends the wait of that request, to look again. */
+  let wake = () => {};
 
   const nextPlace = async ({ name, signal, maxWaitMs, log }: Waiting): Promise<number> => {
-    for (;;) {
+    for (let toldMs = WORTH_A_LINE_MS; ; ) {
       signal.throwIfAborted();
       const { waitMs, place } = pace.take(performance.now());
       if (waitMs <= 0) return place;
       if (waitMs > maxWaitMs + MAX_JITTER_MS) throw new TooLongWait(waitMs);
-      if (waitMs >= WORTH_A_LINE_MS) log.info(`${name}: waits ${seconds(waitMs)} for the service's rate limit`);
-      await pause(waitMs, signal);
+      if (waitMs >= toldMs) {
+        log.info(`${name}: waits ${seconds(waitMs)} for the service's rate limit`);
+        toldMs = waitMs;
+      }
+      await pause(waitMs, signal, (end) => (wake = end));
     }
   };
 
@@ -93,6 +98,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     answered(place, status, headers) {
       const told: RateTold | undefined = rateTold(headers, Date.now());
       pace.answered(place, performance.now(), told, status === 429);
+      wake(); // what it tells may let the next one go earlier
     },
     hold(waitMs) {
       const jitterMs = Math.random() * Math.min(MAX_JITTER_MS, waitMs / 10);

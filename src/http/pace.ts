@@ -32,6 +32,9 @@ const DECREASE = 0.9;
 const INCREASE_PER_SECOND = 0.5;
 const MEASURE_MS = 1000;
 const ENOUGH_TO_MEASURE = 3;
+/** Where so much more than what was measured goes well, that was too little: few requests at that time, or others' fault. */
+const DOUBTED_AT = 1.5;
+const INCREASE_IN_DOUBT_PER_SECOND = 4;
 /** Turned away before anything went through: others use the limit too. */
 const UNMEASURED_PER_SECOND = 20;
 const UNMEASURED_DECREASE = 0.7;
@@ -40,6 +43,9 @@ const UNMEASURED_DECREASE = 0.7;
 const SILENT_BURST = 0.1;
 /** Where the service tells its window, that bounds a burst already; the configured bound is then an average. */
 const TOLD_BURST = 0.5;
+
+/** What is guessed of a window holds so long without an answer from it. */
+const GUESS_MS = 1000;
 
 interface Window {
   readonly limit: number;
@@ -58,6 +64,7 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
   let nextAtMs = 0;
   let window: Window | undefined;
   let decreasedAtPlace = 0;
+  let decreasedTo = Number.POSITIVE_INFINITY;
   /** Requests that are sent into a new window before one of its answers tells what is left. */
   let unseen = Number.POSITIVE_INFINITY;
   /** When each request that is under way was sent, and the shortest way there and back. */
@@ -71,7 +78,7 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
   const windowWait = (nowMs: number): number => {
     if (!window) return 0;
     if (nowMs >= window.endMs) {
-      window.endMs = nowMs + window.lengthMs;
+      window.endMs = nowMs + (Number.isFinite(unseen) ? Math.min(GUESS_MS, window.lengthMs) : window.lengthMs);
       window.budget = Math.min(unseen, shareOf(window.limit, share));
       window.firstPlace = places + 1;
       window.lastRemaining = -1;
@@ -105,12 +112,14 @@ export function createPace({ share, requestsPerSecond = Number.POSITIVE_INFINITY
     if (turnedAway && place > decreasedAtPlace) {
       learned = Math.max(1, decreased(learned, measure(nowMs)));
       decreasedAtPlace = places;
+      decreasedTo = learned;
     }
     if (turnedAway) return;
     accepted.push(nowMs);
     measure(nowMs);
     if (Number.isFinite(learned) && learned < startPerSecond) {
-      learned = Math.min(startPerSecond, learned + INCREASE_PER_SECOND / learned);
+      const increase = learned > decreasedTo * DOUBTED_AT ? INCREASE_IN_DOUBT_PER_SECOND : INCREASE_PER_SECOND;
+      learned = Math.min(startPerSecond, learned + increase / learned);
     }
   };
 

@@ -9,8 +9,12 @@ export interface RateTold {
   readonly resetMs: number;
 }
 
-/** A larger reset is a moment (seconds since 1970), not a duration: it would last for decades. */
+/** A larger reset is a moment (seconds or milliseconds since 1970), not a duration: it would last for decades. */
 const EPOCH_SECONDS = 1_000_000_000;
+const EPOCH_MS = EPOCH_SECONDS * 1000;
+
+/** A reset of 0 is one whose fraction was cut off: Vault tells whole seconds, of windows of one second. */
+const LESS_THAN_A_SECOND_MS = 1000;
 
 /**
  * How long an answer asks to be left alone, in milliseconds; undefined when it asks nothing. `Retry-After` (seconds or a
@@ -51,12 +55,14 @@ function resetMs(headers: Headers, nowMs: number): number | undefined {
     headers.get('ratelimit-reset') ??
     (member(draft, 't') ?? member(draft, 'reset'))?.toString() ??
     headers.get('x-ratelimit-reset');
+  if (told?.trim() === '0') return LESS_THAN_A_SECOND_MS;
   return told === null ? undefined : secondsMs(told, nowMs);
 }
 
 function secondsMs(text: string, nowMs: number): number | undefined {
   const seconds = numberOf(text);
   if (seconds === undefined) return undefined;
+  if (seconds >= EPOCH_MS) return Math.max(0, seconds - nowMs);
   return seconds >= EPOCH_SECONDS ? Math.max(0, seconds * 1000 - nowMs) : seconds * 1000;
 }
 

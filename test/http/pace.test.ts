@@ -114,6 +114,14 @@ describe('500 requests against a limit of 30 a second', () => {
     expect(turnedAway).toBeLessThanOrEqual(10);
   });
 
+  it('one that was turned away early, by others’ fault, does not slow the whole night', () => {
+    const pace = createPace(platform);
+    for (let n = 0; n < 4; n++) pace.answered(pace.take(99_000 + n * 50).place, 99_000 + n * 50, undefined, n === 3);
+    expect(simulate(pace, { limit: 30, headers: false, windows: 'fixed' }).seconds).toBeLessThanOrEqual(
+      MINIMUM_SECONDS * 1.5,
+    );
+  });
+
   it.each([1, 20, 200])('with headers and answers that take %d ms', (latencyMs) => {
     const { seconds, turnedAway } = simulate(
       createPace(platform),

@@ -22,6 +22,8 @@ describe('how long an answer asks to be left alone', () => {
     ['RateLimit-Reset', { 'ratelimit-reset': '4' }, 4000],
     ['X-RateLimit-Reset as float seconds', { 'x-ratelimit-reset': '0.247' }, 247],
     ['X-RateLimit-Reset as a moment', { 'x-ratelimit-reset': String(NOW_MS / 1000 + 9) }, 9000],
+    ['X-RateLimit-Reset as a moment in milliseconds', { 'x-ratelimit-reset': String(NOW_MS + 9000) }, 9000],
+    ['X-RateLimit-Reset whose fraction was cut off', { 'x-ratelimit-reset': '0' }, 1000],
     ['Retry-After before X-RateLimit-Reset', { 'retry-after': '5', 'x-ratelimit-reset': '1' }, 5000],
     ['a negative wait', { 'retry-after': '-5' }, undefined],
     ['nothing', {}, undefined],

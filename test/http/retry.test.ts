@@ -302,6 +302,27 @@ describe('pauses that a service demands', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it('are over as soon as an answer tells of room, however long the window', async () => {
+    const told = (remaining: number, reset: string) => ({
+      'x-ratelimit-limit': '4',
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': reset,
+    });
+    const server = await served((_request, response, count) => {
+      if (count === 2) response.writeHead(429, told(0, '0.01')).end();
+      else setTimeout(() => response.writeHead(200, told(3, count === 1 ? '3600' : '0.01')).end('{"data":[]}'), 30);
+    });
+    const { service, meter } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
+    const ask = () => service.call(platform.views.list, {}, { meter });
+    await ask();
+    await ask(); // from here on one request goes ahead of what is known of a window
+    await sleep(30);
+    await Promise.all([ask(), ask(), ask()]);
+    expect(server.requests).toHaveLength(6);
+    expect(meter).toMatchObject({ tooMany: 1 });
+    expect(meter.waitedMs).toBeLessThan(1000);
+  });
+
   it('hold every request of the credential, also through another target', async () => {
     const server = await served((request, response) => {
       if (request.url?.includes('/views')) response.writeHead(429, { 'retry-after': '0.1' }).end();
