@@ -1,6 +1,6 @@
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { messageOf, TidemarkError } from '../core/errors.ts';
-import { DuckDBInstance, listValue } from './duckdb.ts';
+import { DuckDBInstance, LIST, listValue, VARCHAR } from './duckdb.ts';
 import { plainRows, type Row } from './values.ts';
 
 export type Param = null | boolean | number | bigint | string | readonly string[];
@@ -79,13 +79,16 @@ function databaseOn(connection: DuckDBConnection, close: () => void): Database {
 
 function bind(prepared: DuckDBPreparedStatement, params: Params): void {
   const values: Record<string, DuckDBValue> = {};
+  // An empty list does not tell what it is a list of.
+  const types: Record<string, DuckDBType> = {};
   for (let index = 1; index <= prepared.parameterCount; index++) {
     const name = prepared.parameterName(index);
     const value = params[name];
     if (value === undefined) throw new TidemarkError('DATA', `the query asks for $${name}, which was not given`);
     values[name] = Array.isArray(value) ? listValue(value as string[]) : (value as DuckDBValue);
+    if (Array.isArray(value)) types[name] = LIST(VARCHAR);
   }
-  if (prepared.parameterCount > 0) prepared.bind(values);
+  if (prepared.parameterCount > 0) prepared.bind(values, types);
 }
 
 export function firstLine(error: unknown): string {

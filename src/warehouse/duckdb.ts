@@ -17,6 +17,8 @@ export const {
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTypeId,
+  LIST,
   listValue,
   StatementType,
+  VARCHAR,
 } = duckdb;

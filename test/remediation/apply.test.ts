@@ -17,6 +17,13 @@ test('a plan that is not approved is refused, and nothing is sent', async () => 
   expect(stage.place.sandbox.log).toEqual([]);
 });
 
+test('a plan of no actions is applied, and nothing is sent', async () => {
+  const { actions } = await stage.place.plan(['--target', 'vault']);
+  await stage.place.approve();
+  expect([actions, await stage.apply()]).toMatchObject([[], { rows: [], stopped: null }]);
+  expect(stage.place.sandbox.log).toEqual([]);
+});
+
 test('a plan past its time is refused, one second before it is not', async () => {
   const plan = await stage.approved();
   const end = Date.parse(plan.expires_at);
