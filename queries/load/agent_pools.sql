@@ -8,7 +8,7 @@ with
 select
   pool_id,
   attributes ->> 'name' as name,
-  (attributes ->> 'created-at')::timestamptz as created_at,
+  nullif(attributes ->> 'created-at', '')::timestamptz as created_at,
   (attributes ->> 'organization-scoped')::boolean as organization_scoped,
   (attributes ->> 'agent-count')::bigint as agent_count,
   json_merge_patch(

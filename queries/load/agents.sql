@@ -16,6 +16,6 @@ select
   attributes ->> 'name' as name,
   attributes ->> 'status' as status,
   attributes ->> 'ip-address' as ip_address,
-  (attributes ->> 'last-ping-at')::timestamptz as last_ping_at,
+  nullif(attributes ->> 'last-ping-at', '')::timestamptz as last_ping_at,
   json_merge_patch(attributes, '{"name": null, "status": null, "ip-address": null, "last-ping-at": null}') as extra,
 from items

@@ -1,5 +1,5 @@
--- grain: one row: 200 means alive, 503 means not
+-- grain: one row: 200 (any success) means alive, 503 means not
 select
-  status = 200 as alive,
+  status between 200 and 299 as alive,
   checked_at,
 from read_json($files, format = 'newline_delimited', columns = {status: 'BIGINT', checked_at: 'TIMESTAMPTZ'})

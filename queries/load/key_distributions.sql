@@ -16,7 +16,7 @@ select
   data ->> 'protection' as protection,
   case json_type(data -> 'purpose')
     when 'ARRAY' then (data -> 'purpose')::varchar[]
-    when 'VARCHAR' then list_transform(string_split(data ->> 'purpose', ','), lambda word: trim(word))
+    when 'VARCHAR' then list_transform(string_split(nullif(data ->> 'purpose', ''), ','), lambda word: trim(word))
   end as purpose,
   data -> 'versions' as versions,
   json_merge_patch(data, '{"name": null, "protection": null, "purpose": null, "versions": null}') as extra,

@@ -8,8 +8,8 @@ select
   coalesce(nullif(item ->> 'Service', ''), service) as service,
   item ->> 'ServiceURI' as service_uri,
   item ->> 'SerialNumber' as serial_number,
-  (item ->> 'ValidAfter')::timestamptz as valid_after,
-  (item ->> 'ValidBefore')::timestamptz as valid_before,
+  nullif(item ->> 'ValidAfter', '')::timestamptz as valid_after,
+  nullif(item ->> 'ValidBefore', '')::timestamptz as valid_before,
   json_merge_patch(
     item,
     '{"Service": null, "ServiceURI": null, "SerialNumber": null, "ValidAfter": null, "ValidBefore": null, "CertPEM": null, "PrivateKeyPEM": null, "Namespace": null, "CreateIndex": null, "ModifyIndex": null}'

@@ -1,5 +1,5 @@
 -- grain: one row per allocation claiming a volume
--- key: namespace, volume_id, allocation_id, mode
+-- key: volume_id, allocation_id, mode, namespace
 -- source: volumes
 -- volatile: yes
 create table if not exists volume_allocations_history (

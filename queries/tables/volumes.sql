@@ -1,5 +1,5 @@
 -- grain: one row per CSI volume
--- key: namespace, volume_id
+-- key: volume_id, namespace
 -- source: volumes
 create table if not exists volumes_history (
   target varchar not null, -- name of the target in tidemark.yaml

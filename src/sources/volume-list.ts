@@ -44,7 +44,8 @@ const PER_PAGE = 100;
 
 /**
  * Lands every page of a listing that the storage plugins answer, plugin by plugin, for each plugin that a volume names. A
- * plugin that cannot list at all is an answer about the plugin: what it holds is then unknown, and kept as such.
+ * plugin that cannot list at all, or runs nowhere any more, is an answer about the plugin: what it holds is then unknown, and
+ * kept as such.
  */
 export async function landByPlugin(run: Extraction, operation: Operation): Promise<void> {
   const { volumes } = await sharedVolumes(run);
@@ -77,9 +78,11 @@ export function probePlugins(service: Service, operation: Operation): Promise<An
   });
 }
 
-/** The words of a plugin without the capability (scheduler-autoscaler-mesh.md, "Volumes", rule 3; live-services.md C1). */
+/** The words of a plugin without the capability, or that is gone (scheduler-autoscaler-mesh.md, "Volumes", rule 3; live-services.md C1). */
 function cannotList(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error.failure === 'forbidden' || error.failure === 'unauthorized')
     return false;
-  return /not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu.test(error.words);
+  return /no such plugin|not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu.test(
+    error.words,
+  );
 }

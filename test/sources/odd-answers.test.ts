@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { workplace } from '../helpers/sandbox.ts';
+
+/** Answers of these bodies in place of the sandbox's own, by path. */
+function answering(bodies: Readonly<Record<string, unknown>>) {
+  return workplace({
+    workspaces: 2,
+    intercept: ({ path }) =>
+      path in bodies
+        ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(bodies[path]) }
+        : undefined,
+  });
+}
+
+test('a volume that names no namespace is a volume', async () => {
+  const claim = { ID: 'al-1', NodeID: 'node-1' };
+  const place = await answering({
+    '/v1/volumes': [{ ID: 'v1' }, { ID: 'v2', Namespace: '' }],
+    '/v1/volume/csi/v1': { ID: 'v1', ReadAllocs: null, WriteAllocs: { 'al-1': claim } },
+    '/v1/volume/csi/v2': { ID: 'v2', Namespace: '' },
+  });
+  await place.pull(['--source', 'volumes']);
+  await place.pull(['--source', 'volumes']);
+  expect(await place.rows('select volume_id, namespace from volumes_history order by 1')).toEqual([
+    { volume_id: 'v1', namespace: null },
+    { volume_id: 'v2', namespace: null },
+  ]);
+  expect(await place.rows('select allocation_id, mode, node_id, namespace from volume_allocations')).toEqual([
+    { allocation_id: 'al-1', mode: 'write', node_id: 'node-1', namespace: null },
+  ]);
+});
+
+test('an empty text where a time stands is an absent time', async () => {
+  const place = await answering({
+    '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', NotBefore: '', NotAfter: '2026-12-01T00:00:00Z' }] },
+  });
+  await place.pull(['--source', 'ca_roots']);
+  expect(await place.rows('select not_before, not_after::varchar as not_after from ca_roots')).toEqual([
+    { not_before: null, not_after: '2026-12-01 00:00:00+00' },
+  ]);
+});
+
+test('a plugin that is gone leaves the others’ volumes readable, and what it held unknown', async () => {
+  const place = await workplace({
+    workspaces: 2,
+    intercept: ({ path, query }, service) =>
+      path === '/v1/volumes/external' && query.get('plugin_id') === 'gone'
+        ? service.error(500, 'no such plugin')
+        : undefined,
+  });
+  const { volumes } = place.sandbox.services.scheduler.state;
+  const [first] = volumes;
+  volumes.set(first![0], { ...first![1], pluginId: 'gone' });
+  await place.pull(['--source', 'external_volumes']);
+  expect(await place.rows("select supported, error from external_volume_listings where plugin_id = 'gone'")).toEqual([
+    { supported: false, error: 'no such plugin' },
+  ]);
+  expect((await place.rows('from external_volumes')).length).toBeGreaterThan(0);
+});
