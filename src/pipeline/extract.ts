@@ -41,7 +41,7 @@ const WAY_FAILURES: ReadonlySet<Failure> = new Set<Failure>([
  * loading, is asked for again, another way where the source knows one; the refused file is kept.
  */
 export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: Manifest) => Promise<T>): Promise<T> {
-  const { source, service, directory, runId, asOf, redactor, log, signal } = options;
+  const { source, service, directory, runId, asOf, redactor, log, signal, meter } = options;
   const { target } = service;
   let shared = options.shared;
   let ways = [source.extract, ...(source.otherwise ?? [source.extract])];
@@ -61,6 +61,7 @@ export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: 
       ways = others.filter((other) => mayDiffer(error, way, other));
       if (ways.length === 0 || signal.aborted) throw isRefusal(error) ? withPlace(error, directory) : error;
       log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
+      meter.retries++;
       shared = memo(); // what was asked for once may be what was wrong
     }
   }

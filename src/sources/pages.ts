@@ -62,6 +62,7 @@ async function wholeSet<O extends Operation>(
     if (moved === undefined) return total;
     if (tried === TRIES) throw new TidemarkError('DATA', `${operation.name}: ${moved}, ${TRIES} times in a row`);
     run.log.info(`${run.service.target.name}: ${operation.name}: ${moved}; asking again`);
+    run.options.meter.retries++;
     await sink.restart();
   }
 }

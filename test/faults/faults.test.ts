@@ -202,7 +202,7 @@ describe('a CSV that is wrong in itself', () => {
     expect(
       run.stderr.match(new RegExp(`csv: workspaces: workspaces: .*${says.source}.*; asking again`, 'gu')),
     ).toHaveLength(2);
-    expect(pulls.csv.status).toBe('complete');
+    expect(pulls.csv).toMatchObject({ status: 'complete', retries: 2 });
     expect(tables).toEqual(place.good.tables);
     expect(await place.landed('csv')).toContain('workspaces.csv.refused');
   });
