@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { parseTimestamp } from '../core/clock.ts';
 import { type Config, loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { describe, EXIT, TidemarkError } from '../core/errors.ts';
 import { type ReadOptions, renderReports } from '../render/index.ts';
 import { jsonText } from '../render/write.ts';
 import { openPublished } from '../warehouse/session.ts';
@@ -47,13 +47,17 @@ async function report(context: Context, names: readonly string[], flags: ReportF
   }
 }
 
-/** Writes the files; stdout gets their paths, or with `--json` their data: an object for one named report, else an array. */
+/** Writes the files, and exits 4 when one could not be made; stdout gets their paths, or with `--json` their data: an object for one named report, else an array. */
 async function answer(context: Context, config: Config, options: ReadOptions, flags: ReportFlags): Promise<void> {
   const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
-  const rendered = await renderReports({ ...options, out, reportDays: config.reportDays, log: context.log });
+  const onFailure = (_: string, error: TidemarkError) => {
+    context.log.error(describe(error));
+    context.exit(EXIT.data);
+  };
+  const rendered = await renderReports({ ...options, out, reportDays: config.reportDays, log: context.log, onFailure });
   const data = rendered.map((one) => one.data);
   if (context.json) context.stdout(jsonText(options.names?.length === 1 && data[0] ? data[0] : data));
-  else context.stdout(`${rendered.flatMap(({ files }) => files.map((file) => resolve(out, file))).join('\n')}\n`);
+  else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
 }
 
 function timestamp(text: string): Date {

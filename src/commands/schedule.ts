@@ -4,6 +4,7 @@ import { loadConfig } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { type Job, loadJob, loadJobs } from '../core/jobs.ts';
+import { checkJobs } from '../pipeline/check-job.ts';
 import { exitOfJob, runJob } from '../pipeline/run-job.ts';
 import type { ScheduledJob } from '../scheduler/scheduler.ts';
 import { serveSchedule } from '../scheduler/serve.ts';
@@ -27,6 +28,10 @@ async function schedule(context: Context, listOnly: boolean): Promise<void> {
   if (context.clock.frozen)
     throw new TidemarkError('USAGE', 'a schedule cannot run with --now: its clock stands still');
   const scheduled = [...jobs.values()].flatMap(scheduledJob);
+  await checkJobs(
+    config,
+    [...jobs.values()].filter((job) => job.schedule !== undefined),
+  );
   if (scheduled.length === 0) {
     throw new TidemarkError('CONFIG', 'no job has a schedule', {
       hint: 'give one in jobs/NAME.yaml: schedule: "15 2 * * *"',

@@ -19,7 +19,12 @@ const addresses = z.union([address, z.array(address).min(1)], ADDRESS_PROBLEM).t
 const jobSchema = z.strictObject({
   schedule: checked(cronProblem).optional().describe('cron expression, five fields'),
   timezone: checked(zoneProblem).default('UTC').describe('IANA zone of the schedule'),
-  pull: z.union([z.literal('all'), z.literal(false), z.array(z.string().min(1)).min(1)]).default('all'),
+  pull: z
+    .union(
+      [z.literal('all'), z.literal(false), z.array(z.string().min(1)).min(1)],
+      'must be all, false or a list of sources',
+    )
+    .default('all'),
   reports: z.array(z.string().min(1)).default([]),
   mail: z
     .strictObject({
@@ -49,7 +54,18 @@ export async function loadJobs(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<ReadonlyMap<string, Job>> {
   const paths = await discover(searchPath(config.directory), 'jobs', '.yaml');
-  return new Map([...paths].map(([name, path]) => [name, { name, ...readYamlFile(path, jobSchema, env, knownKeys) }]));
+  const wrong: string[] = [];
+  const jobs = [...paths].flatMap(([name, path]): [string, Job][] => {
+    try {
+      return [[name, { name, ...readYamlFile(path, jobSchema, env, knownKeys) }]];
+    } catch (error) {
+      if (!(error instanceof TidemarkError)) throw error;
+      wrong.push(error.message);
+      return [];
+    }
+  });
+  if (wrong.length > 0) throw new TidemarkError('CONFIG', wrong.join('\n'));
+  return new Map(jobs);
 }
 
 /** One job. @throws TidemarkError USAGE naming the nearest. */

@@ -1,24 +1,14 @@
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { Job } from '../core/jobs.ts';
-import { searchPath } from '../core/paths.ts';
-import { nearestName } from '../core/yaml-file.ts';
-import { requireMail } from '../mail/compose.ts';
-import {
-  applyJobPlaybooks,
-  checkJobPlaybooks,
-  type JobPlan,
-  type JobPlaybookResult,
-  planJobPlaybooks,
-} from '../remediation/job.ts';
+import { applyJobPlaybooks, type JobPlan, type JobPlaybookResult, planJobPlaybooks } from '../remediation/job.ts';
 import { syncLedger } from '../remediation/sync.ts';
-import { type RenderedReport, renderReports } from '../render/index.ts';
-import { sources } from '../sources/index.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { checkJob } from './check-job.ts';
 import { type FindSummary, findAll } from './find.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type Pull, planPulls } from './pull.ts';
+import { type RenderResult, renderStage } from './render.ts';
 import { exitOf, type RunResult, runPulls } from './run.ts';
 import { composeStage, type MailResult, mailDone, sendStage } from './send.ts';
 
@@ -26,6 +16,7 @@ export interface JobResult extends RunResult {
   readonly findings: FindSummary | null;
   /** Names of the reports that were written. */
   readonly reports: readonly string[];
+  readonly failed_reports: RenderResult['failed'];
   /** What became of the job's playbooks. */
   readonly playbooks: readonly JobPlaybookResult[];
   readonly mail: MailResult;
@@ -33,8 +24,7 @@ export interface JobResult extends RunResult {
 
 /** One job from end to end: pull and load, findings, plans, digests, publish, deeds, reports, mail. The flow of the whole program. */
 export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
-  if (job.mail) requireMail(config); // before the night's work, not after it
-  await checkJobPlaybooks(config, job);
+  await checkJob(config, job);
   const { log, env, redactor } = context;
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
   return withHeartbeat(
@@ -64,10 +54,10 @@ async function runStages(config: Config, context: Context, job: Job): Promise<Jo
     },
   });
   const playbooks = await applyJobPlaybooks(config, context, plans);
-  const rendered = await renderJob(config, context, job.reports, new Date(result.as_of));
+  const reports = await renderStage(config, context, job.reports, new Date(result.as_of));
   const sent = await sendStage(config, context);
   const mail = { deliveries: sent.deliveries, left: composed.left, problem: composed.problem ?? sent.problem };
-  return { ...result, findings, reports: rendered.map(({ name }) => name), playbooks, mail };
+  return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail };
 }
 
 /** Plans go out with the digest, for whoever approves them. */
@@ -87,52 +77,18 @@ function toldInMail(plans: readonly JobPlan[]) {
 }
 
 /**
- * As for its pulls; 1 also when a rule could not be assessed, a playbook was refused or an action failed, or a digest could not
- * be made or is not sent.
+ * As for its pulls; 1 also when a rule could not be assessed, a report not be made, a playbook was refused or an action failed,
+ * or a digest could not be made or is not sent.
  */
 export function exitOfJob(result: JobResult): ExitCode {
   const pulled = exitOf(result);
   const deeds = result.playbooks.every(({ exit }) => exit === EXIT.done);
-  const whole = deeds && mailDone(result.mail) && !result.findings?.failed.length;
+  const made = result.failed_reports.length === 0 && !result.findings?.failed.length;
+  const whole = deeds && made && mailDone(result.mail);
   return pulled === EXIT.done && !whole ? EXIT.incomplete : pulled;
 }
 
 function pullsOf(config: Config, job: Job): readonly Pull[] {
   if (job.pull === false) return [];
-  if (job.pull === 'all') return planPulls(config, {});
-  const known = sources.map(({ name }) => name);
-  const unknown = job.pull.find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const nearest = nearestName(unknown, known);
-    throw new TidemarkError('CONFIG', `jobs/${job.name}.yaml: pull: unknown source ${unknown}`, {
-      hint: nearest ? `did you mean ${nearest}?` : `known are ${known.join(', ')}`,
-    });
-  }
-  return planPulls(config, { sources: job.pull });
-}
-
-async function renderJob(
-  config: Config,
-  context: Context,
-  names: readonly string[],
-  asOf: Date,
-): Promise<readonly RenderedReport[]> {
-  if (names.length === 0) return [];
-  const { database, files } = await openPublished(config);
-  try {
-    return await renderReports({
-      database,
-      files,
-      roots: searchPath(config.directory),
-      names,
-      asOf,
-      generatedAt: context.clock.now(),
-      out: config.output,
-      thresholds: config.thresholds,
-      reportDays: config.reportDays,
-      log: context.log,
-    });
-  } finally {
-    database.close();
-  }
+  return planPulls(config, job.pull === 'all' ? {} : { sources: job.pull });
 }

@@ -67,10 +67,13 @@ export interface Summaries {
   readonly json: string;
 }
 
+/** A report whose summary cannot be read is left out: it is told where that report is written, and must not cost the others. */
 export async function summariesOf(reports: Iterable<Report>, options: DataOptions): Promise<Summaries> {
   const rows = new Map<string, Row>();
   for (const { name, summary } of reports) {
-    if (!usesSummaries(summary)) rows.set(name, await summaryRow(summary, options, parametersOf(options)));
+    if (usesSummaries(summary)) continue;
+    const row = await orProblem(summaryRow(summary, options, parametersOf(options)));
+    if (!(row instanceof TidemarkError)) rows.set(name, row);
   }
   return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
 }
@@ -109,6 +112,16 @@ async function readSources(sources: readonly string[], options: DataOptions): Pr
     stale_hours: options.thresholds.staleHours,
   });
   return rows as unknown as SourceState[];
+}
+
+/** What is promised, or why a person's file does not give it; anything else is thrown on. */
+export async function orProblem<T>(promised: Promise<T>): Promise<T | TidemarkError> {
+  try {
+    return await promised;
+  } catch (error) {
+    if (error instanceof TidemarkError) return error;
+    throw error;
+  }
 }
 
 async function summaryRow(dataset: Dataset, options: DataOptions, params: Params): Promise<Row> {

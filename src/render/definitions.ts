@@ -48,12 +48,21 @@ const LAST = 1000;
 /** Every report there is: a template `reports/NAME.hbs` with `queries/reports/NAME/summary.sql`, beside the configuration or in the package. */
 export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
   const templates = await discover(files.roots, 'reports', '.hbs');
-  const names = [...templates.keys()].filter(
-    (name) => !name.includes('.') && findFile(files.roots, `queries/reports/${name}/summary.sql`),
-  );
+  const names = withSummary(files.roots, templates.keys());
   const reports = await Promise.all(names.map((name) => loadReport(name, files, templates)));
   const ordered = reports.sort((a, b) => a.order - b.order); // a stable sort: by name where nothing is said
   return new Map(ordered.map((report) => [report.name, report]));
+}
+
+/** Their names, without reading them. */
+export async function reportNames(roots: readonly string[]): Promise<readonly string[]> {
+  return withSummary(roots, (await discover(roots, 'reports', '.hbs')).keys());
+}
+
+function withSummary(roots: readonly string[], templates: Iterable<string>): readonly string[] {
+  return [...templates].filter(
+    (name) => !name.includes('.') && findFile(roots, `queries/reports/${name}/summary.sql`) !== undefined,
+  );
 }
 
 async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<string, string>): Promise<Report> {

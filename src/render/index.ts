@@ -1,15 +1,16 @@
+import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { archiveFiles, dateOf, pruneArchive } from './archive.ts';
 import type { ReportData } from './data.ts';
 import { writeIndex } from './index-page.ts';
 import { openPress, type Press, printReport } from './press.ts';
-import { openReading, type Reading, type ReadOptions } from './read.ts';
+import { openReading, type Reading, type ReadOne, type ReadOptions } from './read.ts';
 import { writeFiles } from './write.ts';
 
 export { type DrawChart, loadCharts } from './charts.ts';
 export { safeCsv } from './csv.ts';
 export type { ReportData, SourceState } from './data.ts';
-export { loadReports } from './definitions.ts';
+export { loadReports, reportNames } from './definitions.ts';
 export type { ReadOptions } from './read.ts';
 export { renderTemplate, templateEngine } from './templates.ts';
 
@@ -19,6 +20,8 @@ export interface RenderOptions extends ReadOptions {
   /** Days that `out/archive/DATE/` is kept. */
   readonly reportDays: number;
   readonly log: Log;
+  /** Told of a report whose query or template is wrong, while the others are written. @default the first such ends it all */
+  readonly onFailure?: (report: string, error: TidemarkError) => void;
 }
 
 export interface RenderedReport {
@@ -31,7 +34,7 @@ export interface RenderedReport {
 
 /**
  * Writes NAME.html, NAME.txt, NAME.json and CSV of long tables for each report, the index and the archive; each file whole or not at all.
- * @throws TidemarkError USAGE for an unknown report, DATA naming the query or template that is wrong
+ * @throws TidemarkError USAGE for an unknown report; without `onFailure`, DATA naming the query or template that is wrong
  */
 export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
   const { out, asOf, generatedAt } = options;
@@ -51,17 +54,38 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
 
 async function printAll(options: RenderOptions, reading: Reading, press: Press): Promise<readonly RenderedReport[]> {
   const rendered: RenderedReport[] = [];
-  for await (const { report, data } of reading.reports()) {
-    const contents = printReport(report, data, reading.params, options.freshAt ?? options.asOf, press);
-    await writeFiles(options.out, report.name, contents);
-    rendered.push({ name: report.name, title: report.title, files: [...contents.keys()], data });
+  for await (const one of reading.reports()) {
+    try {
+      rendered.push(await printOne(options, one, reading, press));
+    } catch (error) {
+      if (!options.onFailure || !(error instanceof TidemarkError)) throw error;
+      options.onFailure(one.report.name, error);
+    }
   }
   return rendered;
+}
+
+async function printOne(
+  options: RenderOptions,
+  one: ReadOne,
+  { params }: Reading,
+  press: Press,
+): Promise<RenderedReport> {
+  const { report } = one;
+  const data = dataOf(one);
+  const contents = printReport(report, data, params, options.freshAt ?? options.asOf, press);
+  await writeFiles(options.out, report.name, contents);
+  return { name: report.name, title: report.title, files: [...contents.keys()], data };
+}
+
+function dataOf({ data }: ReadOne): ReportData {
+  if (data instanceof TidemarkError) throw data;
+  return data;
 }
 
 /** The data objects alone, as `NAME.json` holds them; nothing is written. */
 export async function reportData(options: ReadOptions): Promise<readonly ReportData[]> {
   const all: ReportData[] = [];
-  for await (const { data } of (await openReading(options)).reports()) all.push(data);
+  for await (const one of (await openReading(options)).reports()) all.push(dataOf(one));
   return all;
 }

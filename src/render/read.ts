@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { nearestName } from '../core/yaml-file.ts';
 import type { Database, Params } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type DataOptions, parametersOf, type ReportData, readReport, summariesOf } from './data.ts';
+import { type DataOptions, orProblem, parametersOf, type ReportData, readReport, summariesOf } from './data.ts';
 import { loadReports, type Report } from './definitions.ts';
 import { playbooksParameter } from './playbooks.ts';
 
@@ -26,11 +26,17 @@ export interface ReadOptions {
 export interface Reading {
   readonly known: ReadonlyMap<string, Report>;
   readonly params: Params;
-  /** The data of each report in turn; while one is in use, the next is already asked for. */
-  readonly reports: () => AsyncGenerator<{ readonly report: Report; readonly data: ReportData }>;
+  /** Each report in turn; while one is in use, the next is already asked for. */
+  readonly reports: () => AsyncGenerator<ReadOne>;
 }
 
-/** Prepares the reading of reports. @throws TidemarkError USAGE for an unknown report, DATA for a query that fails */
+/** A report with its data, or with why it has none. */
+export interface ReadOne {
+  readonly report: Report;
+  readonly data: ReportData | TidemarkError;
+}
+
+/** Prepares the reading of reports. @throws TidemarkError USAGE for an unknown report */
 export async function openReading(options: ReadOptions): Promise<Reading> {
   const { database, files, asOf } = options;
   const known = await loadReports(files);
@@ -46,7 +52,7 @@ export async function openReading(options: ReadOptions): Promise<Reading> {
     ...(asked.has('summaries_before') && { summaries_before: await summariesBefore(known, dataOptions) }),
     ...(asked.has('playbooks') && { playbooks: await playbooksParameter() }),
   };
-  const read = (report: Report) => readReport(report, dataOptions, params, summaries?.rows.get(report.name));
+  const read = (report: Report) => orProblem(readReport(report, dataOptions, params, summaries?.rows.get(report.name)));
   return { known, params, reports: () => oneAhead(reports, read) };
 }
 
@@ -66,8 +72,8 @@ async function summariesBefore(known: ReadonlyMap<string, Report>, options: Data
 
 async function* oneAhead(
   reports: readonly Report[],
-  read: (report: Report) => Promise<ReportData>,
-): AsyncGenerator<{ report: Report; data: ReportData }> {
+  read: (report: Report) => Promise<ReadOne['data']>,
+): AsyncGenerator<ReadOne> {
   const [first] = reports;
   let next = first && read(first);
   try {

@@ -1,0 +1,66 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+const FILES = {
+  'queries/reports/mine/summary.sql': '-- title: Mine\nselect nothing_known as n',
+  'reports/mine.hbs': '{{#> page}}{{/page}}',
+};
+
+async function put({ folder }: Workplace, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(folder, path, '..'), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+test('what a job names wrongly is told before anything is pulled, all at once', async () => {
+  const place = await workplace({ workspaces: 10 });
+  const wrong = {
+    schedule: '0 2 * * *',
+    pull: ['workspace'],
+    reports: ['drft', 'digest'],
+    mail: { to: 'a@b.example' },
+  };
+  await put(place, { 'jobs/wrong.yaml': stringify(wrong) });
+  for (const words of [['run', 'wrong'], ['schedule']]) {
+    const { exit, stderr } = await place.tidemark(words);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('jobs/wrong.yaml: pull: unknown source workspace; did you mean workspaces?');
+    expect(stderr).toContain('jobs/wrong.yaml: reports: unknown report drft; did you mean drift?');
+    expect(stderr).toContain('jobs/wrong.yaml: reports: unknown report digest; ');
+    expect(stderr).toContain('tidemark.yaml: mail: is missing');
+  }
+  expect((await place.tidemark(['sql', 'from runs'])).exit).toBe(3); // there is no warehouse yet
+});
+
+test('a schedule tells the problems of every job file at once', async () => {
+  const place = await workplace({ workspaces: 10 });
+  await put(place, { 'jobs/a.yaml': 'schedule: never', 'jobs/b.yaml': 'pull: [1]' });
+  const { exit, stderr } = await place.tidemark(['schedule']);
+  expect(exit).toBe(2);
+  expect(stderr).toMatch(/a\.yaml:1: schedule: .*\n.*b\.yaml:1: pull: must be all, false or a list of sources/u);
+});
+
+test('a report that cannot be made takes no other with it, and exits 1', async () => {
+  const place = await workplace({ workspaces: 10 });
+  const job = { pull: ['workspaces'], reports: ['mine', 'drift', 'overview'] };
+  await put(place, { ...FILES, 'jobs/nightly.yaml': stringify(job) });
+  const { exit, stderr, json } = await place.tidemark(['run', 'nightly', '--json']);
+  expect([exit, json()]).toMatchObject([1, { reports: ['drift', 'overview'], failed_reports: [{ report: 'mine' }] }]);
+  expect(stderr).toContain('report mine: queries/reports/mine/summary.sql: ');
+});
+
+test('`tidemark report` writes the others, and exits 4', async () => {
+  const place = await workplace({ workspaces: 10 });
+  await put(place, FILES);
+  await place.tidemark(['pull', '--source', 'workspaces']);
+  const { exit, stdout, stderr } = await place.tidemark(['report', 'drift', 'mine']);
+  expect([exit, stdout.split('\n').map((file) => file.split('/').at(-1))]).toEqual([
+    4,
+    ['drift.html', 'drift.txt', 'drift.json', ''],
+  ]);
+  expect(stderr).toContain('queries/reports/mine/summary.sql: ');
+});
