@@ -25,13 +25,13 @@ async function schedule(context: Context, listOnly: boolean): Promise<void> {
     list(context, jobs);
     return;
   }
-  if (context.clock.frozen)
-    throw new TidemarkError('USAGE', 'a schedule cannot run with --now: its clock stands still');
   const scheduled = [...jobs.values()].flatMap(scheduledJob);
   await checkJobs(
     config,
     [...jobs.values()].filter((job) => job.schedule !== undefined),
   );
+  if (context.clock.frozen)
+    throw new TidemarkError('USAGE', 'a schedule cannot run with --now: its clock stands still');
   if (scheduled.length === 0) {
     throw new TidemarkError('CONFIG', 'no job has a schedule', {
       hint: 'give one in jobs/NAME.yaml: schedule: "15 2 * * *"',
