@@ -104,7 +104,7 @@ describe('a digest', () => {
       );
     }
     expect(text).toContain('Data: 0 of 1 sources complete and fresh.');
-    expect(text).toContain('Nothing new. As far as complete sources tell.');
+    expect(text).toContain('Nothing new, as far as complete sources tell.');
   });
 
   test('puts the sources of a target that fails as a whole into one line', async () => {
