@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { scheduler } from '../services/scheduler.ts';
 import { bodyOf, listAt, textAt } from './answers.ts';
+import { askedNamespace } from './namespace.ts';
 import { type Desk, playbook, skip } from './playbook.ts';
 import { step } from './step.ts';
 import { externalVolumes, holds, registeredAs, registeredVolumes } from './storage-listings.ts';
@@ -18,7 +19,8 @@ const facts = detail.extend({
 
 const register = step(facts, {
   operation: 'scheduler.volumes.register',
-  params: { volume_id: 'volume_id', namespace: 'namespace' },
+  // Its body, or the target, tells the namespace.
+  params: { volume_id: 'volume_id' },
   body: ({ volume_id, namespace, plugin_id, external_id, capabilities }) => ({
     Volumes: [
       {
@@ -34,7 +36,7 @@ const register = step(facts, {
   reads: {
     external: externalVolumes,
     volumes: registeredVolumes,
-    same: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
+    same: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id' } },
   },
   see: ({ external, volumes, same }, { plugin_id, external_id }) => ({
     in_provider: external.found ? holds(external, external_id) : null,
@@ -77,8 +79,9 @@ export const adoptOrphanedVolumes = playbook({
 /** What the first registered volume of the plugin that tells it was registered with: external volumes do not say. */
 async function siblingCapabilities(desk: Desk, pluginId: string): Promise<readonly z.infer<typeof capability>[]> {
   const siblings = await desk.rows('siblings', { plugin_id: pluginId });
-  for (const { volume_id, namespace } of siblings) {
-    const args = { volume_id: String(volume_id), ...(namespace !== null && { namespace: String(namespace) }) };
+  for (const sibling of siblings) {
+    const namespace = askedNamespace.parse(sibling.namespace);
+    const args = { volume_id: String(sibling.volume_id), ...(namespace !== null && { namespace }) };
     const volume = bodyOf(await desk.ask(scheduler.volumes.read, args));
     const requested = z.array(capability).safeParse(listAt(volume, 'RequestedCapabilities'));
     if (requested.success && requested.data.length > 0) return requested.data;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bodyOf, textAt } from './answers.ts';
+import { askedNamespace } from './namespace.ts';
 import { simplePlaybook } from './playbook.ts';
 import { step } from './step.ts';
 import { externalVolumes, holds } from './storage-listings.ts';
@@ -8,7 +9,7 @@ import { claimsOf } from './volume-claims.ts';
 
 const facts = z.object({
   volume_id: z.string(),
-  namespace: z.string().nullable(),
+  namespace: askedNamespace,
   plugin_id: z.string(),
   external_id: z.string(),
 });

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { bodyOf } from './answers.ts';
+import { askedNamespace } from './namespace.ts';
 import { playbook, skip } from './playbook.ts';
 import { step } from './step.ts';
 import { changed, done, due } from './verdict.ts';
 import { claimsOf, hasEnded } from './volume-claims.ts';
 
-const detail = z.object({ volume_id: z.string(), namespace: z.string().nullable(), nodes: z.array(z.string()) });
-const facts = z.object({ volume_id: z.string(), namespace: z.string().nullable(), node_id: z.string() });
+const detail = z.object({ volume_id: z.string(), namespace: askedNamespace, nodes: z.array(z.string()) });
+const facts = z.object({ volume_id: z.string(), namespace: askedNamespace, node_id: z.string() });
 
 const detach = step(facts, {
   operation: 'scheduler.volumes.detach',

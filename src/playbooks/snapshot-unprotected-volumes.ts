@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { at, bodyOf, booleanAt, itemsOf, textAt } from './answers.ts';
+import { askedNamespace } from './namespace.ts';
 import { playbook, skip } from './playbook.ts';
 import { step } from './step.ts';
 import { externalVolumes, holds, snapshots, timeOf } from './storage-listings.ts';
@@ -9,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 const detail = z.object({
   volume_id: z.string(),
-  namespace: z.string().nullable(),
+  namespace: askedNamespace,
   plugin_id: z.string(),
   external_id: z.string(),
   last_snapshot_at: z.string().nullable(),

@@ -92,6 +92,24 @@ test('adopt-orphaned-volumes registers what the provider holds, as its other vol
   });
 });
 
+// The documents know no parameter `namespace` of one volume; the real product needs it for all others.
+test.each([
+  'detach-lost-claims',
+  'deregister-missing-volumes',
+  'adopt-orphaned-volumes',
+  'snapshot-unprotected-volumes',
+])('%s names the namespace of a volume only where it is not the default', async (playbook) => {
+  const place = await theatre({ playbook, sources: ['external_volumes'] });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const named = place.sandbox.log.flatMap(({ path, query }) =>
+    path.endsWith('/volumes') ? [] : new URLSearchParams(query).getAll('namespace'),
+  );
+  expect(actions.length).toBeGreaterThan(0);
+  expect(named.filter((namespace) => namespace !== 'prod')).toEqual([]);
+});
+
 test('snapshot-unprotected-volumes makes one snapshot of each volume that the provider holds', async () => {
   const place = await wholeLife({
     playbook: 'snapshot-unprotected-volumes',
