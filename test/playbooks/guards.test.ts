@@ -204,6 +204,11 @@ guards(
       ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { tokenType: 'client' }),
       'already so: its tokens are client tokens',
     ],
+    [
+      'downgrade-management-roles',
+      ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { tokenType: 'client', ttlSeconds: 60 }),
+      'already so: its tokens are client tokens',
+    ],
     ['downgrade-management-roles', ({ secrets }) => secrets.roles.delete('legacy-admin'), 'the role is gone'],
   ],
 );
