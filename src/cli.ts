@@ -4,8 +4,9 @@ import { Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
 import type { Context } from './core/context.ts';
-import { EXIT, type ExitCode, messageOf, TidemarkError } from './core/errors.ts';
+import { EXIT, type ExitCode, messageOf, TidemarkError, unusablePath } from './core/errors.ts';
 import { createLog } from './core/log.ts';
+import { PACKAGE_ROOT } from './core/paths.ts';
 import { createRedactor, type Redactor } from './core/redact.ts';
 import type { Timing } from './core/timing.ts';
 import { version } from './version.ts';
@@ -114,6 +115,11 @@ function explain(error: unknown, stderr: (text: string) => void): ExitCode {
     const hint = error.hint ? `\n  ${error.hint}` : '';
     stderr(`error: ${error.message}${hint}\n`);
     return error.exit;
+  }
+  const unusable = unusablePath(error);
+  if (unusable && !unusable.path.startsWith(PACKAGE_ROOT)) {
+    stderr(`error: ${unusable.path} cannot be used: ${unusable.reason}\n`);
+    return EXIT.usage;
   }
   stderr(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : messageOf(error)}\n`);
   return EXIT.bug;

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseTimestamp } from '../core/clock.ts';
 import { loadConfig } from '../core/config.ts';
@@ -39,6 +40,9 @@ async function sql(context: Context, query: string | undefined, options: Options
   const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
   const format = options.format ?? (context.json ? 'json' : 'table');
   const output = options.output === undefined ? undefined : resolve(context.cwd, options.output);
+  if (output !== undefined && !existsSync(dirname(output))) {
+    throw new TidemarkError('USAGE', `-o ${options.output}: there is no folder ${dirname(output)}`);
+  }
   if (format === 'parquet' && !output)
     throw new TidemarkError('USAGE', '--format parquet writes to a file', { hint: 'name one with -o FILE' });
   const asOf = options.asOf === undefined ? undefined : parseTimestamp(options.asOf);
@@ -47,9 +51,11 @@ async function sql(context: Context, query: string | undefined, options: Options
       hint: 'give one such as 2026-11-20',
     });
   }
+  const text = await queryText(context, query, options.file);
+  if (text.trim() === '') throw new TidemarkError('DATA', 'one statement is expected, none came');
   const result = await runQuery({
     config,
-    query: await queryText(context, query, options.file),
+    query: text,
     params: options.param,
     signal: context.signal,
     ...(asOf && { asOf }),

@@ -44,6 +44,16 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+const UNUSABLE = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG']);
+
+/** The path that the system would not give: named by a person, such as the file of `-o`, and no bug. */
+export function unusablePath(error: unknown): { readonly path: string; readonly reason: string } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  if (code === undefined || path === undefined || !UNUSABLE.has(code)) return undefined;
+  return { path, reason: error.message.replace(/^\w+: |, \w+ '.*$/gu, '') };
+}
+
 /** One line for a log or a table: message and hint, without line breaks. */
 export function describe(error: unknown): string {
   const hint = error instanceof TidemarkError && error.hint ? `: ${error.hint}` : '';

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { TidemarkError } from './errors.ts';
+import { messageOf, TidemarkError } from './errors.ts';
 import { interpolate } from './interpolate.ts';
 
 /** One thing wrong with a file: the field it stands at and what to do. */
@@ -61,7 +61,9 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw new TidemarkError('CONFIG', `${file} cannot be read: ${messageOf(error)}`, { cause: error });
+    }
     throw new TidemarkError('CONFIG', `${file} does not exist`, {
       hint: 'write one with `tidemark init`, or name one with --config FILE',
     });

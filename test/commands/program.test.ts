@@ -61,6 +61,32 @@ test('--version tells the version of the package', async () => {
   expect(await run('--version')).toMatchObject({ exit: 0, stdout: `${version}\n`, stderr: '' });
 });
 
+describe('a file or folder that cannot be used ends with 2 and its name', () => {
+  test.each([
+    ['a folder for a configuration', ['--config', '.', 'sql', 'select 1'], /cannot be read: EISDIR/u],
+    [
+      'a configuration in a folder that is none',
+      ['--config', 'none/t.yaml', 'init'],
+      /t\.yaml cannot be used: no such file or directory/u,
+    ],
+    [
+      'a result in a folder that is none',
+      ['sql', 'select 1', '-o', 'none/x.csv'],
+      /-o none\/x\.csv: there is no folder/u,
+    ],
+    ['a warehouse under a file', ['pull'], /occupied.* cannot be used: not a directory/u],
+  ])('%s', async (_what, words, reason) => {
+    const folder = await tempFolder();
+    await writeFile(join(folder, 'occupied'), '');
+    const config = 'data: occupied/data\ntargets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]';
+    await writeFile(join(folder, 'tidemark.yaml'), config);
+    const { exit, stdout, stderr } = await cli(words, { cwd: folder });
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toMatch(reason);
+    expect(stderr).not.toContain('internal error');
+  });
+});
+
 test('a bug ends with 70 and shows its stack', async () => {
   const folder = await tempFolder();
   await writeFile(join(folder, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]');
