@@ -5,7 +5,8 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { searchPath } from '../core/paths.ts';
 import { nearestName } from '../core/yaml-file.ts';
-import { planPulls } from '../pipeline/pull.ts';
+import { landed } from '../pipeline/landings.ts';
+import { type Pull, planPulls } from '../pipeline/pull.ts';
 import { exitOf, type RunResult, requirePulls, runPulls } from '../pipeline/run.ts';
 import { sources } from '../sources/index.ts';
 import { sqlFiles } from '../warehouse/sql-files.ts';
@@ -42,10 +43,12 @@ async function pull(context: Context, options: Options): Promise<void> {
   const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
   const acceptShrink = await sourceNames(config, options.acceptShrink);
   const asked = await sourceNames(config, options.source);
-  const pulls = planPulls(config, {
+  const planned = planPulls(config, {
     targets: targetNames(config, options.target),
     sources: asked.length > 0 ? asked : acceptShrink,
   });
+  const selected = options.target.length + options.source.length + acceptShrink.length > 0;
+  const pulls = options.from === undefined || selected ? planned : await landedOnes(config, options.from, planned);
   const result = await runPulls({
     config,
     context,
@@ -57,6 +60,12 @@ async function pull(context: Context, options: Options): Promise<void> {
   });
   tell(context, result);
   context.exit(exitOf(result));
+}
+
+/** Those of the pulls that a run has landed: what it was not asked for, or did not get, is no failure of loading it again. */
+async function landedOnes(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
+  const { manifests } = await landed(config, run);
+  return pulls.filter(({ target, source }) => manifests.has(`${target.name}/${source.name}`));
 }
 
 function tell({ json, stdout }: Context, result: RunResult): void {

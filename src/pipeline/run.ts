@@ -66,7 +66,7 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
   await database.run(await files.text('warehouse/begin_run'), { run_id: runId, target: targets, job, started_at });
 
   const finish = async (status: RunStatus) => {
-    const finished_at = context.clock.now().toISOString();
+    const finished_at = new Date(Math.max(context.clock.now().getTime(), asOf.getTime())).toISOString();
     await database.run(await files.text('warehouse/finish_run'), { run_id: runId, status, finished_at });
   };
   try {

@@ -57,6 +57,15 @@ test('a run that landed nothing is told with the nearest, and a source that it l
   expect(failed).toContain('mesh_roles');
 });
 
+test('a run of some sources is loaded again as it was, and nothing else is called failed', async () => {
+  const place = await workplace({ workspaces: 10 });
+  const { run_id } = await pullOf(place, ['--source', 'keys', '--source', 'workspaces']);
+  await removeWarehouse(place);
+  const { status, pulls } = await pullOf(place, ['--from', run_id]);
+  expect(status).toBe('complete');
+  expect(pulls.map(({ target, source }) => `${target} ${source}`).sort()).toEqual(['acme workspaces', 'vault keys']);
+});
+
 test('a landed file that was changed since is refused', async () => {
   const place = await workplace({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'tf_versions']);
