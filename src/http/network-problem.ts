@@ -25,6 +25,12 @@ export function networkProblem(error: unknown, timing: Timing, reading: boolean)
       hint: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
     });
   }
+  if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {
+    return problem('too-large', 'the headers of the answer are larger than allowed', {
+      again: 'no',
+      hint: 'check `url` of this target: no service is known to send such headers',
+    });
+  }
   const code = codes[0];
   if (reading) return problem('truncated', `the answer broke off${code ? ` (${code})` : ''}`);
   return problem('unreachable', code ? `no connection (${code})` : 'no connection');

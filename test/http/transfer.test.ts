@@ -67,6 +67,13 @@ describe('answers that are not whole', () => {
     ['hostile depth', json(`{"data":${'['.repeat(9999)}${']'.repeat(9999)}}`), 'malformed', 3, 'a JSON object'],
     ['a hostile size', json(`{"data":"${'x'.repeat(100_000)}"}`), 'too-large', 1, 'larger than 65536 bytes'],
     [
+      'headers of hostile size',
+      (_request, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('{"data":[]}'),
+      'too-large',
+      1,
+      'headers of the answer are larger',
+    ],
+    [
       'a small transfer that unpacks to a hostile size',
       (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('x'.repeat(10_000_000))),
       'too-large',
