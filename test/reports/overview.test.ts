@@ -52,13 +52,33 @@ describe('the overview', () => {
       workspaces: [workspace('a', { drifted: true }), workspace('b', { drifted: true, checks_failed: 1 })],
     });
     const { areas, summary } = await estate.data('overview', SECOND);
-    expect(summary).toMatchObject({ drifted: 2, newly_drifted: 1, failing: 1, findings_standing: 0, assessed: false });
+    expect(summary).toMatchObject({
+      drifted: 2,
+      newly_drifted: 1,
+      drifted_before: 1,
+      failing: 1,
+      failing_before: 0,
+      assessed: false,
+    });
     expect(areas).toMatchObject([
       { area: 'Drift', number: 2, before: 1, newly: 1, resolved: 0, report: 'drift' },
       { area: 'Drift', number: 0, measure: 'workspaces not assessed' },
       { area: 'Versions' },
       { area: 'Checks', number: 1, before: 0, newly: 1 },
       { area: 'Checks' },
+    ]);
+  });
+
+  it('tells expired certificates apart from those that expire, and leaves out neither', async () => {
+    const estate = await openEstate();
+    const root = (root_id: string, not_after: string) => ({ root_id, active: true, not_before: FIRST, not_after });
+    await estate.night(SECOND, {
+      ca_roots: [root('ended', FIRST), root('over', FIRST), root('soon', '2026-11-03T00:00:00Z')],
+    });
+    const { areas } = await estate.data('overview', SECOND);
+    expect(areas).toMatchObject([
+      { number: 1, measure: 'roots expiring' },
+      { number: 2, measure: 'roots expired' },
     ]);
   });
 

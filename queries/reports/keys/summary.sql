@@ -80,5 +80,6 @@ with
   )
 select
   *,
-  format('{} of {} keys are overdue for rotation; {} roles hand out management tokens', overdue, keys, management_roles) as headline,
+  format('{} of {} keys {} overdue for rotation; ', overdue, keys, if(overdue = 1, 'is', 'are'))
+  || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role hands out', 'roles hand out')) as headline,
 from counted;

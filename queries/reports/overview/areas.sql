@@ -25,8 +25,10 @@ with
       (15, 'Storage', 'storage', 'external_volumes', 'volumes orphaned in the provider', 'orphaned', null, null, null),
       (16, 'Storage', 'storage', 'volume_snapshots', 'volumes unprotected', 'unprotected', null, null, null),
       (17, 'Storage', 'storage', 'volume_snapshots', 'stale snapshots', 'stale_snapshots', null, null, null),
-      (18, 'Certificates', 'certificates', 'ca_roots', 'roots expiring or expired', 'roots_expiring', null, null, null),
-      (19, 'Certificates', 'certificates', 'leaf_certificates', 'leaf certificates expired', 'leaves_expired', null, null, null)
+      (18, 'Certificates', 'certificates', 'ca_roots', 'roots expiring', 'roots_expiring', null, null, null),
+      (19, 'Certificates', 'certificates', 'ca_roots', 'roots expired', 'roots_expired', null, null, null),
+      (20, 'Certificates', 'certificates', 'leaf_certificates', 'leaf certificates expiring', 'leaves_expiring', null, null, null),
+      (21, 'Certificates', 'certificates', 'leaf_certificates', 'leaf certificates expired', 'leaves_expired', null, null, null)
   ),
   pulled as (select distinct source from source_state_at($as_of) where as_of is not null)
 select

@@ -23,11 +23,15 @@ with
 select
   *,
   ($summaries::json ->> '$."drift"."drifted"')::bigint as drifted,
+  ($summaries::json ->> '$."drift"."drifted_before"')::bigint as drifted_before,
   ($summaries::json ->> '$."drift"."newly_drifted"')::bigint as newly_drifted,
   ($summaries::json ->> '$."version-sprawl"."workspaces_behind"')::bigint as workspaces_behind,
+  ($summaries::json ->> '$."version-sprawl"."workspaces_behind_before"')::bigint as workspaces_behind_before,
   ($summaries::json ->> '$."check-failure"."failing"')::bigint as failing,
+  ($summaries::json ->> '$."check-failure"."failing_before"')::bigint as failing_before,
   ($summaries::json ->> '$."check-failure"."newly_failing"')::bigint as newly_failing,
   ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint as pools_without_live_agents,
+  ($summaries::json ->> '$."agent-health"."pools_without_live_agents_before"')::bigint as pools_without_live_agents_before,
   format(
     '{} drifting, {} failing checks, {} pools without a live agent',
     coalesce($summaries::json ->> '$."drift"."drifted"', '?'),
