@@ -32,7 +32,7 @@ export async function selectFindings(options: SelectOptions): Promise<Selection>
   const candidates: Candidate[] = [];
   const skipped: { finding_id: string; reason: string }[] = [];
   for (const row of rows) {
-    const reason = whyNot(row) ?? blocked.get(String(row.target));
+    const reason = whyNot(row) ?? blocked.get(String(row.target)) ?? whyOld(row, options);
     if (reason !== undefined) skipped.push({ finding_id: String(row.finding_id), reason });
     else candidates.push(row as unknown as Candidate);
   }
@@ -44,6 +44,15 @@ function whyNot(row: Readonly<Record<string, unknown>>): string | undefined {
     return `accepted until ${row.accepted_until}: ${row.accepted_reason ?? 'no reason given'}`;
   if (row.unassessed_since !== null) return `not assessed since ${row.unassessed_since}: whether it holds is not known`;
   return undefined;
+}
+
+/** A pull alone assesses nothing: its sources may be of today, and the finding is not. */
+function whyOld(
+  { last_seen }: Readonly<Record<string, unknown>>,
+  { now, staleHours }: SelectOptions,
+): string | undefined {
+  if (hoursAgo(String(last_seen), now) <= staleHours) return undefined;
+  return `last found at ${last_seen}: run a job to find out whether it holds`;
 }
 
 /** Targets whose sources do not tell the present, with the reason. */
@@ -69,6 +78,10 @@ function whyStale(
 ): string | undefined {
   if (typeof state?.as_of !== 'string') return `source ${source} was never pulled completely`;
   if (state.status !== 'complete') return `source ${source} is stale: its last pull is ${state.status}`;
-  const ageHours = (now.getTime() - Date.parse(state.as_of)) / 3_600_000;
-  return ageHours > staleHours ? `source ${source} is stale: last pulled at ${state.as_of}` : undefined;
+  const old = hoursAgo(state.as_of, now) > staleHours;
+  return old ? `source ${source} is stale: last pulled at ${state.as_of}` : undefined;
+}
+
+function hoursAgo(time: string, now: Date): number {
+  return (now.getTime() - Date.parse(time)) / 3_600_000;
 }

@@ -167,3 +167,15 @@ test('a finding whose subject cannot be read is skipped with the reason, and sai
   expect(plan.skipped[0]?.reason).toContain('secrets.keys.read at vault: 403 forbidden: denied');
   expect(result.stderr).toContain('Key payments-signing has 7 versions enabled: not planned:');
 });
+
+test('findings that no run found again within staleHours are skipped, though their sources were pulled since', async () => {
+  const now = ['--now', '2026-10-02T14:17:01Z'];
+  expect((await stage.place.tidemark(['pull', '--source', 'agents', ...now])).exit).toBe(0);
+  const { actions, skipped } = await stage.place.plan(now);
+  expect([actions, new Set(skipped.map(({ reason }) => reason))]).toEqual([
+    [],
+    new Set(['last found at 2026-10-01T02:17:00Z: run a job to find out whether it holds']),
+  ]);
+  expect((await stage.place.tidemark(['run', 'night', ...now])).exit).toBe(0);
+  expect((await stage.place.plan([...now, '--max-percent', '100'])).skipped).toEqual([]);
+});
