@@ -7,16 +7,17 @@ export interface MailAddress {
 
 /** Control, format (bidirectional marks among them) and separator characters; none of them belongs into a header. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-const MAILBOX = /^(?:"?(?<name>[^"<>@,;]*?)"?\s*<(?<inner>[^<>\s]+)>|(?<bare>[^<>\s]+))$/u;
+/** A name in quotes may hold what would otherwise separate addresses. */
+const MAILBOX = /^(?:(?:"(?<quoted>[^"\\]*)"|(?<name>[^"<>@,;]*?))\s*<(?<inner>[^<>\s]+)>|(?<bare>[^<>\s]+))$/u;
 /** RFC 5322 addr-spec without quoting and comments, as every real mailbox is written; letters beyond ASCII are let through. */
 const ADDRESS = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)*$/u;
 
 /** Reads `a@b.example` or `Name <a@b.example>`; undefined when it is neither, or holds anything else beside. */
 export function parseMailAddress(text: string): MailAddress | undefined {
   if (UNSEEN.test(text)) return undefined;
-  const { name, inner, bare } = MAILBOX.exec(text.trim())?.groups ?? {};
+  const { quoted, name, inner, bare } = MAILBOX.exec(text.trim())?.groups ?? {};
   const address = inner ?? bare ?? '';
-  return ADDRESS.test(address) ? { name: name?.trim() ?? '', address } : undefined;
+  return ADDRESS.test(address) ? { name: (quoted ?? name ?? '').trim(), address } : undefined;
 }
 
 export const ADDRESS_PROBLEM = 'must be one address, such as team@acme.example or Team <team@acme.example>';

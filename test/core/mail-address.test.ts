@@ -6,6 +6,7 @@ describe('an address', () => {
     ['team@acme.example', { name: '', address: 'team@acme.example' }],
     ['  Team A <team-a+x@acme.example> ', { name: 'Team A', address: 'team-a+x@acme.example' }],
     ['"Team A" <a@localhost>', { name: 'Team A', address: 'a@localhost' }],
+    ['"Team, A <B>" <a@x.example>', { name: 'Team, A <B>', address: 'a@x.example' }],
     ['Büro <büro@münchen.example>', { name: 'Büro', address: 'büro@münchen.example' }],
   ])('%s is read', (text, address) => {
     expect(parseMailAddress(text)).toEqual(address);
@@ -21,6 +22,8 @@ describe('an address', () => {
     'a@x.example b@x.example',
     'Team, B <a@x.example>',
     'a <b@x.example> c',
+    '"a@x.example>, <b@x.example>',
+    '"Team" B <a@x.example>',
     'a@x.example\r\nBcc: b@x.example',
     'a\u0007@x.example',
     'Te\u202eam <a@x.example>',
