@@ -28,12 +28,18 @@ const SECRET_FIELDS = new Set([
 
 /** Whether a field of an answer or a body holds a secret by its name. */
 export function isSecretField(name: string): boolean {
-  return SECRET_FIELDS.has(name.toLowerCase().replaceAll(/[^a-z0-9]/gu, ''));
+  const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/gu, '');
+  return SECRET_FIELDS.has(plain) || (SECRET_ENDS.test(plain) && plain !== PAGING);
 }
+
+/** `api_token`, `AuthToken`, `db-password`: what comes before says whose it is. */
+const SECRET_ENDS = /(?:token|password|apikey|secretkey|privatekey)$/u;
+/** Where the next page begins (scheduler-autoscaler-mesh.md, "Volumes", rule 2). */
+const PAGING = 'nexttoken';
 
 /** A quick test of JSON text for any secret field, so that the common answer need not be parsed again. */
 const SECRET_FIELD_TEXT =
-  /"(?:secrets?|credentials|token|password|private[-_ ]?key(?:[-_]?pem)?|signing[-_]?key|client[-_]?(?:key|secret)|secret[-_]?(?:key|id)|access[-_]?key|session[-_]?token|service[-_]?account[-_]?file|mount[-_]?flags)"\s*:/iu;
+  /(?:secrets?|credentials|token|password|api[-_ ]?key|private[-_ ]?key(?:[-_]?pem)?|signing[-_]?key|client[-_]?(?:key|secret)|secret[-_]?(?:key|id)|access[-_]?key|session[-_]?token|service[-_]?account[-_]?file|mount[-_]?flags)"\s*:/iu;
 
 export function mentionsSecretField(json: string): boolean {
   return SECRET_FIELD_TEXT.test(json);

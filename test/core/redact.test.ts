@@ -70,7 +70,27 @@ test('a field is dropped by its name, however it is spelled, at any depth', () =
     nested: [{ kept: null }],
     MountOptions: { FSType: 'ext4' },
   });
-  for (const name of ['Secrets', 'private-key-pem', 'clientSecret', 'PrivateKeyPEM', 'mount_flags']) {
+  for (const name of [
+    'Secrets',
+    'private-key-pem',
+    'clientSecret',
+    'PrivateKeyPEM',
+    'mount_flags',
+    'api_token',
+    'db-password',
+  ]) {
     expect(mentionsSecretField(JSON.stringify({ [name]: 1 })), name).toBe(true);
+    expect(withoutSecretFields({ [name]: 1 }), name).toEqual({});
   }
+});
+
+test('what only sounds like a secret is kept', () => {
+  const kept = {
+    NextToken: 'a',
+    token_type: 'client',
+    PrivateKeyBits: 256,
+    'authentication-tokens': 'b',
+    key_name: 'c',
+  };
+  expect(withoutSecretFields(kept)).toEqual(kept);
 });
