@@ -7,7 +7,7 @@ import { type List, listOf, type OldLine, oldestOf } from './lists.ts';
 import { changeOf, type NumberRow } from './numbers.ts';
 import { type DigestData, MOST_ATTACHED } from './read.ts';
 import { type SourcesView, sourcesView } from './sources.ts';
-import { answerOf, subjectOf, whoseOf } from './subject.ts';
+import { answerOf, matchesNothing, subjectOf, whoseOf } from './subject.ts';
 
 /** Everything that `reports/digest.hbs` and `reports/digest.txt.hbs` show; texts are clean and short, not yet escaped. */
 export interface Digest {
@@ -75,7 +75,7 @@ export function digestOf(options: DigestOptions, audience: Audience, data: Diges
     open,
     subject: subjectOf(config, audience, data),
     whose: whoseOf(config, audience, data),
-    answer: answerOf(data),
+    answer: answerOf(audience, data),
     job: job.name,
     as_of: formatTime(asOf.toISOString()),
     since: data.since === null ? null : formatTime(data.since),
@@ -89,7 +89,7 @@ export function digestOf(options: DigestOptions, audience: Audience, data: Diges
     csv: unnamed ? CSV_NAME : null,
     csvRows: data.attached.length === MOST_ATTACHED ? MOST_ATTACHED : null,
     part: audience.whole ? null : audience.routes.map(wordsOf).join('; '),
-    unknownPart: !audience.whole && data.targets.length === 0,
+    unknownPart: matchesNothing(audience, data),
     reason: audience.reason,
   };
 }

@@ -10,7 +10,7 @@ const LONGEST_SUBJECT = 150;
 
 /** `Tidemark acme: 14 drifting (+3 −1), 2 pools down`: whose, and the answer. */
 export function subjectOf(config: Pick<Config, 'targets'>, audience: Audience, data: DigestData): string {
-  return headerText(`Tidemark ${whoseOf(config, audience, data)}: ${answerOf(data)}`, LONGEST_SUBJECT);
+  return headerText(`Tidemark ${whoseOf(config, audience, data)}: ${answerOf(audience, data)}`, LONGEST_SUBJECT);
 }
 
 /** The platforms' names, since that is what an estate is called by, or where there is none those of all targets; then the projects. */
@@ -24,8 +24,9 @@ export function whoseOf({ targets }: Pick<Config, 'targets'>, audience: Audience
   return [whose || 'nothing known', part && `(${headerText(part, 60)})`].filter(Boolean).join(' ');
 }
 
-/** The numbers that are not at rest, in their order; `all quiet` where all are. */
-export function answerOf({ numbers, sources }: DigestData): string {
+/** The numbers that are not at rest, in their order; `all quiet` where all are, unless a route's projects match nothing. */
+export function answerOf(audience: Audience, data: DigestData): string {
+  const { numbers, sources } = data;
   const stale = sources.filter((source) => source.stale === true).length;
   const phrases = [...numbers]
     .sort((a, b) => a.subjectOrder - b.subjectOrder)
@@ -34,7 +35,14 @@ export function answerOf({ numbers, sources }: DigestData): string {
   if (sources.length === stale) return ['no fresh data', ...phrases].join(', ');
   const staleWords = stale > 0 ? [stale === 1 ? '1 stale source' : `${stale} stale sources`] : [];
   const answer = [...phrases, ...staleWords];
-  return answer.length > 0 ? answer.join(', ') : 'all quiet';
+  if (answer.length > 0) return answer.join(', ');
+  return matchesNothing(audience, data) ? 'no such workspaces' : 'all quiet';
+}
+
+/** Whether the patterns of a part meet no target, or no workspace where they name projects alone: nothing is not quiet. */
+export function matchesNothing({ whole, routes }: Audience, { targets, workspaces }: DigestData): boolean {
+  if (whole) return false;
+  return targets.length === 0 || (workspaces === 0 && routes.every(({ projects }) => projects !== null));
 }
 
 function phraseOf(number: NumberRow): readonly string[] {

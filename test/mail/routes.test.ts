@@ -88,6 +88,13 @@ test('a pattern that nothing matches is said, not passed over', async () => {
   expect(mine?.text).toContain('Nothing is known of this part: targets typo-*. Is its pattern right?');
 });
 
+test('a part whose projects hold no workspace is not called quiet', async () => {
+  const estate = await estateOf([{ to: 'o@acme.example', projects: ['paymnets-*'] }]);
+  const mine = (await estate.compose(NEXT)).messages[1];
+  expect(mine?.subject).toBe('Tidemark acme, other (paymnets-*): no such workspaces');
+  expect(mine?.text).toContain('Nothing is known of this part: projects paymnets-*');
+});
+
 test('an address gets one digest: its routes are joined, and who gets all of it gets no part beside', () => {
   const routes = [
     { to: ['A@acme.example', 'b@acme.example'], projects: ['x'] },
