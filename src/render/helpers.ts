@@ -69,13 +69,14 @@ function partialOf(handlebars: Engine, name: string): Handlebars.TemplateDelegat
 
 interface RootContext {
   readonly tables: Readonly<Record<string, TableView>>;
-  readonly page: { readonly staleSources: boolean };
+  readonly page: { readonly staleSources: boolean; readonly stale: readonly { readonly source: string }[] };
   readonly [dataset: string]: unknown;
 }
 
 /**
  * A number, what it counts, the dataset with its rows (`rows=`), and its change: `new=` and `resolved=` where both are known,
- * else `before=`, the same number at the previous complete pull, null where there was none.
+ * else `before=`, the same number at the previous complete pull, null where there was none. It rests on the sources of its rows;
+ * without any, on those of `sources=`, or of the whole page.
  */
 function figureModel(value: Plain, label: string, { hash, data }: HelperOptions): object {
   const root = data.root as RootContext;
@@ -86,9 +87,15 @@ function figureModel(value: Plain, label: string, { hash, data }: HelperOptions)
     label,
     href: hash.href ?? (rows ? `#${rows.id}` : null),
     changes: changesOf(value, hash),
-    stale: rows ? rows.stale : root.page.staleSources,
+    stale: rows ? rows.stale : restsOnStale(root.page, hash.sources),
     good: hash.good === true,
   };
+}
+
+function restsOnStale(page: RootContext['page'], sources: unknown): boolean {
+  if (typeof sources !== 'string') return page.staleSources;
+  const names = sources.split(',').map((name) => name.trim());
+  return page.stale.some(({ source }) => names.includes(source));
 }
 
 function changesOf(value: Plain, hash: Readonly<Record<string, unknown>>): readonly string[] {

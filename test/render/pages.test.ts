@@ -149,6 +149,8 @@ describe('pages', () => {
       'STALE: acme: keys: as of 2026-11-01 02:15, 24 hours old; last pull failed',
     );
     expect(await read('drift.html')).not.toContain('class="banner"');
+    expect(await read('overview.html')).toContain('class="banner"');
+    expect(await read('overview.html')).not.toContain('class="figure stale"'); // none of them counts keys
     expect(await read('index.html')).toContain('rests on stale data');
   });
 
