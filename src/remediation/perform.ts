@@ -1,5 +1,6 @@
 import type { Context } from '../core/context.ts';
 import { describe, TidemarkError } from '../core/errors.ts';
+import { pause } from '../http/pause.ts';
 import { type Failure, ServiceError } from '../http/service-error.ts';
 import type { Look, Step } from '../playbooks/step.ts';
 import { type FarSide, operationNamed } from './far-side.ts';
@@ -81,6 +82,20 @@ async function lookAt({ far }: Stage, { target, guard }: Action, step: Step): Pr
   return step.look(await far.look(target, guard.reads), guard.facts);
 }
 
+/** Reading may lag behind: ACL policies are replicated, the explorer is eventually consistent (the documents' rules on both). */
+const LAG_MS = [300, 1200];
+
+/** The reading that shows a deed, or the last one. What is begun is ended: no signal cuts it short. */
+async function lookForDeed(stage: Stage, action: Action, step: Step, answer: unknown): Promise<Look> {
+  let look = await lookAt(stage, action, step);
+  for (const waitMs of LAG_MS) {
+    if (look.shows(answer)) break;
+    await pause(waitMs, new AbortController().signal);
+    look = await lookAt(stage, action, step);
+  }
+  return look;
+}
+
 /** A second look, where the first error is the one to tell. */
 async function lookAgain(stage: Stage, action: Action, step: Step): Promise<Look | undefined> {
   try {
@@ -134,7 +149,7 @@ async function act(stage: Stage, action: Action, step: Step): Promise<Ending & P
     return refused(stage, action, step, error);
   }
   try {
-    const look = await lookAt(stage, action, step);
+    const look = await lookForDeed(stage, action, step, answer);
     if (look.shows(answer)) return { status: 'applied', reason: null, so: true, after: look.seen };
     const reason = 'the service took it, and reading does not show it';
     return { status: 'unconfirmed', reason, so: false, after: look.seen };

@@ -118,6 +118,20 @@ test('an answer that is lost is found out by reading', async () => {
   expect(stage.writes()).toHaveLength(3);
 });
 
+test('a deed that reading shows with a delay is applied, and sent once', async () => {
+  const plan = await stage.approved();
+  const agent = structuredClone(stage.agentOf(plan, 0));
+  let readings = 0;
+  stage.intercept = ({ method, path }) => {
+    if (!path.endsWith(agent.id) || method !== 'GET' || readings++ !== 1) return undefined;
+    const attributes = { status: agent.status, 'last-ping-at': null };
+    return { status: 200, body: JSON.stringify({ data: { id: agent.id, type: 'agents', attributes } }) };
+  };
+  const applied = await stage.apply();
+  expect(stage.statuses(applied)[0]).toEqual(['applied', null]);
+  expect([readings, stage.writes().length]).toEqual([3, 3]);
+});
+
 test('a deed that the service took and that reading does not show is unconfirmed', async () => {
   const plan = await stage.approved();
   stage.intercept = ({ method, path }) =>
@@ -192,9 +206,21 @@ test('a signal stops it before the next action, the one under way being ended', 
 test('two at once: one acts, the other is kept out', async () => {
   await stage.approved();
   const words = ['playbook', 'apply', stage.place.planFile, '--json'];
-  const both = await Promise.all([stage.place.tidemark(words), stage.place.tidemark(words)]);
-  expect(both.map(({ exit }) => exit).sort()).toEqual([0, 6]);
-  expect(both.find(({ exit }) => exit === 6)?.stderr).toContain('locked by plan p-');
+  let second: ReturnType<typeof stage.place.tidemark> | undefined;
+  let isOver = false;
+  // The first is kept busy reading until the second, which begins meanwhile, has come to its end.
+  stage.intercept = ({ method }) => {
+    if (method !== 'GET') return undefined;
+    second ??= stage.place.tidemark(words).finally(() => {
+      isOver = true;
+    });
+    return isOver ? undefined : { status: 503, body: '' };
+  };
+  const first = await stage.place.tidemark(words);
+  expect([first.exit, await second]).toMatchObject([
+    0,
+    { exit: 6, stderr: expect.stringContaining('locked by plan p-') },
+  ]);
   expect(stage.writes()).toHaveLength(3);
 });
 
