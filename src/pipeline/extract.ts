@@ -89,7 +89,7 @@ function isRefusal(error: unknown): error is TidemarkError {
 }
 
 function extractionOf({ service, asOf, meter, signal, log, shared }: ExtractOptions, land: Landing): Extraction {
-  const window = pLimit(service.target.limits.concurrency * 2);
+  const failed = new AbortController();
   const expect = (rows: number) => {
     meter.rows += rows;
     land.expect(rows);
@@ -100,11 +100,31 @@ function extractionOf({ service, asOf, meter, signal, log, shared }: ExtractOpti
     log,
     asOf,
     shared,
-    options: { meter, signal },
-    each: async (items, work) => {
-      await window.map(items, work);
-    },
+    options: { meter, signal: AbortSignal.any([signal, failed.signal]) },
+    each: (items, work) => eachFew(items, work, service.target.limits.concurrency * 2, failed),
   };
+}
+
+/**
+ * Works on a few items at a time. The first failure stops what is under way and begins nothing more; it is thrown once all
+ * have ended, so that nobody writes to a landing that is given up. Calls may be nested: each has its own few.
+ */
+async function eachFew<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  few: number,
+  failed: AbortController,
+): Promise<void> {
+  const window = pLimit(few);
+  await window.map(items, async (item) => {
+    if (failed.signal.aborted) return;
+    try {
+      await work(item);
+    } catch (error) {
+      failed.abort(error); // the first one stays its reason
+    }
+  });
+  failed.signal.throwIfAborted();
 }
 
 /** Asks once for what several sources of a target need; a failure is shared as well. */

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import { workplace } from '../helpers/sandbox.ts';
+
+const MANY = Array.from({ length: 60 }, (_, index) => `one-${index}`);
+const json = (data: unknown) => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ data }),
+});
+
+test('providers with keys each, more of them than are worked on at once, come whole', async () => {
+  const place = await workplace({
+    workspaces: 2,
+    intercept: ({ path, method }) => {
+      if (!path.startsWith('/v1/keymgmt/kms')) return undefined;
+      if (path.endsWith('/kms')) return json({ keys: MANY });
+      return json(
+        method === 'LIST' ? { keys: ['a', 'b'] } : { name: 'a-1', purpose: ['sign'], protection: 'hsm', versions: {} },
+      );
+    },
+  });
+  await place.pull(['--source', 'key_distributions']);
+  expect(await place.rows('select count(*)::int as n from key_distributions')).toEqual([{ n: 2 * MANY.length }]);
+});
+
+test('the first failure ends the source: nothing more is asked, and it is the one that is told', async () => {
+  let reads = 0;
+  const place = await workplace({
+    workspaces: 2,
+    intercept: ({ path, method }, service) => {
+      if (path === '/v1/keymgmt/key' && method === 'LIST')
+        return json({ keys: [...MANY, ...MANY.map((name) => `${name}-b`)] });
+      if (!path.startsWith('/v1/keymgmt/key/')) return undefined;
+      return ++reads === 3 ? service.error(403, 'not this one') : json({ name: 'x', keys: {} });
+    },
+  });
+  const [pull] = (await place.pull(['--source', 'keys'], 3)).json<RunResult>().pulls;
+  expect(pull?.error).toContain('not this one');
+  expect(reads).toBeLessThan(MANY.length);
+});
