@@ -47,11 +47,22 @@ export async function manifestsOf(config: Config, runId: string): Promise<Readon
   const targets = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   for (const { name: target } of targets) {
     for (const file of (await readdir(join(root, target))).filter((name) => name.endsWith('.json'))) {
-      const manifest = JSON.parse(await readFile(join(root, target, file), 'utf8')) as Manifest;
-      manifests.set(`${target}/${manifest.source}`, manifest);
+      const manifest = await readManifest(join(root, target, file));
+      if (manifest) manifests.set(`${target}/${manifest.source}`, manifest);
     }
   }
   return manifests;
+}
+
+/** Undefined for what a machine that lost its power has left of one: its source then counts as not landed. */
+async function readManifest(file: string): Promise<Manifest | undefined> {
+  try {
+    const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest | null;
+    return Array.isArray(manifest?.files) ? manifest : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /** @throws TidemarkError DATA naming a landed file that is gone or was changed since it landed. */

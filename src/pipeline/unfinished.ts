@@ -25,12 +25,12 @@ export async function markUnfinished(config: Config, run: Unfinished): Promise<v
 export async function unfinishedRuns(config: Config, job: string): Promise<readonly Unfinished[]> {
   const marks = (await landedRuns(config)).map((run) => join(landingDirectory(config, run), MARK));
   const runs = await Promise.all(marks.filter((mark) => existsSync(mark)).map(readMark));
-  return runs.filter((run) => run !== undefined && run.job === job) as Unfinished[];
+  return runs.filter((run) => run?.job === job) as Unfinished[];
 }
 
-async function readMark(file: string): Promise<Unfinished | undefined> {
+async function readMark(file: string): Promise<Unfinished | null | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Unfinished;
+    return JSON.parse(await readFile(file, 'utf8')) as Unfinished | null;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined; // killed while it was written: nothing had landed
     throw error;

@@ -34,9 +34,7 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
     ...(options.tempDirectory && { temp_directory: options.tempDirectory }),
     ...(options.readOnly && { access_mode: 'READ_ONLY' }),
   };
-  const instance = await DuckDBInstance.create(file, settings).catch((error: unknown) => {
-    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(error)}`, { cause: error });
-  });
+  const instance = await openInstance(file, settings);
   const connection = await instance.connect();
   const database = databaseOn(connection, () => {
     connection.closeSync();
@@ -44,6 +42,19 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   });
   await database.run("set TimeZone = 'UTC'");
   return database;
+}
+
+/** @throws TidemarkError DATA in DuckDB's words when the file is no database, or damaged. */
+export function openInstance(
+  file: string,
+  settings: Readonly<Record<string, string>>,
+): ReturnType<typeof DuckDBInstance.create> {
+  return DuckDBInstance.create(file, settings).catch((error: unknown) => {
+    throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(error)}`, {
+      cause: error,
+      ...(settings.access_mode && { hint: 'the next `tidemark pull` publishes it anew from the working file' }),
+    });
+  });
 }
 
 function databaseOn(connection: DuckDBConnection, close: () => void): Database {

@@ -4,7 +4,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Config } from '../core/config.ts';
 import { messageOf, TidemarkError } from '../core/errors.ts';
 import { searchPath } from '../core/paths.ts';
-import { DuckDBInstance, StatementType } from './duckdb.ts';
+import { openInstance } from './database.ts';
+import { StatementType } from './duckdb.ts';
 import { warehouseFiles } from './publish.ts';
 import { missingWarehouse } from './session.ts';
 import { literal, quoted, sqlFiles } from './sql-files.ts';
@@ -39,7 +40,7 @@ export interface QueryResult {
 export async function runQuery(options: QueryOptions): Promise<QueryResult> {
   const { published } = warehouseFiles(options.config.data);
   if (!existsSync(published)) throw missingWarehouse(published);
-  const instance = await DuckDBInstance.create(published, {
+  const instance = await openInstance(published, {
     access_mode: 'READ_ONLY',
     memory_limit: options.config.memoryLimit,
     autoinstall_known_extensions: 'false',

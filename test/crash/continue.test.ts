@@ -1,4 +1,4 @@
-import { appendFile, readdir, rm } from 'node:fs/promises';
+import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Intercept } from '../../src/sandbox/answer.ts';
@@ -110,6 +110,18 @@ describe('a run that was stopped', () => {
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.stderr).not.toContain('continues run');
     expect(next.exit).toBe(3);
+  });
+
+  test.each([
+    ['of which a manifest was lost with the power', 'acme/saved_views.json', '\0\0', true],
+    ['of which a manifest says nothing', 'acme/saved_views.json', 'null', true],
+    ['whose own mark says nothing', 'unfinished.json', 'null', false],
+  ])('%s does not stop the next', async (_, file, text, continues) => {
+    const { place } = await interrupted();
+    await writeFile(join(place.folder, 'data', 'landing', '20261002T021500Z', file), text);
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr.includes('continues run')).toBe(continues);
   });
 
   test('and whose loads are lost is loaded from its landing, but for a file that was changed since', async () => {

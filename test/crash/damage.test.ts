@@ -95,6 +95,17 @@ describe('a working file that is damaged is set aside and made anew from the pub
   });
 });
 
+test('a published file that is damaged is said by whoever reads it, with 4, and published anew by the next run', async () => {
+  await chmod(published, 0o644);
+  await truncate(published, 9000);
+  for (const reads of [['sql', 'select 1'], ['status'], ['report', 'drift'], ['findings']]) {
+    const { exit, stderr } = await place.tidemark(reads);
+    expect([reads, exit, stderr]).toEqual([reads, 4, expect.stringContaining('cannot be opened')]);
+  }
+  expect((await place.tidemark(['pull', '--target', 'vault'])).exit).toBe(0);
+  expect(await wrongIn(published)).toEqual([]);
+});
+
 test('a log beside the published file is another file’s, and goes without being replayed', async () => {
   await leaveLog(published, 'create table other as select 1');
   await place.pull(['--target', 'vault']);
