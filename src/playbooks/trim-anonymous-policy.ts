@@ -21,6 +21,10 @@ const sight = (policy: unknown) => ({
   rules: textAt(policy, 'Rules'),
 });
 
+/** Line ends and indents may come back otherwise than they were sent. */
+const isSame = (rules: string | null, wanted: string): boolean =>
+  rules !== null && rules.replaceAll(/\s+/gu, ' ').trim() === wanted.replaceAll(/\s+/gu, ' ').trim();
+
 const trim = step(facts, {
   operation: 'scheduler.policies.write',
   params: { policy_name: 'policy_name' },
@@ -34,7 +38,7 @@ const trim = step(facts, {
   see: ({ policy }) => (policy.found ? sight(bodyOf(policy)) : null),
   judge: (seen, { description, job_acl, rules, wanted_rules }) => {
     if (seen === null) return done('the policy is gone');
-    if (seen.rules === wanted_rules) return done('its rules grant no more than reading');
+    if (isSame(seen.rules, wanted_rules)) return done('its rules grant no more than reading');
     const same =
       seen.rules === rules &&
       seen.description === description &&

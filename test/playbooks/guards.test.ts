@@ -241,6 +241,14 @@ guards(
       'somebody changed the policy',
     ],
     [
+      'trim-anonymous-policy',
+      ({ scheduler }, plan) => {
+        const rules = String(plan.actions[0]!.guard.facts.wanted_rules).replaceAll('\n', '\r\n').trim();
+        Object.assign(scheduler.policies.get('anonymous')!, { rules });
+      },
+      'already so: its rules grant no more than reading',
+    ],
+    [
       'detach-lost-claims',
       ({ scheduler }) => {
         const [claim] = scheduler.volumes.get(CACHE)!.claims;
