@@ -39,12 +39,13 @@ const scope = step(facts, {
       : {
           organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
           attached: ids(body, 'workspaces'),
-          allowed: ids(body, 'allowed-workspaces'),
+          // Left out where nobody is named: it rules nothing while the whole organization may use the pool.
+          allowed: ids(body, 'allowed-workspaces') ?? [],
         };
   },
   judge: (seen, { workspace_ids, allowed_workspace_ids }) => {
     if (seen === null) return changed('the pool is gone');
-    if (!seen.attached || !seen.allowed) return changed('who may use it is not told');
+    if (!seen.attached) return changed('what is attached to it is not told');
     const { attached, allowed } = seen;
     if (seen.organization_scoped === false) {
       return attached.every((id) => allowed.includes(id))

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { platform } from '../../src/services/platform.ts';
+import { theatre } from '../helpers/playbooks.ts';
 import { wholeLife } from './whole-life.ts';
 
 const ANY_SHARE = ['--max-percent', '100'];
@@ -41,6 +42,28 @@ test('scope-unused-pools closes pools to all but their workspaces, and keeps the
       }
     },
   });
+});
+
+test('scope-unused-pools takes a pool that names no allowed workspaces for one that allows none', async () => {
+  const place = await theatre({
+    playbook: 'scope-unused-pools',
+    intercept: ({ method, path }, { state }) => {
+      const { pools } = state as typeof place.sandbox.services.platform.state;
+      const pool = pools.find(({ id }) => path.endsWith(`/agent-pools/${id}`));
+      if (method !== 'GET' || !pool?.organizationScoped) return undefined;
+      const workspaces = { data: pool.attached.map((id) => ({ id, type: 'workspaces' })) };
+      const attributes = { name: pool.name, 'organization-scoped': true };
+      const data = { id: pool.id, type: 'agent-pools', attributes, relationships: { workspaces } };
+      return { status: 200, body: JSON.stringify({ data }) };
+    },
+  });
+  await place.plan(ANY_SHARE);
+  await place.approve();
+  const { rows } = (await place.apply()).json<{ rows: { status: string; reason: string | null }[] }>();
+  expect(rows.map(({ status, reason }) => [status, reason])).toEqual([
+    ['applied', null],
+    ['applied', null],
+  ]);
 });
 
 test('pin-drift-view saves one view that lists the drifting workspaces, and mends it where somebody changed it', async () => {
