@@ -32,7 +32,7 @@ export async function readBody(given: string | undefined, { cwd, readStdin }: Co
   const text =
     given === '-' ? await readStdin() : given.startsWith('@') ? readFile(resolve(cwd, given.slice(1))) : given;
   try {
-    return parseJson(text);
+    return parseJson(text.replace(/^\uFEFF/u, ''));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new TidemarkError('USAGE', '--body is not valid JSON', { hint: 'give JSON, @FILE, or - for standard input' });

@@ -6,11 +6,17 @@ import type { Context } from '../core/context.ts';
 import { printable } from '../core/log.ts';
 import { parseLossless, printJson } from '../http/json.ts';
 import { type Answer, itemsAt, type Page } from '../services/answer.ts';
+import type { Downloaded } from '../services/download.ts';
 import type { Operation } from '../services/operation.ts';
 
 /** The body: JSON indented with its digits kept, other text as it was sent, `{"status": 204}` for none. */
 export function printAnswer(context: Context, { status, text }: Answer): void {
-  context.stdout(text.trim() === '' ? `{"status": ${status}}\n` : bodyText(context, text));
+  context.stdout(text.trim() === '' ? none(status) : bodyText(context, text));
+}
+
+/** What stands for an empty answer. */
+function none(status: number): string {
+  return `{"status": ${status}}\n`;
 }
 
 function bodyText(context: Context, text: string): string {
@@ -35,11 +41,12 @@ export async function printAll(context: Context, operation: Operation, pages: As
 }
 
 /** A large text by way of a file: it is printed only once it has come whole, and never stands in memory. */
-export async function printDownload(context: Context, download: (file: string) => Promise<unknown>): Promise<void> {
+export async function printDownload(context: Context, download: (file: string) => Promise<Downloaded>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-api-'));
   try {
     const file = join(folder, 'answer');
-    await download(file);
+    const { status, bytes } = await download(file);
+    if (bytes === 0) context.stdout(none(status));
     for await (const chunk of createReadStream(file, 'utf8')) context.stdout(asSent(context, chunk as string));
   } finally {
     await rm(folder, { recursive: true, force: true });

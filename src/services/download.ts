@@ -7,6 +7,7 @@ import { chunksOf, type Intake } from '../http/read-body.ts';
 import { looksLikeHtml, wordsOf } from '../http/words.ts';
 
 export interface Downloaded {
+  readonly status: number;
   /** Size of the file. */
   readonly bytes: number;
   /** Of the file, in hex. */
@@ -72,8 +73,9 @@ export async function saveBody(
     const words = `the answer broke off: ${bytes} of ${promised} bytes`;
     return failed({ failure: 'truncated', status: response.status, words, again: 'yes', unsent: false });
   }
+  const { status } = response;
   const sha256 = hash.digest('hex');
-  return { ok: true, value: { bytes, sha256, contentType, mentionsBareNull, holdsSecret: secrets.found() } };
+  return { ok: true, value: { status, bytes, sha256, contentType, mentionsBareNull, holdsSecret: secrets.found() } };
 }
 
 function hasBareNull(part: Buffer): boolean {

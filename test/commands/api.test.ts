@@ -110,7 +110,7 @@ describe('the request body', () => {
     writeFileSync(join(folder, 'body.json'), '{"type": "rsa-4096"}');
     expect([(await run([...create, `@${join(folder, 'body.json')}`])).stderr, type()]).toEqual(['', 'rsa-4096']);
     sandbox.services.secrets.state.keys.delete('fresh');
-    expect([(await run([...create, '-'], { stdin: '{"type": "ecdsa-p256"}' })).stderr, type()]).toEqual([
+    expect([(await run([...create, '-'], { stdin: '\uFEFF{"type": "ecdsa-p256"}' })).stderr, type()]).toEqual([
       '',
       'ecdsa-p256',
     ]);
@@ -152,6 +152,16 @@ describe('the result', () => {
     );
     expect(stdout).toBe(await response.text());
     expect((await run(words, { json: true })).stdout).toBe(stdout);
+  });
+
+  it.each([200, 204])('of an empty answer is its status, of CSV too: %i', async (status) => {
+    await sandbox.close();
+    sandbox = await startSandbox({ intercept: () => ({ status }) });
+    const words = [
+      ['platform.views.csv', 'view_id=v'],
+      ['secrets.keys.rotate', 'name=k', '--yes'],
+    ];
+    for (const asked of words) expect((await run(asked)).stdout).toBe(`{"status": ${status}}\n`);
   });
 
   it('on a terminal holds no control characters', async () => {

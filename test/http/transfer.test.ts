@@ -131,6 +131,7 @@ describe('answers that are not whole', () => {
 describe('downloads', () => {
   const text = `"workspace_name"\n${'"näme"\n'.repeat(50_000)}`;
   const whole = {
+    status: 200,
     bytes: Buffer.byteLength(text),
     sha256: createHash('sha256').update(text).digest('hex'),
     contentType: 'text/csv',
