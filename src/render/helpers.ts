@@ -69,7 +69,11 @@ function partialOf(handlebars: Engine, name: string): Handlebars.TemplateDelegat
 
 interface RootContext {
   readonly tables: Readonly<Record<string, TableView>>;
-  readonly page: { readonly staleSources: boolean; readonly stale: readonly { readonly source: string }[] };
+  readonly page: {
+    readonly staleSources: boolean;
+    readonly stale: readonly { readonly source: string }[];
+    readonly absent: ReadonlySet<string>;
+  };
   readonly [dataset: string]: unknown;
 }
 
@@ -85,11 +89,17 @@ function figureModel(value: Plain, label: string, { hash, data }: HelperOptions)
   return {
     value: formatValue(value, hash.kind ?? 'number'),
     label,
-    href: hash.href ?? (rows ? `#${rows.id}` : null),
+    href: hrefOf(root.page, hash.href) ?? (rows ? `#${rows.id}` : null),
     changes: changesOf(value, hash),
     stale: rows ? rows.stale : restsOnStale(root.page, hash.sources),
     good: hash.good === true,
   };
+}
+
+/** Null for the page of a report that is not written. */
+function hrefOf({ absent }: RootContext['page'], href: unknown): unknown {
+  const report = typeof href === 'string' ? href.replace(/\.html$/u, '') : '';
+  return absent.has(report) ? null : href;
 }
 
 function restsOnStale(page: RootContext['page'], sources: unknown): boolean {

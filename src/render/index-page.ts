@@ -45,7 +45,7 @@ export async function writeIndex(
       archived,
       dates: archived ? [] : dates,
       runs: archived ? [] : runs,
-      page: { ...press.assets, stale: [], never: [], sources: [] },
+      page: { ...press.assets, stale: [], never: [], sources: [], absent: new Set<string>() },
     };
     await writeWhole(join(folder, 'index.html'), press.html.render('reports/index.hbs', source, context));
   };

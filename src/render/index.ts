@@ -68,12 +68,12 @@ async function printAll(options: RenderOptions, reading: Reading, press: Press):
 async function printOne(
   options: RenderOptions,
   one: ReadOne,
-  { params }: Reading,
+  { params, absent }: Reading,
   press: Press,
 ): Promise<RenderedReport> {
   const { report } = one;
   const data = dataOf(one);
-  const contents = printReport(report, data, params, options.freshAt ?? options.asOf, press);
+  const contents = printReport(report, data, { params, absent, freshAt: options.freshAt ?? options.asOf }, press);
   await writeFiles(options.out, report.name, contents);
   return { name: report.name, title: report.title, files: [...contents.keys()], data };
 }

@@ -30,8 +30,16 @@ export async function openPress(roots: readonly string[]): Promise<Press> {
 /** File name → content of all that a report consists of. */
 export type Contents = ReadonlyMap<string, string>;
 
-export function printReport(report: Report, data: ReportData, params: Params, freshAt: Date, press: Press): Contents {
-  const context = contextOf(report, data, params, freshAt, press.assets);
+export interface PrintOptions {
+  readonly params: Params;
+  /** Names of reports whose pages are not there to be linked to. */
+  readonly absent: ReadonlySet<string>;
+  /** The moment that the age of sources is told at. */
+  readonly freshAt: Date;
+}
+
+export function printReport(report: Report, data: ReportData, options: PrintOptions, press: Press): Contents {
+  const context = contextOf(report, data, options, press.assets);
   const files = new Map([
     [`${report.name}.html`, press.html.render(`reports/${report.name}.hbs`, report.template, context)],
     [
@@ -47,11 +55,12 @@ export function printReport(report: Report, data: ReportData, params: Params, fr
   return files;
 }
 
-function contextOf(report: Report, data: ReportData, params: Params, freshAt: Date, assets: PageAssets) {
+function contextOf(report: Report, data: ReportData, { params, absent, freshAt }: PrintOptions, assets: PageAssets) {
   const freshness = freshnessOf(data.sources, freshAt);
   const options = {
     report: report.name,
     params,
+    absent,
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
     severalTargets: new Set(data.sources.map(({ target }) => target).filter(Boolean)).size > 1,
   };
@@ -64,7 +73,7 @@ function contextOf(report: Report, data: ReportData, params: Params, freshAt: Da
     title: report.title,
     about: report.about,
     tables,
-    page: { ...assets, ...freshness },
+    page: { ...assets, ...freshness, absent },
   };
 }
 

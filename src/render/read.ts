@@ -25,6 +25,8 @@ export interface ReadOptions {
 
 export interface Reading {
   readonly known: ReadonlyMap<string, Report>;
+  /** Names of the reports that are not among those asked for: nothing may link to their pages. */
+  readonly absent: ReadonlySet<string>;
   readonly params: Params;
   /** Each report in turn; while one is in use, the next is already asked for. */
   readonly reports: () => AsyncGenerator<ReadOne>;
@@ -53,7 +55,9 @@ export async function openReading(options: ReadOptions): Promise<Reading> {
     ...(asked.has('playbooks') && { playbooks: await playbooksParameter() }),
   };
   const read = (report: Report) => orProblem(readReport(report, dataOptions, params, summaries?.rows.get(report.name)));
-  return { known, params, reports: () => oneAhead(reports, read) };
+  const asking = new Set(reports.map(({ name }) => name));
+  const absent = new Set([...known.keys()].filter((name) => !asking.has(name)));
+  return { known, absent, params, reports: () => oneAhead(reports, read) };
 }
 
 /** Names of the costly parameters that some query of the reports asks for. */

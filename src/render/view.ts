@@ -46,6 +46,8 @@ export interface ViewOptions {
   readonly report: string;
   readonly params: Params;
   readonly staleSources: ReadonlySet<string>;
+  /** Names of reports whose pages are not there to be linked to. */
+  readonly absent: ReadonlySet<string>;
   /** Whether there is more than one target to tell apart. */
   readonly severalTargets: boolean;
 }
@@ -60,7 +62,7 @@ export function tableView(dataset: Dataset, rows: readonly Row[], options: ViewO
     about: dataset.about,
     empty: dataset.empty,
     columns,
-    rows: shown.map((row) => cellsOf(row, columns, dataset)),
+    rows: shown.map((row) => cellsOf(row, columns, dataset, options.absent)),
     total: rows.length,
     shown: shown.length,
     cut,
@@ -97,13 +99,19 @@ function columnsOf(dataset: Dataset, rows: readonly Row[], severalTargets: boole
   });
 }
 
-function cellsOf(row: Row, columns: readonly ColumnView[], { links, pages }: Dataset): readonly CellView[] {
+function cellsOf(
+  row: Row,
+  columns: readonly ColumnView[],
+  { links, pages }: Dataset,
+  absent: ReadonlySet<string>,
+): readonly CellView[] {
   const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
   return columns.map(({ name, kind, numeric }) => {
     const value = row[name] ?? null;
     const text = formatValue(value, kind);
     const cell = { text, kind, numeric, sort: sortKey(value, kind, numeric) };
     const page = row[pages[name] ?? ''];
+    if (typeof page === 'string' && absent.has(page)) return { ...cell, href: null, filter: null };
     if (typeof page === 'string') return { ...cell, href: `${page}.html`, filter: null };
     const linked = links[name] !== undefined && value !== null && value !== 0;
     const filter = linked && first ? formatValue(row[first.name] ?? null, first.kind) : null;

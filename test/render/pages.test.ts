@@ -137,6 +137,14 @@ describe('pages', () => {
     }
   });
 
+  it('link to no report that is not written with them', async () => {
+    const estate = await hostileEstate();
+    const { read } = await render(estate, SECOND, { names: ['overview', 'drift'] });
+    const pages = [...(await read('overview.html')).matchAll(/href="([^"#]+)"/gu)].map(([, href]) => href);
+    expect(pages).toContain('drift.html');
+    expect(pages.filter((href) => !['drift.html', 'index.html'].includes(href ?? ''))).toEqual([]);
+  });
+
   it('say plainly which source is stale, and mark the numbers that rest on it', async () => {
     const estate = await hostileEstate();
     const { read } = await render(estate, SECOND);
