@@ -42,7 +42,9 @@ export function shaped(operation: Operation, args: Args, answer: Answer): Outcom
   if (operation.changes && operation.method !== 'GET' && text.trim() === '') return { ok: true, value: answer };
   if (isText(operation, args)) return { ok: true, value: answer };
   try {
-    if (fits(operation, answer.json())) return { ok: true, value: answer };
+    const value = answer.json();
+    if (fits(operation, value) && (!isList(operation) || itemsAt(operation, value) !== undefined))
+      return { ok: true, value: answer };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -76,8 +78,10 @@ const EXPECTED: Record<Operation['answers'], string> = {
   health: 'a state of health',
 };
 
-function expected({ answers }: Operation): string {
-  return EXPECTED[answers];
+function expected({ answers, items }: Operation): string {
+  return answers === 'object' && items !== undefined
+    ? `${EXPECTED.object} with a list in \`${items}\``
+    : EXPECTED[answers];
 }
 
 /** What came instead, without its content: that may hold secrets. */

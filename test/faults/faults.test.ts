@@ -48,7 +48,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'another JSON object comes': {
     fault: faults.wrongType,
     says: {
-      single: /ca_roots: the answer has no Roots/u,
+      single: /a list in `Roots`/u,
       list: malformed,
       token: malformed,
       pages: malformed,

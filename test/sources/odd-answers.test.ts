@@ -57,3 +57,17 @@ test('a plugin that is gone leaves the others’ volumes readable, and what it h
   ]);
   expect((await place.rows('from external_volumes')).length).toBeGreaterThan(0);
 });
+
+test('an answer without the list that was asked for is no empty list', async () => {
+  const place = await answering({
+    '/api/v2/organizations/acme/agent-pools': { data: { id: 'apool-1', type: 'agent-pools' } },
+    '/v1/volumes/external': { NextToken: '' },
+  });
+  const { pulls } = (await place.pull(['--source', 'agents', '--source', 'external_volumes'], 3)).json<{
+    pulls: { source: string; status: string }[];
+  }>();
+  expect(pulls.map(({ source, status }) => `${source} ${status}`)).toEqual([
+    'agents failed',
+    'external_volumes failed',
+  ]);
+});
