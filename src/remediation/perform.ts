@@ -185,6 +185,9 @@ async function refused(
   const look = await lookAgain(stage, action, step);
   const after = look?.seen ?? null;
   if (!(error instanceof ServiceError) || CERTAIN.has(error.failure)) {
+    // Somebody else was quicker, between the reading and the deed.
+    if (look?.verdict.state === 'done')
+      return { status: 'skipped', reason: `already so: ${look.verdict.reason}`, so: true, after };
     return { status: 'failed', reason: words, so: false, after };
   }
   const lost = look && settle(action, step, look);

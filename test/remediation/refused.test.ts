@@ -31,6 +31,22 @@ test('an agent that comes back after the guard was read is kept by the service: 
   expect(stage.agents()).toContain(back.id);
 });
 
+test('an agent that somebody else deletes after the guard was read is done', async () => {
+  const plan = await stage.approved();
+  const gone = stage.agentOf(plan, 1).id;
+  stage.intercept = ({ method, path }) => {
+    const { agents } = stage.place.sandbox.services.platform.state;
+    const index = agents.findIndex(({ id }) => id === gone);
+    if (method === 'DELETE' && path.endsWith(gone) && index >= 0) agents.splice(index, 1);
+    return undefined;
+  };
+  expect(stage.statuses(await stage.apply())).toEqual([
+    ['applied', null],
+    ['skipped', 'already so: the agent is gone'],
+    ['applied', null],
+  ]);
+});
+
 test('a volume that is used again is kept by the service: 500 in use; what depends on it is left, the rest goes on', async () => {
   const key = volumeKey('prod', 'lost-reports');
   const place = await theatre({
