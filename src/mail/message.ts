@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { domainToASCII } from 'node:url';
 import type { SendMailOptions } from 'nodemailer';
 import type { MailAddress } from '../core/mail-address.ts';
 
@@ -42,7 +43,7 @@ export async function mailOf(message: Message, from: MailAddress, output: string
     messageId,
     date: new Date(composedAt),
     baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same mail, the same bytes
-    list: { id: { url: `${job}.tidemark.${domain}`, comment: `Tidemark ${job}` } },
+    list: { id: { url: `${labelOf(job)}.tidemark.${domainToASCII(domain)}`, comment: `Tidemark ${job}` } },
     // Nobody's "I am on holiday" shall answer it (RFC 3834; the other is what Exchange minds).
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
@@ -52,6 +53,11 @@ export async function mailOf(message: Message, from: MailAddress, output: string
       ...(await pagesOf(pages, output)),
     ],
   };
+}
+
+/** A job's name as part of a List-ID, which takes letters, digits and hyphens (RFC 2919). */
+function labelOf(job: string): string {
+  return job.replaceAll(/[^\da-z]+/giu, '-').replaceAll(/^-|-$/gu, '') || 'job';
 }
 
 /** Mail servers commonly refuse more than 10 MB, and what is attached grows by a third on the way. */

@@ -109,6 +109,15 @@ describe('a digest on the wire', () => {
     expect(mail.to?.[0]?.address).toBe('team@acme.example');
   });
 
+  test('has headers of plain letters whatever the name of its job', async () => {
+    const { write, send, server } = await outboxWith();
+    await write(message('team@acme.example', { job: 'näch tly <b>' }));
+    await send();
+    const [head = ''] = server.received[0]!.raw.split('\r\n\r\n');
+    expect(head).toContain('<n-ch-tly-b.tidemark.acme.example>');
+    expect(head).toMatch(/^[\t\r\n -~]*$/u);
+  });
+
   test('brings the pages of its day along, as far as there are any', async () => {
     const { write, send, server, config } = await outboxWith();
     await mkdir(join(config.output, 'archive', '2026-11-20'), { recursive: true });
