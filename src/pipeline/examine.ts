@@ -22,7 +22,7 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Makes one cheap call for every source, and looks at the warehouse and the mail server. Changes nothing anywhere. */
+/** Makes a cheap call or two for every source, and looks at the warehouse and the mail server. Changes nothing anywhere. */
 export async function examine(config: Config, context: Context): Promise<readonly Check[]> {
   const targets = await Promise.all(config.targets.map((target) => examineTarget(config, context, target)));
   return [...targets.flat(), ...(await examineWarehouse(config)), ...(await examineMail(config))];

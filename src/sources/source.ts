@@ -11,7 +11,7 @@ export interface Source {
   readonly name: string;
   readonly kind: TargetKind;
   readonly extract: (run: Extraction) => Promise<void>;
-  /** The cheapest call that shows whether the token may read this source; `tidemark doctor` makes it. */
+  /** The cheapest calls that show whether the token may read this source, for `tidemark doctor`; the last one answers. */
   readonly probe: (service: Service) => Promise<Answer>;
   /** Other ways to ask, tried in turn where the one before was answered with something unusable. */
   readonly otherwise?: readonly ((run: Extraction) => Promise<void>)[];
