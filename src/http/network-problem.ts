@@ -25,6 +25,14 @@ export function networkProblem(error: unknown, timing: Timing, reading: boolean)
       hint: 'set `caFile` (and `clientCert`, `clientKey`) of this target to what the service uses',
     });
   }
+  const refusal = refusalOfProxy(error);
+  if (refusal !== undefined) {
+    return problem('unreachable', `the proxy answered ${refusal}`, {
+      again: refusal < 500 ? 'no' : 'yes',
+      unsent: true,
+      hint: 'check HTTPS_PROXY, its user and password, and whether this host belongs into NO_PROXY',
+    });
+  }
   if (codes.includes('UND_ERR_HEADERS_OVERFLOW')) {
     return problem('too-large', 'the headers of the answer are larger than allowed', {
       again: 'no',
@@ -34,6 +42,15 @@ export function networkProblem(error: unknown, timing: Timing, reading: boolean)
   const code = codes[0];
   if (reading) return problem('truncated', `the answer broke off${code ? ` (${code})` : ''}`);
   return problem('unreachable', code ? `no connection (${code})` : 'no connection');
+}
+
+/** The status by which a proxy refused a tunnel: undici says it in words alone. */
+function refusalOfProxy(error: unknown): number | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    const status = /^Proxy response \((\d{3})\)/u.exec(inner.message)?.[1];
+    if (status !== undefined) return Number(status);
+  }
+  return undefined;
 }
 
 /** Codes of an error and its causes, outermost first; words of the errors may repeat what was sent, so they are not used. */

@@ -1,23 +1,27 @@
 import { AssertionError } from 'node:assert';
 import type { Socket } from 'node:net';
 import { buildConnector, Pool } from 'undici';
+import { inTime } from './connection.ts';
 
 /**
  * undici 7 asserts that its parser is not paused when a connection ends, and throws where nothing can catch it: a service
  * that closes while a body is read slower than it comes would end the whole process (nodejs/undici issue 5360, mended in 8,
  * which needs a newer Node). So the end is told again until the reader has come as far.
  */
-export function poolThatWaits(origin: string | URL, options: Pool.Options): Pool {
+export function poolThatWaits(connectMs: number, origin: string | URL, options: Pool.Options): Pool {
   const { connect } = options;
   const open = typeof connect === 'function' ? connect : buildConnector({ ...connect });
   return new Pool(origin, {
     ...options,
     connect: (to, callback) =>
-      open(to, (...result) => {
-        const [, socket] = result;
-        if (socket) holdEnd(socket);
-        callback(...result);
-      }),
+      open(
+        to,
+        inTime((...result) => {
+          const [, socket] = result;
+          if (socket) holdEnd(socket);
+          callback(...result);
+        }, connectMs),
+      ),
   });
 }
 

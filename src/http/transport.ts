@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch as undiciFetch } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, type Pool, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact.ts';
 import { poolThatWaits } from './socket-end.ts';
@@ -33,6 +33,7 @@ export function createTransport(options: TransportOptions): Transport {
 
 function createDispatcher({ env, timing, concurrency, redactor, ...files }: TransportOptions): Dispatcher {
   const tls = {
+    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
     ...(files.caFile && { ca: readPem(files.caFile, 'caFile') }),
     ...(files.clientCert && { cert: readPem(files.clientCert, 'clientCert') }),
     ...(files.clientKey && { key: readPem(files.clientKey, 'clientKey') }),
@@ -45,7 +46,7 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
     // A server closes idle connections at a time of its own; leaving first avoids sending into a closing one.
     keepAliveTimeout: 4000,
     connect: { ...tls, timeout: timing.connectMs },
-    factory: poolThatWaits,
+    factory: (origin: string | URL, options: Pool.Options) => poolThatWaits(timing.connectMs * 2, origin, options),
   };
   const httpProxy = env.HTTP_PROXY ?? env.http_proxy ?? '';
   const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy ?? '';
@@ -54,7 +55,14 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
   for (const proxy of [httpProxy, httpsProxy]) {
     if (URL.canParse(proxy)) redactor.add(decodeURIComponent(new URL(proxy).password));
   }
-  return new EnvHttpProxyAgent({ ...shared, requestTls: tls, httpProxy, httpsProxy, noProxy });
+  return new EnvHttpProxyAgent({
+    ...shared,
+    requestTls: tls,
+    proxyTls: { rejectUnauthorized: true },
+    httpProxy,
+    httpsProxy,
+    noProxy,
+  });
 }
 
 function readPem(file: string, field: string): string {

@@ -4,7 +4,8 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Timing } from '../../src/core/timing.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { cli } from '../helpers/cli.ts';
 import { rowsOf } from '../helpers/rows.ts';
@@ -105,16 +106,17 @@ interface Asked {
   readonly url: string;
   readonly target?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  readonly timing?: Partial<Timing>;
 }
 
-async function pull({ url, target = {}, env = {} }: Asked) {
+async function pull({ url, target = {}, env = {}, timing = {} }: Asked) {
   const cwd = await tempFolder();
   const fields = Object.entries(target).map(([name, value]) => `, ${name}: ${value}`);
   writeFileSync(
     join(cwd, 'tidemark.yaml'),
     `targets:\n  - { name: scaler, kind: autoscaler, url: "${url}"${fields.join('')} }\n`,
   );
-  const run = await cli(['pull'], { cwd, env, timing: { ...QUICK, attempts: 2 } });
+  const run = await cli(['pull'], { cwd, env, timing: { ...QUICK, attempts: 2, ...timing } });
   const [row] = await rowsOf(join(cwd, 'data', 'warehouse.duckdb'), 'select count(*) as n from autoscaler_metrics');
   return { run, rows: Number(row?.n) };
 }
@@ -145,6 +147,13 @@ describe('TLS', () => {
     expect(run.stderr).toMatch(new RegExp(`the TLS connection failed: (?:${code.source}): set \`caFile\``, 'u'));
     expect(run.stderr).toContain('(1 request)');
     expect(rows).toBe(0);
+  });
+
+  test('is verified whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { run } = await pull({ url: `https://localhost:${await secure('self')}` });
+    expect(run.stderr).toContain('the TLS connection failed');
   });
 
   test('shows the client’s certificate where one is asked for', async () => {
@@ -202,6 +211,29 @@ describe('a proxy', () => {
     });
     expect(run.exit, run.stderr).toBe(0);
     expect(tunnels).toEqual([]);
+  });
+
+  test.each<[string, string | undefined, RegExp]>([
+    [
+      'refuses',
+      'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
+      /the proxy answered 407: check HTTPS_PROXY.*\(1 request\)/u,
+    ],
+    ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*\(2 requests/u],
+    ['hangs up without an answer', '', /no connection.*\(2 requests/u],
+    ['does not answer', undefined, /no connection within.*\(2 requests/u],
+  ])('that %s is told', async (_, answer, says) => {
+    const port = await listening(
+      createNetServer((socket) => {
+        socket.on('error', () => socket.destroy());
+        if (answer !== undefined) socket.once('data', () => socket.end(answer));
+      }),
+    );
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
+    const url = `https://localhost:${await secure('server')}`;
+    const { run } = await pull({ url, target: { caFile: pem('ca') }, env, timing: { connectMs: 100 } });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(says);
   });
 
   test('that is not there is told, without its password', async () => {
