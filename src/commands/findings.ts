@@ -67,7 +67,7 @@ async function list(context: Context, options: Options): Promise<void> {
     const found = await findingsOf(view, options);
     const { stdout, json } = context;
     stdout(json ? findingsJson(found) : findingsTable(found));
-    if (options.failOn) await gate(context, view, options.failOn, options.rule);
+    if (options.failOn) await gate(context, view, options.failOn, options);
   } finally {
     database.close();
   }
@@ -94,14 +94,18 @@ async function findingsOf({ database, files, now, targets }: View, options: Opti
   return rows as unknown as readonly Finding[];
 }
 
-/** Standing findings fail the gate; where there are none, so does not knowing. */
-async function gate({ log, exit }: Context, view: View, failOn: Severity, rule: string | undefined): Promise<void> {
+/**
+ * Standing findings fail the gate, with `--state new` or `open` those alone; where there are none, so does not knowing. A list of
+ * what does not stand is gated on all that does.
+ */
+async function gate({ log, exit }: Context, view: View, failOn: Severity, { rule, state }: Options): Promise<void> {
+  const asked = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
   const found = await findingsOf(view, { severity: failOn, ...(rule !== undefined && { rule }) });
-  const standing = found.filter(({ state }) => state !== 'accepted');
+  const standing = found.filter((finding) => asked.includes(finding.state));
   const blind = await blindSpots(view, failOn);
   const reached = failOn === 'critical' ? failOn : `${failOn} or worse`;
   if (blind.length > 0) log.warn(`cannot know whether more is ${reached}: ${blind.join('; ')}`);
-  if (standing.length > 0) log.error(`${standing.length} finding(s) ${reached}, neither resolved nor accepted`);
+  if (standing.length > 0) log.error(`${standing.length} finding(s) ${reached}, ${asked.join(' or ')}`);
   if (standing.length > 0) exit(EXIT.findings);
   else if (blind.length > 0) exit(EXIT.incomplete);
 }

@@ -112,7 +112,7 @@ describe('tidemark findings', () => {
   });
 
   test.each([
-    ['critical', [], 5, '1 finding(s) critical, neither resolved nor accepted'],
+    ['critical', [], 5, '1 finding(s) critical, new or open'],
     ['warning', [], 5, '2 finding(s) warning or worse'],
     ['info', [], 5, '7 finding(s) info or worse'],
     ['warning', ['--rule', 'drifted-workspace'], 5, '1 finding(s) warning or worse'],
@@ -127,6 +127,11 @@ describe('tidemark findings', () => {
 
   test('--fail-on counts what is standing, whatever state is listed', async () => {
     expect((await findings(directory, ['--fail-on', 'critical', '--state', 'resolved'])).code).toBe(5);
+  });
+
+  test('--fail-on with --state new or open counts those alone', async () => {
+    const code = async (state: string) => (await findings(directory, ['--fail-on', 'critical', '--state', state])).code;
+    expect([await code('new'), await code('open')]).toEqual([0, 5]);
   });
 
   test('--fail-on exits 1 where a stale source may hide something', async () => {
