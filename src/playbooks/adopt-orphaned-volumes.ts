@@ -40,10 +40,11 @@ const register = step(facts, {
   },
   see: ({ external, volumes, same }, { plugin_id, external_id }) => ({
     in_provider: external.found ? holds(external, external_id) : null,
-    registered_as: registeredAs(volumes, plugin_id, external_id),
+    registered_as: volumes.found ? registeredAs(volumes, plugin_id, external_id) : null,
     id_stands_for: same.found ? (textAt(bodyOf(same), 'ExternalID') ?? '') : null,
   }),
   judge: ({ in_provider, registered_as, id_stands_for }, { external_id }) => {
+    if (registered_as === null) return changed('what is registered is not told');
     if (registered_as.length > 0) return done(`it is registered as ${registered_as.join(', ')}`);
     if (id_stands_for === external_id) return done('it is registered');
     if (id_stands_for !== null) return changed('another volume has the ID');

@@ -28,7 +28,8 @@ const drop = step(facts, {
             created_at: timeOf(at(found, 'CreateTime')),
             source: textAt(found, 'ExternalSourceVolumeID'),
             source_in_provider: external_id !== null && external.found ? holds(external, external_id) : null,
-            source_registered: external_id === null ? null : registeredAs(volumes, plugin_id, external_id).length > 0,
+            source_registered:
+              external_id !== null && volumes.found ? registeredAs(volumes, plugin_id, external_id).length > 0 : null,
           },
         };
   },

@@ -36,10 +36,13 @@ const create = step(createFacts, {
   body: () => ({ data: { name: NAME, query_type: type, query: LISTED } }),
   reads: { views: { operation: 'platform.views.list', params: {}, whole: true } },
   see: ({ views }) =>
-    itemsOf(views)
-      .map(sight)
-      .filter(({ name }) => name === NAME),
+    views.found
+      ? itemsOf(views)
+          .map(sight)
+          .filter(({ name }) => name === NAME)
+      : null,
   judge: (seen) => {
+    if (seen === null) return changed('the saved views are not told');
     if (seen.length === 0) return due;
     const wanted = seen.some(({ query }) => sameQuery(query as unknown as SavedQuery, WANTED));
     return wanted ? done('the view is there') : changed('a view of this name is there, with another query');
@@ -71,8 +74,9 @@ export const pinDriftView = groupPlaybook({
   steps: [create, update],
   detail: z.object({ workspace_name: z.string().nullable() }),
   plan: async (findings, desk) => {
-    const views = itemsOf(await desk.ask(platform.views.list, {}, { whole: true }));
-    const pinned = views.find((view) => textAt(view, 'attributes', 'name') === NAME);
+    const views = await desk.ask(platform.views.list, {}, { whole: true });
+    if (!views.found) return skip('the saved views are not told');
+    const pinned = itemsOf(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
     const what = `list ${findings.length} drifting workspace(s) in the saved view "${NAME}"`;
     if (pinned === undefined) return [{ step: create, facts: { name: NAME }, summary: what, touches: null }];
     const query = savedQueryOf(pinned);

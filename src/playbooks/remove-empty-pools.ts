@@ -16,12 +16,13 @@ const remove = step(facts, {
   see: ({ pool, agents }) =>
     pool.found
       ? {
-          agents: itemsOf(agents).length,
+          agents: agents.found ? itemsOf(agents).length : null,
           attached: listAt(bodyOf(pool), 'data', 'relationships', 'workspaces', 'data')?.length ?? null,
         }
       : null,
   judge: (seen) => {
     if (seen === null) return done('the pool is gone');
+    if (seen.agents === null) return changed('its agents are not told');
     if (seen.agents > 0) return changed(`it has ${seen.agents} agent(s)`);
     if (seen.attached === null) return changed('what is attached to it is not told');
     return seen.attached > 0 ? changed(`${seen.attached} workspace(s) are attached to it`) : due;

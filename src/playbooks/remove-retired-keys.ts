@@ -35,12 +35,13 @@ const destroy = step(deleteFacts, {
     key.found
       ? {
           deletion_allowed: booleanAt(bodyOf(key), 'data', 'deletion_allowed'),
-          providers: (listAt(bodyOf(providers), 'data', 'keys') ?? []).map(String),
+          providers: listAt(bodyOf(providers), 'data', 'keys')?.map(String) ?? null,
         }
       : null,
   judge: (seen) => {
     if (seen === null) return done('the key is gone');
     if (seen.deletion_allowed !== true) return changed('it may not be deleted any more');
+    if (seen.providers === null) return changed('who holds it is not told');
     return seen.providers.length > 0 ? changed(`it is held by ${seen.providers.join(', ')}`) : due;
   },
 });

@@ -23,6 +23,17 @@ const facts = detail.omit({ last_snapshot_at: true }).extend({
   snapshot_name: z.string(),
 });
 
+function recentIn(snapshots: readonly unknown[], externalId: string, from: string) {
+  return snapshots
+    .filter((item) => textAt(item, 'ExternalSourceVolumeID') === externalId)
+    .map((item) => ({
+      snapshot_id: textAt(item, 'ID'),
+      created_at: timeOf(at(item, 'CreateTime')),
+      is_ready: booleanAt(item, 'IsReady'),
+    }))
+    .filter(({ created_at }) => created_at !== null && created_at >= from);
+}
+
 const snapshot = step(facts, {
   operation: 'scheduler.snapshots.create',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
@@ -39,19 +50,13 @@ const snapshot = step(facts, {
       ? {
           external_id: textAt(bodyOf(volume), 'ExternalID'),
           in_provider: external.found ? holds(external, external_id) : null,
-          recent_snapshots: itemsOf(taken)
-            .filter((item) => textAt(item, 'ExternalSourceVolumeID') === external_id)
-            .map((item) => ({
-              snapshot_id: textAt(item, 'ID'),
-              created_at: timeOf(at(item, 'CreateTime')),
-              is_ready: booleanAt(item, 'IsReady'),
-            }))
-            .filter(({ created_at }) => created_at !== null && created_at >= protected_from),
+          recent_snapshots: taken.found ? recentIn(itemsOf(taken), external_id, protected_from) : null,
         }
       : null,
   judge: (seen, { external_id, under_way_from }) => {
     if (seen === null) return changed('the volume is not registered any more');
     if (seen.external_id !== external_id) return changed(`it stands for ${seen.external_id ?? 'nothing'} now`);
+    if (seen.recent_snapshots === null) return changed('its snapshots are not told');
     const ready = seen.recent_snapshots.find(({ is_ready }) => is_ready === true);
     if (ready) return done(`snapshot ${ready.snapshot_id} of ${ready.created_at} protects it`);
     const made = seen.recent_snapshots.find(({ created_at }) => created_at !== null && created_at >= under_way_from);
@@ -61,7 +66,7 @@ const snapshot = step(facts, {
   // A new one may not be ready yet.
   achieved: (seen, _facts, answer) => {
     const id = textAt(answer, 'Snapshots', 0, 'ID');
-    return seen?.recent_snapshots.some(({ snapshot_id }) => snapshot_id === id) ?? false;
+    return seen?.recent_snapshots?.some(({ snapshot_id }) => snapshot_id === id) ?? false;
   },
   unknowable: true,
 });
