@@ -48,13 +48,10 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
     connect: { ...tls, timeout: timing.connectMs },
     factory: (origin: string | URL, options: Pool.Options) => poolThatWaits(timing.connectMs * 2, origin, options),
   };
-  const httpProxy = env.HTTP_PROXY ?? env.http_proxy ?? '';
-  const httpsProxy = env.HTTPS_PROXY ?? env.https_proxy ?? '';
+  const httpProxy = proxyOf('HTTP_PROXY', env.HTTP_PROXY ?? env.http_proxy, redactor);
+  const httpsProxy = proxyOf('HTTPS_PROXY', env.HTTPS_PROXY ?? env.https_proxy, redactor);
   const noProxy = env.NO_PROXY ?? env.no_proxy ?? '';
   if (httpProxy === '' && httpsProxy === '') return new Agent(shared);
-  for (const proxy of [httpProxy, httpsProxy]) {
-    if (URL.canParse(proxy)) redactor.add(decodeURIComponent(new URL(proxy).password));
-  }
   return new EnvHttpProxyAgent({
     ...shared,
     requestTls: tls,
@@ -63,6 +60,22 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
     httpsProxy,
     noProxy,
   });
+}
+
+/** A proxy's URL, or none; without a scheme it is one of HTTP, as curl has it. It may hold a password: no message shows it. */
+function proxyOf(name: string, value: string | undefined, redactor: Redactor): string {
+  if (value === undefined || value === '') return '';
+  const url = value.includes('://') ? value : `http://${value}`;
+  try {
+    const { username, password } = new URL(url);
+    decodeURIComponent(username);
+    redactor.add(decodeURIComponent(password));
+    return url;
+  } catch {
+    throw new TidemarkError('CONFIG', `${name} of the environment is no URL`, {
+      hint: 'give one such as http://user:password@proxy.example:3128, its password encoded for URLs',
+    });
+  }
 }
 
 function readPem(file: string, field: string): string {

@@ -236,6 +236,30 @@ describe('a proxy', () => {
     expect(run.stderr).toMatch(says);
   });
 
+  test('may be named without its scheme', async () => {
+    const { port, tunnels } = await proxy();
+    const service = await secure('server');
+    const env = { HTTPS_PROXY: `127.0.0.1:${port}` };
+    const { run } = await pull({ url: `https://localhost:${service}`, target: { caFile: pem('ca') }, env });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(new Set(tunnels)).toEqual(new Set([`localhost:${service}`]));
+  });
+
+  test.each(['::::', 'http://tide:pass%word-1234@127.0.0.1:9'])(
+    'of the URL %s is a mistake, which is not shown',
+    async (url) => {
+      const cwd = await tempFolder();
+      writeFileSync(
+        join(cwd, 'tidemark.yaml'),
+        'targets:\n  - { name: scaler, kind: autoscaler, url: "https://localhost:1" }\n',
+      );
+      const run = await cli(['pull'], { cwd, env: { HTTPS_PROXY: url } });
+      expect(run.exit, run.stderr).toBe(2);
+      expect(run.stderr).toContain('HTTPS_PROXY of the environment is no URL');
+      expect(run.stderr).not.toContain('word-1234');
+    },
+  );
+
   test('that is not there is told, without its password', async () => {
     const env = { HTTPS_PROXY: 'http://tide:pass-word-1234@127.0.0.1:9' };
     const { run } = await pull({
