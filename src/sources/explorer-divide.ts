@@ -17,13 +17,14 @@ export function isTooMuch(error: unknown): error is ServiceError {
 
 type Filters = readonly string[];
 
-/** Filters of parts that together are what `filter` keeps; undefined when nothing is left to divide by. */
+/** Filters of parts that together are what `filter` keeps; undefined when nothing is left to divide by. `blind`: without a look at the rows. */
 export async function divide(
   run: Extraction,
   divisible: Divisible,
   filter: Filters,
+  blind = false,
 ): Promise<readonly Filters[] | undefined> {
-  const sample = await sampleOf(run, divisible, filter);
+  const sample = blind ? [] : await sampleOf(run, divisible, filter);
   const open = divisible.fields.flatMap(({ name, nullable }) =>
     [...CHARACTERS].map((character) => ({ name, nullable, character })),
   );

@@ -1,4 +1,5 @@
 import { TidemarkError } from '../core/errors.ts';
+import type { ServiceError } from '../http/service-error.ts';
 import { platform } from '../services/platform.ts';
 import { type Divisible, divide, isTooMuch } from './explorer-divide.ts';
 import type { Extraction } from './source.ts';
@@ -37,21 +38,37 @@ export async function wholeOrParts(
   let fruitless = 0;
   let whole: number | undefined;
 
-  const askOrDivide = async (filter: readonly string[], depth: number): Promise<number | undefined> => {
+  /** `known`: why these very rows did not come when they were asked for before. */
+  const askOrDivide = async (
+    filter: readonly string[],
+    depth: number,
+    known?: ServiceError,
+  ): Promise<number | undefined> => {
     const before = await run.land.mark();
-    try {
-      const total = await (depth === 0 ? askWhole : askPart)(filter, parts++);
-      fruitless = 0;
-      return total;
-    } catch (error) {
-      if (!isTooMuch(error) || depth === MAX_DEPTH || ++fruitless > FRUITLESS) throw error;
+    let error = known;
+    if (!error) {
+      try {
+        const total = await (filter.length === 0 ? askWhole : askPart)(filter, parts++);
+        fruitless = 0;
+        return total;
+      } catch (caught) {
+        if (!isTooMuch(caught) || depth === MAX_DEPTH || ++fruitless > FRUITLESS) throw caught;
+        error = caught;
+      }
       await run.land.reset(before);
-      if (depth === 0) whole = await totalOf(run, divisible.view);
-      const division = await divide(run, divisible, filter);
-      if (!division) throw error;
-      if (depth === 0) run.log.info(`${run.service.target.name}: ${divisible.view}: ${error.message}; asking in parts`);
-      return sum(await inTurn(division, (more) => askOrDivide([...filter, ...more], depth + 1)));
     }
+    if (filter.length === 0) whole = await totalOf(run, divisible.view);
+    const division = await divide(run, divisible, filter, known !== undefined);
+    if (!division) throw error;
+    if (filter.length === 0)
+      run.log.info(`${run.service.target.name}: ${divisible.view}: ${error.message}; asking in parts`);
+    const totals: (number | undefined)[] = [];
+    for (const more of division) {
+      // Where all other parts are empty, the last one is what has just been too much.
+      const same = totals.length === division.length - 1 && totals.every((total) => total === 0);
+      totals.push(await askOrDivide([...filter, ...more], same ? depth : depth + 1, same ? error : undefined));
+    }
+    return sum(totals);
   };
 
   const total = await askOrDivide([], 0);
@@ -61,12 +78,6 @@ export async function wholeOrParts(
 
 function impatient(run: Extraction, heavyAttempts: number): Extraction {
   return { ...run, options: { ...run.options, heavyAttempts } };
-}
-
-async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of items) results.push(await work(item));
-  return results;
 }
 
 function sum(totals: readonly (number | undefined)[]): number | undefined {

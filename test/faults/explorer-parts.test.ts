@@ -66,6 +66,16 @@ describe('an explorer query that is too much for the service', () => {
     expect(row).toEqual({ rows: 120, ids: 120 });
   });
 
+  test('and where most characters divide nothing: versions have no letters', async () => {
+    const plain = await workplace({ workspaces: 120 });
+    await plain.pull(['--source', 'tf_versions']);
+    const whole = await plain.rows('select * from tf_versions order by all');
+    const place = await heavy({ most: Math.ceil(whole.length / 2), pagesToo: true });
+    const run = await place.tidemark(['pull', '--source', 'tf_versions'], { timing: QUICK });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(await place.rows('select * from tf_versions order by all')).toEqual(whole);
+  });
+
   test('pages of JSON come in parts as well', async () => {
     const place = await heavy({ most: 60, pagesToo: true });
     await place.configure((config) => {
