@@ -1,15 +1,22 @@
 -- grain: one row per pool, workspace and relation
 with
   pools as (
-    select unnest(body.data) as item
-    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
+    select unnest(body.data) as pool
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      columns = {
+        body: 'STRUCT(data STRUCT(id VARCHAR, relationships STRUCT(workspaces STRUCT(data STRUCT(id VARCHAR)[]), "allowed-workspaces" STRUCT(data STRUCT(id VARCHAR)[])))[])'
+      },
+      maximum_object_size = $longest_line
+    )
   ),
   related as (
-    select item ->> 'id' as pool_id, 'attached' as relation, unnest((item -> '$.relationships.workspaces.data')::json[]) as workspace
+    select pool.id as pool_id, 'attached' as relation, unnest(pool.relationships.workspaces.data).id as workspace_id
     from pools
     union all
-    select item ->> 'id', 'allowed', unnest((item -> '$.relationships."allowed-workspaces".data')::json[])
+    select pool.id, 'allowed', unnest(pool.relationships."allowed-workspaces".data).id
     from pools
   )
-select distinct pool_id, workspace ->> 'id' as workspace_id, relation
+select distinct pool_id, workspace_id, relation
 from related

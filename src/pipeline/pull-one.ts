@@ -4,11 +4,11 @@ import type { Manifest } from '../core/landed.ts';
 import type { Meter } from '../http/meter.ts';
 import type { Service } from '../services/connect.ts';
 import type { Extraction } from '../sources/source.ts';
-import type { Delta } from '../warehouse/history.ts';
 import { troubleOf } from '../warehouse/trouble.ts';
 import { extractAndUse } from './extract.ts';
 import { landingDirectory, verifyLanded } from './landings.ts';
-import { loadSource, ShrinkError } from './load.ts';
+import { ShrinkError } from './load.ts';
+import { loadLanded } from './load-landed.ts';
 import { outcomeOf, type PullEnd, type PullOutcome, recordPull } from './outcome.ts';
 import type { Pull, PullOptions } from './pull.ts';
 
@@ -136,15 +136,4 @@ async function carry(
   });
   const outcome = outcomeOf({ ...place, status: 'complete', expected: manifest.expected_rows }, meter);
   return { ...outcome, rows: Number(row?.rows) };
-}
-
-function loadLanded(options: PullOptions, manifest: Manifest, record: (delta: Delta) => Promise<void>): Promise<Delta> {
-  const { warehouse, config, asOf, acceptShrink, signal } = options;
-  const directory = landingDirectory(config, manifest.run_id, manifest.target);
-  const accepted = acceptShrink.has(manifest.source);
-  const { shrinkPercent } = config;
-  return loadSource(
-    { warehouse, manifest, directory, asOf: asOf.toISOString(), shrinkPercent, acceptShrink: accepted, signal },
-    record,
-  );
 }

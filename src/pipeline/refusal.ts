@@ -1,6 +1,7 @@
 import { TidemarkError } from '../core/errors.ts';
 import { firstLine } from '../warehouse/database.ts';
 import type { Table } from '../warehouse/tables.ts';
+import { isOutOfMemory } from '../warehouse/trouble.ts';
 import { lineOfBadKey, lineOfCell } from './bad-row.ts';
 import type { LoadOptions } from './load.ts';
 
@@ -13,7 +14,7 @@ export async function refusable(
   try {
     await fill();
   } catch (error) {
-    if (error instanceof TidemarkError) throw error;
+    if (error instanceof TidemarkError || isOutOfMemory(error)) throw error;
     const cell = BAD_TIME.exec(firstLine(error))?.[1];
     const place = cell === undefined ? undefined : await lineOfCell(manifest, directory, cell);
     const message = `${table.name}: ${placeAndReason(error)}${place === undefined ? '' : `: ${place}`}`;

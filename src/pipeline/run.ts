@@ -3,8 +3,8 @@ import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../core/landed.ts';
+import { allowAll } from '../warehouse/memory-limit.ts';
 import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
-import { literal } from '../warehouse/sql-files.ts';
 import { continued } from './continue.ts';
 import { landed, landingDirectory, pruneLanding } from './landings.ts';
 import { nextMoment, runIdOf } from './moment.ts';
@@ -73,7 +73,7 @@ async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date)
     const outcomes = await pulled(options, warehouse, { runId, asOf, fromRun: fromRun?.manifests });
     const status = statusOf(outcomes, context.signal);
     if (status !== 'interrupted' && options.afterLoad) {
-      await database.run(await files.filled('warehouse/memory_limit', { limit: literal(config.memoryLimit) }));
+      await allowAll(database, files, config.memoryLimit);
       await options.afterLoad(warehouse, { runId, asOf });
     }
     await finish(status);

@@ -1,3 +1,6 @@
+import type { Database } from './database.ts';
+import { literal, type SqlFiles } from './sql-files.ts';
+
 /**
  * What loading leaves to DuckDB of `memoryLimit`, so that the limit holds for the process: Node, the reader's buffers and what
  * DuckDB takes outside of its own come to about as much again. Loads take no longer by it; with more, a stage only fills it.
@@ -14,4 +17,9 @@ export function loadingLimit(memoryLimit: string): string {
   const power = ['k', 'm', 'g', 't'].indexOf(unit.toLowerCase()) + 1;
   const whole = Number(amount) * (MEGABYTES[unit.toLowerCase()] ?? 0) * (binary ? 1.024 ** power : 1);
   return `${Math.round(Math.max(whole * LOADING_SHARE, Math.min(whole, LEAST_MB)) * 1000)}KB`;
+}
+
+/** Lets DuckDB have all of `memoryLimit` from here on. */
+export async function allowAll(database: Database, files: SqlFiles, memoryLimit: string): Promise<void> {
+  await database.run(await files.filled('warehouse/memory_limit', { limit: literal(memoryLimit) }));
 }

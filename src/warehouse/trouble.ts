@@ -8,6 +8,11 @@ const OWN = /^(?:IO|FATAL|INTERNAL|Serialization|TransactionContext|Out of Memor
 const FULL = /no space left on device|disk quota exceeded|file too large|max_temp_directory_size/iu;
 const DAMAGED = /corrupt|checksum|has been invalidated|serializ|replaying WAL|not a valid DuckDB/iu;
 
+/** A statement that needs more than DuckDB may hold; nothing of it stays, and the database goes on. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && /^Out of Memory Error/u.test(error.message) && troubleOf(error) === undefined;
+}
+
 /** DuckDB says both in words only; a full disk during a checkpoint also leaves its database invalidated. */
 export function troubleOf(error: unknown): Trouble | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import { type Workplace, workplace } from '../helpers/sandbox.ts';
+
+const POOLS = ['--source', 'agent_pools'];
+const RELATED = 40_000;
+
+/** A pool with more workspaces than loads usually have memory for: its page is one line of 20 MB. */
+const workspaces = Array.from({ length: RELATED }, (_, index) => ({
+  id: `ws-${index}`,
+  type: 'workspaces',
+  links: { related: `/api/v2/${'workspaces/'.repeat(40)}` },
+}));
+const page = JSON.stringify({
+  data: [
+    {
+      id: 'apool-1',
+      type: 'agent-pools',
+      attributes: {
+        name: 'large',
+        'created-at': '2026-01-01T00:00:00Z',
+        'organization-scoped': false,
+        'agent-count': 1,
+      },
+      relationships: { workspaces: { data: workspaces }, 'allowed-workspaces': { data: [] } },
+    },
+  ],
+  meta: { pagination: { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 } },
+});
+
+async function large(memoryLimit: string): Promise<Workplace> {
+  const place = await workplace({
+    workspaces: 5,
+    intercept: ({ path }) =>
+      path.endsWith('/agent-pools')
+        ? { status: 200, headers: { 'content-type': 'application/vnd.api+json' }, body: page }
+        : undefined,
+  });
+  await place.configure((config) => Object.assign(config, { memoryLimit }));
+  return place;
+}
+
+const count = async (place: Workplace) =>
+  (await place.rows('select count(*) as n from agent_pool_workspaces where pool_id = $pool', { pool: 'apool-1' }))[0]
+    ?.n;
+
+test('a load that needs more memory than loads usually get has all of `memoryLimit`', async () => {
+  const place = await large('1GB');
+  const { pulls } = (await place.pull(POOLS)).json<RunResult>();
+  expect(pulls).toMatchObject([{ source: 'agent_pools', status: 'complete', rows: 1, retries: 0 }]);
+  expect(await count(place)).toBe(RELATED);
+});
+
+test('a load that needs more than `memoryLimit` fails with what to do, and what landed can be loaded then', async () => {
+  const place = await large('60MB');
+  const { run_id, pulls } = (await place.pull(POOLS, 3)).json<RunResult>();
+  expect(pulls).toMatchObject([{ status: 'failed', retries: 0 }]);
+  expect(pulls[0]?.error).toBe(
+    `loading needs more memory than 60MB: raise \`memoryLimit\`, then load what has landed with \`tidemark pull --from ${run_id}\``,
+  );
+  await place.configure((config) => Object.assign(config, { memoryLimit: '1GB' }));
+  await place.pull([...POOLS, '--from', run_id]);
+  expect(await count(place)).toBe(RELATED);
+});
