@@ -3,6 +3,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database } from './database.ts';
 import { quoted, type SqlFiles } from './sql-files.ts';
+import { Damaged } from './trouble.ts';
 
 /** Stands beside a file while it is as its last session left it. */
 const markOf = (file: string) => join(dirname(file), 'as-left.json');
@@ -26,9 +27,13 @@ export async function isAsLeft(file: string): Promise<boolean> {
   return same;
 }
 
-/** Reads all of a database. @throws what DuckDB says of a block that is damaged. */
-export async function scan(database: Database, files: SqlFiles): Promise<void> {
-  for (const { name } of await database.rows(await files.text('warehouse/stored_tables'))) {
-    await database.run(await files.filled('warehouse/scan_table', { table: quoted(String(name)) }));
-  }
+/**
+ * Reads all of a database.
+ * @param begun whether it was a warehouse before: one without runs would then be published over the good one
+ * @throws what DuckDB says of a block that is damaged; Damaged when it is another database.
+ */
+export async function scan(database: Database, files: SqlFiles, begun: boolean): Promise<void> {
+  const tables = (await database.rows(await files.text('warehouse/stored_tables'))).map(({ name }) => String(name));
+  if (begun && !tables.includes('runs')) throw new Damaged('the working file holds no warehouse');
+  for (const name of tables) await database.run(await files.filled('warehouse/scan_table', { table: quoted(name) }));
 }

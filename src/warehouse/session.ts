@@ -97,7 +97,7 @@ async function attempt<T>(
   const database = await openWork(paths, config.memoryLimit, log);
   let trouble: Trouble | undefined;
   try {
-    if (!untouched) await scan(database, files);
+    if (!untouched) await scan(database, files, existsSync(paths.published));
     const rest = await migrate(database, files, tables);
     let settled: Promise<void> | undefined;
     const settle = () => (settled ??= rest());

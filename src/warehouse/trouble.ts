@@ -3,6 +3,9 @@ import { messageOf, TidemarkError } from '../core/errors.ts';
 /** What ends a whole run and no single source: a full disk, or a working file that is damaged. */
 export type Trouble = 'disk-full' | 'damaged';
 
+/** A working file that opens, and is not what was left there. */
+export class Damaged extends Error {}
+
 /** The kinds of error that DuckDB means itself by; a row's own words can stand in others only. */
 const OWN = /^(?:IO|FATAL|INTERNAL|Serialization|TransactionContext|Out of Memory) Error/u;
 const FULL = /no space left on device|disk quota exceeded|file too large|max_temp_directory_size/iu;
@@ -16,6 +19,7 @@ export function isOutOfMemory(error: unknown): boolean {
 /** DuckDB says both in words only; a full disk during a checkpoint also leaves its database invalidated. */
 export function troubleOf(error: unknown): Trouble | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (inner instanceof Damaged) return 'damaged';
     if (inner instanceof TidemarkError) continue;
     if ('code' in inner && (inner.code === 'ENOSPC' || inner.code === 'EDQUOT')) return 'disk-full';
     const words = messageOf(inner).split('\n', 1)[0] ?? '';

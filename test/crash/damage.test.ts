@@ -55,6 +55,14 @@ describe('a working file that is damaged is set aside and made anew from the pub
     await expectRenewed();
   });
 
+  test('where it is another database', async () => {
+    await rm(work);
+    const database = await openDatabase(work);
+    await database.run('create table other (a integer)');
+    database.close();
+    await expectRenewed();
+  });
+
   test('where it is empty', async () => {
     await truncate(work, 0);
     await writeFile(work, Buffer.alloc(100));
