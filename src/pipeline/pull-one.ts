@@ -115,7 +115,8 @@ async function resume(options: PullOptions, running: Running, load: Load): Promi
     await verifyLanded(options.config, manifest);
     await load(manifest);
   } catch (error) {
-    if (troubleOf(error) || options.signal.aborted || !(error instanceof TidemarkError)) throw error;
+    const refused = error instanceof TidemarkError && error.code === 'DATA';
+    if (!refused || troubleOf(error) || options.signal.aborted) throw error;
     options.log.info(`${target.name}: ${source.name}: ${describe(error)}; asking anew`);
   }
   return undefined;

@@ -48,7 +48,7 @@ export async function runPulls(options: RunOptions): Promise<RunResult> {
   const published = async ({ status }: RunResult) => {
     if (status !== 'interrupted') await unmarkRuns(config, await unfinishedRuns(config, job));
   };
-  const session = { config, purpose: job, now, log: context.log, published };
+  const session = { config, purpose: job, now, log: context.log, published, settlesItself: true };
   const result = await withWarehouse(session, (warehouse) => recordedRun(options, warehouse, now));
   await pruneLanding(config, now);
   return result;

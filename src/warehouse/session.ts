@@ -22,7 +22,7 @@ export interface Warehouse {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly tables: ReadonlyMap<string, Table>;
-  /** Finishes a change of the schema while nothing else asks the database; else it is done after the work. */
+  /** Finishes a change of the schema, while nothing else asks the database; does nothing where it is done. */
   settle(): Promise<void>;
 }
 
@@ -32,6 +32,8 @@ export interface SessionOptions {
   readonly purpose: string;
   readonly now: Date;
   readonly log: Log;
+  /** The work itself calls `settle`, and before that asks for no view. @default it is done before the work */
+  readonly settlesItself?: boolean;
 }
 
 /** What is done with a result once it is published, still under the lock. */
@@ -87,7 +89,7 @@ function asDamaged({ published }: WarehouseFiles): (error: unknown) => never {
 }
 
 async function attempt<T>(
-  { config, log }: SessionOptions,
+  { config, log, settlesItself = false }: SessionOptions,
   paths: WarehouseFiles,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
@@ -96,13 +98,17 @@ async function attempt<T>(
   const untouched = await isAsLeft(paths.work);
   const database = await openWork(paths, config.memoryLimit, log);
   let trouble: Trouble | undefined;
+  let whole = false;
   try {
     if (!untouched) await scan(database, files, existsSync(paths.published));
     const rest = await migrate(database, files, tables);
     let settled: Promise<void> | undefined;
-    const settle = () => (settled ??= rest());
+    const settle = () =>
+      (settled ??= rest().then(() => {
+        whole = true;
+      }));
+    if (!settlesItself) await settle();
     const result = await work({ database, files, tables, settle });
-    await settle();
     await database.run('checkpoint');
     return result;
   } catch (error) {
@@ -110,7 +116,8 @@ async function attempt<T>(
     throw error;
   } finally {
     database.close();
-    if (trouble === undefined) await publishIfClean(paths);
+    // A schema that is not finished lacks what readers ask for: the next session finishes it.
+    if (trouble === undefined && whole) await publishIfClean(paths);
   }
 }
 

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { type Warehouse, withWarehouse } from '../../src/warehouse/session.ts';
+import { mailConfig } from '../helpers/mail-estate.ts';
+import { QUIET } from '../helpers/report-estate.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const SESSION = { purpose: 'test', now: new Date(0), log: QUIET };
+
+test('the work finds every view of the schema, unless it says that it settles it itself', async () => {
+  const ask = ({ database }: Warehouse) => database.rows('select count(*) as n from source_state');
+  const config = mailConfig(await tempFolder());
+  expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
+
+  const other = mailConfig(await tempFolder());
+  const settled = withWarehouse({ ...SESSION, config: other, settlesItself: true }, async (warehouse) => {
+    await expect(ask(warehouse)).rejects.toThrow('source_state does not exist');
+    await warehouse.settle();
+    return ask(warehouse);
+  });
+  expect(await settled).toEqual([{ n: 0 }]);
+});
+
+test('a schema that is not finished is not published, and the next session finishes it', async () => {
+  const config = mailConfig(await tempFolder());
+  const { published } = warehouseFiles(config.data);
+  const failing = withWarehouse({ ...SESSION, config, settlesItself: true }, () => Promise.reject(new Error('no')));
+  await expect(failing).rejects.toThrow('no');
+  expect(existsSync(published)).toBe(false);
+  await withWarehouse({ ...SESSION, config }, async () => {});
+  expect(existsSync(published)).toBe(true);
+});
