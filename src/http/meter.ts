@@ -4,7 +4,7 @@ export interface Meter {
   requests: number;
   retries: number;
   /** Answers that turned a request away for its rate (429). */
-  tooMany: number;
+  throttled: number;
   /** Time spent waiting for the limit, for a demanded pause or before a retry, in milliseconds. */
   waitedMs: number;
   /** Bytes of bodies received, decompressed. */
@@ -14,5 +14,5 @@ export interface Meter {
 }
 
 export function createMeter(): Meter {
-  return { requests: 0, retries: 0, tooMany: 0, waitedMs: 0, bytes: 0, rows: 0 };
+  return { requests: 0, retries: 0, throttled: 0, waitedMs: 0, bytes: 0, rows: 0 };
 }

@@ -35,7 +35,7 @@ export async function withRetry<T>(attempt: () => Promise<Outcome<T>>, options: 
     if (outcome.ok) return outcome;
     const { problem } = outcome;
     const waitMs = Math.max(problem.demandedMs ?? 0, backoffMs(made, timing));
-    if (problem.status === 429) meter.tooMany++;
+    if (problem.status === 429) meter.throttled++;
     if (asksForPause(problem)) options.hold(waitMs);
     if ((problem.demandedMs ?? 0) > maxWaitMs) return failed(tooLong(problem, problem.demandedMs ?? 0));
     if (!mayRepeat(problem, options.repeat, made, attemptsAt(problem, options))) return outcome;

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse';
-import type { LandedFile, Manifest } from '../core/landed.ts';
+import type { LandingFile, Manifest } from '../landing/manifest.ts';
 
 interface Counted {
   readonly record: readonly string[];
@@ -33,9 +33,9 @@ export function lineOfCell({ files }: Manifest, directory: string, cell: string)
 }
 
 async function firstLine(
-  files: readonly LandedFile[],
+  files: readonly LandingFile[],
   directory: string,
-  isIt: (record: readonly string[], file: LandedFile) => boolean,
+  isIt: (record: readonly string[], file: LandingFile) => boolean,
 ): Promise<string | undefined> {
   for (const file of files.filter(({ format }) => format === 'csv')) {
     const parser = parse({ bom: true, from: 2, info: true, relax_column_count: true });

@@ -1,6 +1,6 @@
 import type { Config } from '../core/config.ts';
-import { type Manifest, serviceOf } from '../core/landed.ts';
 import type { Log } from '../core/log.ts';
+import { type Manifest, targetFingerprint } from '../landing/manifest.ts';
 import { manifestsOf } from './landings.ts';
 import type { Pull } from './pull.ts';
 import { type Unfinished, unfinishedRuns } from './unfinished.ts';
@@ -39,7 +39,7 @@ async function usable(config: Config, run: Unfinished, pulls: readonly Pull[]): 
   for (const { target, source } of pulls) {
     const place = `${target.name}/${source.name}`;
     const manifest = landed.get(place);
-    if (manifest?.service === serviceOf(target)) kept.set(place, manifest);
+    if (manifest?.service === targetFingerprint(target)) kept.set(place, manifest);
   }
   return kept;
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../core/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../core/landed.ts';
 import { nearestName } from '../core/yaml-file.ts';
+import type { Manifest } from '../landing/manifest.ts';
 
 /** What an earlier run landed whole, by `TARGET/SOURCE`. */
 export interface LandedRun {

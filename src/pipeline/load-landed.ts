@@ -1,5 +1,5 @@
 import { TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../core/landed.ts';
+import type { Manifest } from '../landing/manifest.ts';
 import type { Delta } from '../warehouse/history.ts';
 import { allowAll } from '../warehouse/memory-limit.ts';
 import { isOutOfMemory } from '../warehouse/trouble.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../core/landed.ts';
+import type { Manifest } from '../landing/manifest.ts';
 import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { checkKeys, countStanding, fillFromLanded } from '../warehouse/stage.ts';

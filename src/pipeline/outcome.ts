@@ -74,6 +74,6 @@ export async function recordPull(
     finished_at: times.finishedAt,
     as_of: times.asOf,
     landed_at: times.landedAt,
-    turned_away: meter.tooMany,
+    turned_away: meter.throttled,
   });
 }

@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import { describe, TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../core/landed.ts';
 import type { Meter } from '../http/meter.ts';
+import type { Manifest } from '../landing/manifest.ts';
 import type { Service } from '../services/connect.ts';
 import type { Extraction } from '../sources/source.ts';
 import { troubleOf } from '../warehouse/trouble.ts';

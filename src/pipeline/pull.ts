@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import type { Clock } from '../core/clock.ts';
 import type { Config, Target } from '../core/config.ts';
-import type { Manifest } from '../core/landed.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact.ts';
 import type { Timing } from '../core/timing.ts';
 import { createMeter } from '../http/meter.ts';
+import type { Manifest } from '../landing/manifest.ts';
 import type { Service } from '../services/connect.ts';
 import { sources as allSources } from '../sources/index.ts';
 import type { Extraction, Source } from '../sources/source.ts';

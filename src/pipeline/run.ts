@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../core/landed.ts';
+import type { Manifest } from '../landing/manifest.ts';
 import { allowAll } from '../warehouse/memory-limit.ts';
 import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
 import { continued } from './continue.ts';

@@ -4,10 +4,10 @@ import { rename } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { stringify } from 'csv-stringify';
-import type { LandedFile } from '../core/landed.ts';
+import type { LandingFile } from '../landing/manifest.ts';
 
 /** What is told of a file that is written anew. */
-export type Rewritten = Required<Pick<LandedFile, 'bytes' | 'sha256' | 'columns'>>;
+export type Rewritten = Required<Pick<LandingFile, 'bytes' | 'sha256' | 'columns'>>;
 
 /**
  * Writes a CSV anew without some of its columns, record by record.

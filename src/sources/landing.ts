@@ -3,8 +3,8 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../core/config.ts';
-import { type LandedFile, type Manifest, serviceOf } from '../core/landed.ts';
 import { isSecretField, mentionsSecretField, type Redactor, withoutSecretFields } from '../core/redact.ts';
+import { type LandingFile, type Manifest, targetFingerprint } from '../landing/manifest.ts';
 import { dropColumns } from './drop-columns.ts';
 import { createLinesFile, type LinesMark } from './lines-file.ts';
 import { maskFile } from './mask-file.ts';
@@ -20,7 +20,7 @@ export interface Landing {
   rows(columns: readonly string[], lines: string): Promise<void>;
   /** Path for a file that is streamed by others; `add` then takes it in. */
   path(extension: string): Promise<string>;
-  add(file: LandedFile, streamed: { readonly holdsSecret: boolean }): Promise<void>;
+  add(file: LandingFile, streamed: { readonly holdsSecret: boolean }): Promise<void>;
   /** Adds to the number of rows that the service says there are. */
   expect(rows: number): void;
   /** Where the landing stands now, to come back to. */
@@ -59,7 +59,7 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
   let expected: number | undefined;
   /** Names that were given out, whether or not what they were for came to a good end. */
   const streamed: string[] = [];
-  const files: LandedFile[] = [];
+  const files: LandingFile[] = [];
 
   const mark = async (): Promise<LandingMark> => ({
     lines: await lines.mark(),
@@ -113,7 +113,7 @@ export function openLanding({ directory, source, target, runId, asOf, redactor }
       const manifest: Manifest = {
         source,
         target: target.name,
-        service: serviceOf(target),
+        service: targetFingerprint(target),
         run_id: runId,
         as_of: asOf,
         files: [

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LandedFile } from '../core/landed.ts';
+import type { LandingFile } from '../landing/manifest.ts';
 
 /** Lines are written together once they are so many characters: a write costs as much as a few hundred lines. */
 const BLOCK_LENGTH = 256 * 1024;
@@ -14,7 +14,7 @@ export interface LinesMark {
 }
 
 /** What `finish` tells of the file. */
-export type LinesLanded = Required<Pick<LandedFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
+export type LinesLanded = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
 
 /** A file of lines that grows under a `.part` name. */
 export interface LinesFile {

@@ -1,12 +1,12 @@
 import { TidemarkError } from '../core/errors.ts';
-import type { LandedFile } from '../core/landed.ts';
 import { isSecretField } from '../core/redact.ts';
+import type { LandingFile } from '../landing/manifest.ts';
 import type { Database, Params } from './database.ts';
 import { literal, quoted, type SqlFiles } from './sql-files.ts';
 import { type Column, columnList, storedName, type Table } from './tables.ts';
 
 /** A landed file, with the full path of where it is now. */
-export interface RowsFile extends LandedFile {
+export interface RowsFile extends LandingFile {
   readonly path: string;
 }
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Manifest } from '../../src/core/landed.ts';
+import type { Manifest } from '../../src/landing/manifest.ts';
 import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
 import { QUICK } from './quick.ts';
 

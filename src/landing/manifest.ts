@@ -1,7 +1,7 @@
-import type { Target } from './config.ts';
+import type { Target } from '../core/config.ts';
 
 /** A landed file of rows: CSV with the names of its header, or JSON with one answer a line. */
-export interface LandedFile {
+export interface LandingFile {
   /** File name within the landing folder of the target. */
   readonly file: string;
   readonly format: 'csv' | 'ndjson';
@@ -24,13 +24,13 @@ export interface Manifest {
   readonly run_id: string;
   /** The moment that its rows are valid from, ISO 8601. */
   readonly as_of: string;
-  readonly files: readonly LandedFile[];
+  readonly files: readonly LandingFile[];
   /** Rows the service said there are; null when it does not say. */
   readonly expected_rows: number | null;
 }
 
 /** Tells whether a target's name still stands for the same service and the same part of it. */
-export function serviceOf({ url, organization, namespace, mounts, services }: Target): string {
+export function targetFingerprint({ url, organization, namespace, mounts, services }: Target): string {
   const { keymgmt, mesh } = mounts;
   return [url, organization, namespace, keymgmt, mesh, ...services].map((part) => part ?? '').join(' ');
 }
