@@ -12,7 +12,7 @@ interface Counted {
  * The first line of a landed CSV whose key is missing or stood on an earlier line, such as `line 17 of workspaces.csv`;
  * undefined where no CSV has one. Reads the files row by row: only for one that is refused already.
  */
-export async function lineOfBadKey(
+export async function findBadKeyLine(
   { files }: Manifest,
   directory: string,
   key: readonly string[],
@@ -28,7 +28,7 @@ export async function lineOfBadKey(
 }
 
 /** The first line of a landed CSV with a cell of this text, as `lineOfBadKey` tells it. */
-export function lineOfCell({ files }: Manifest, directory: string, cell: string): Promise<string | undefined> {
+export function findCellLine({ files }: Manifest, directory: string, cell: string): Promise<string | undefined> {
   return firstLine(files, directory, (record) => record.includes(cell));
 }
 

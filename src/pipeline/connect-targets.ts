@@ -1,10 +1,10 @@
 import { credentialKey } from '../core/config.ts';
 import { type Limiter, limiterFor } from '../http/limiter.ts';
-import { connect, type Service } from '../services/connect.ts';
+import { createServiceClient, type ServiceClient } from '../services/client.ts';
 import type { PullOptions } from './pull.ts';
 
 /** A service for each target; targets with one credential share its limit. */
-export function connectAll({
+export function createClients({
   pulls,
   config,
   env,
@@ -12,9 +12,9 @@ export function connectAll({
   redactor,
   signal,
   timing,
-}: PullOptions): ReadonlyMap<string, Service> {
+}: PullOptions): ReadonlyMap<string, ServiceClient> {
   const limiters = new Map<string, Limiter>();
-  const services = new Map<string, Service>();
+  const services = new Map<string, ServiceClient>();
   for (const { target } of pulls) {
     if (services.has(target.name)) continue;
     const key = credentialKey(target);
@@ -24,7 +24,7 @@ export function connectAll({
     const quiet = { ...log, warn: () => {} };
     services.set(
       target.name,
-      connect(target, {
+      createServiceClient(target, {
         redactor,
         log: quiet,
         signal,

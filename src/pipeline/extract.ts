@@ -7,14 +7,14 @@ import type { Redactor } from '../core/redact.ts';
 import type { Meter } from '../http/meter.ts';
 import { type Failure, ServiceError } from '../http/service-error.ts';
 import type { Manifest } from '../landing/manifest.ts';
-import type { Service } from '../services/connect.ts';
-import { type Landing, openLanding } from '../sources/landing.ts';
-import type { Extraction, Source } from '../sources/source.ts';
-import { troubleOf } from '../warehouse/trouble.ts';
+import { type LandingWriter, openLanding } from '../landing/writer.ts';
+import type { ServiceClient } from '../services/client.ts';
+import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
 
 export interface ExtractOptions {
-  readonly source: Source;
-  readonly service: Service;
+  readonly source: SourceDefinition;
+  readonly service: ServiceClient;
   /** `data/landing/RUN/TARGET`. */
   readonly directory: string;
   readonly runId: string;
@@ -23,7 +23,7 @@ export interface ExtractOptions {
   readonly signal: AbortSignal;
   readonly redactor: Redactor;
   readonly log: Log;
-  readonly shared: Extraction['shared'];
+  readonly shared: ExtractContext['once'];
 }
 
 /** Failures of one way of asking that another way may not have; one that stays silent has cost minutes already. */
@@ -44,20 +44,20 @@ export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: 
   const { source, service, directory, runId, asOf, redactor, log, signal, meter } = options;
   const { target } = service;
   let shared = options.shared;
-  let ways = [source.extract, ...(source.otherwise ?? [source.extract])];
+  let ways = [source.extract, ...(source.fallbacks ?? [source.extract])];
   for (;;) {
     const [way, ...others] = ways as [Way, ...Way[]];
     const land = openLanding({ directory, source: source.name, target, runId, asOf, redactor });
     let whole = false;
     try {
       await way(extractionOf({ ...options, shared }, land));
-      const manifest = await land.finish();
+      const manifest = await land.commit();
       whole = true;
       return await use(manifest);
     } catch (error) {
       if (whole && !isRefusal(error)) throw error; // stopped, or the disk is full: the next run loads it
       await rm(join(directory, `${source.name}.json`), { force: true });
-      await (troubleOf(error) ? land.discard() : land.abandon());
+      await (classifyStorageError(error) ? land.discard() : land.reject());
       ways = others.filter((other) => mayDiffer(error, way, other));
       if (ways.length === 0 || signal.aborted) throw isRefusal(error) ? withPlace(error, directory) : error;
       log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
@@ -75,7 +75,7 @@ function withPlace(error: TidemarkError, directory: string): TidemarkError {
   return new TidemarkError('DATA', error.message, { hint, cause: error });
 }
 
-type Way = Source['extract'];
+type Way = SourceDefinition['extract'];
 
 /** What a service refuses has been asked for again already: only another way is left. Data may be whole the next time. */
 function mayDiffer(error: unknown, tried: Way, other: Way): boolean {
@@ -85,23 +85,26 @@ function mayDiffer(error: unknown, tried: Way, other: Way): boolean {
 
 /** What is wrong with the rows themselves. */
 function isRefusal(error: unknown): error is TidemarkError {
-  return error instanceof TidemarkError && error.code === 'DATA' && !troubleOf(error);
+  return error instanceof TidemarkError && error.code === 'DATA' && !classifyStorageError(error);
 }
 
-function extractionOf({ service, asOf, meter, signal, log, shared }: ExtractOptions, land: Landing): Extraction {
+function extractionOf(
+  { service, asOf, meter, signal, log, shared }: ExtractOptions,
+  land: LandingWriter,
+): ExtractContext {
   const failed = new AbortController();
   const expect = (rows: number) => {
     meter.rows += rows;
-    land.expect(rows);
+    land.expectRows(rows);
   };
   return {
-    service,
-    land: { ...land, expect },
+    client,
+    landing: { ...land, expectRows },
     log,
     asOf,
-    shared,
-    options: { meter, signal: AbortSignal.any([signal, failed.signal]) },
-    each: (items, work) => eachFew(items, work, service.target.limits.concurrency * 2, failed),
+    once,
+    requestOptions: { meter, signal: AbortSignal.any([signal, failed.signal]) },
+    forEachLimited: (items, work) => eachFew(items, work, service.target.limits.concurrency * 2, failed),
   };
 }
 
@@ -128,7 +131,7 @@ async function eachFew<T>(
 }
 
 /** Asks once for what several sources of a target need; a failure is shared as well. */
-export function memo(): Extraction['shared'] {
+export function memo(): ExtractContext['once'] {
   const asked = new Map<string, Promise<unknown>>();
   return <T>(name: string, ask: () => Promise<T>): Promise<T> => {
     const known = asked.get(name) as Promise<T> | undefined;

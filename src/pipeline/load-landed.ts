@@ -1,9 +1,9 @@
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
+import { landingDirectory } from '../landing/store.ts';
 import type { Delta } from '../warehouse/history.ts';
-import { allowAll } from '../warehouse/memory-limit.ts';
-import { isOutOfMemory } from '../warehouse/trouble.ts';
-import { landingDirectory } from './landings.ts';
+import { isOutOfMemory } from '../warehouse/integrity.ts';
+import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
 import { loadSource } from './load.ts';
 import type { PullOptions } from './pull.ts';
 
@@ -30,7 +30,7 @@ export async function loadLanded(
     return await loadSource(given, record);
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
-    await allowAll(warehouse.database, warehouse.files, memoryLimit);
+    await raiseMemoryLimit(warehouse.database, warehouse.files, memoryLimit);
     return loadSource(given, record).catch((again: unknown) => {
       throw isOutOfMemory(again) ? tooLittle(memoryLimit, manifest.run_id, again) : again;
     });

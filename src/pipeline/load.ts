@@ -3,15 +3,15 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
 import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { checkKeys, countStanding, fillFromLanded } from '../warehouse/stage.ts';
-import { type Table, tablesOf } from '../warehouse/tables.ts';
-import { placed, refusable } from './refusal.ts';
+import { checkKeys, countCurrent, loadFiles } from '../warehouse/stage.ts';
+import { type Table, tablesForSource } from '../warehouse/tables.ts';
+import { withKeyLocation, withLoadErrors } from './load-errors.ts';
 
 /** Rows that would vanish at once: kept aside until a person says that it is so. */
-export class ShrinkError extends TidemarkError {}
+export class RowDropError extends TidemarkError {}
 
 /** Fewer rows than this can go at once without being called a mass: a table of two may lose both. */
-const MASS = 3;
+const MIN_DROPPED_ROWS = 3;
 
 export interface LoadOptions {
   readonly warehouse: Warehouse;
@@ -36,7 +36,7 @@ export async function loadSource(options: LoadOptions, record: (main: Delta) => 
   const { database, tables } = options.warehouse;
   return stoppable(options, async () => {
     const writes: Write[] = [];
-    for (const table of tablesOf(manifest.source, tables)) writes.push(await prepareTable(table, options));
+    for (const table of tablesForSource(manifest.source, tables)) writes.push(await prepareTable(table, options));
     return database.transaction(async () => {
       const deltas: Delta[] = [];
       for (const write of writes) deltas.push(await write());
@@ -71,7 +71,7 @@ type Write = () => Promise<Delta>;
 async function prepareTable(table: Table, options: LoadOptions): Promise<Write> {
   const { database, files } = options.warehouse;
   options.signal.throwIfAborted();
-  const rowsBefore = await countStanding(database, files, table, options.manifest.target);
+  const rowsBefore = await countCurrent(database, files, table, options.manifest.target);
   return rowsBefore === 0 && !table.members ? () => loadFirst(table, options) : stageNext(table, options);
 }
 
@@ -80,8 +80,8 @@ async function loadFirst(table: Table, options: LoadOptions): Promise<Delta> {
   const { database, files } = options.warehouse;
   const { target } = options.manifest;
   await fill(table, options, { asOf: options.asOf });
-  await placed(table, options, () => checkKeys(database, files, table, { target }));
-  const rowsAfter = await countStanding(database, files, table, target);
+  await withKeyLocation(table, options, () => checkKeys(database, files, table, { target }));
+  const rowsAfter = await countCurrent(database, files, table, target);
   const delta = { gone: 0, appeared: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
   checkCount(table, options.manifest, delta);
   return delta;
@@ -92,13 +92,13 @@ async function stageNext(table: Table, options: LoadOptions): Promise<Write> {
   const { database, files } = options.warehouse;
   const { target } = options.manifest;
   await fill(table, options, {});
-  await placed(table, options, () => checkKeys(database, files, table));
+  await withKeyLocation(table, options, () => checkKeys(database, files, table));
   const delta = await compareStage(database, files, table, target);
   checkCount(table, options.manifest, delta);
   if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);
   return async () => {
     await mergeStage(database, files, table, target, options.asOf);
-    await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));
+    await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;
   };
 }
@@ -108,7 +108,7 @@ async function fill(table: Table, options: LoadOptions, into: { readonly asOf?: 
   const { database, files } = options.warehouse;
   const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
   const filling = { table, landed, target: manifest.target, ...into };
-  await refusable(table, options, () => fillFromLanded(database, files, filling));
+  await withLoadErrors(table, options, () => loadFiles(database, files, filling));
 }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
@@ -116,10 +116,10 @@ function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAft
   throw new TidemarkError('DATA', `${source}: ${rowsAfter} rows came where the service counts ${expected_rows}`);
 }
 
-function checkShrink(table: Table, { gone, rowsBefore }: Delta, shrinkPercent: number): void {
-  if (table.volatile || gone < MASS || gone * 100 <= rowsBefore * shrinkPercent) return;
-  const percent = Math.round((gone * 100) / rowsBefore);
-  throw new ShrinkError('DATA', `${table.name}: ${gone} of ${rowsBefore} rows (${percent} %) are gone at once`, {
+function checkShrink(table: Table, { deleted, rowsBefore }: Delta, shrinkPercent: number): void {
+  if (table.volatile || deleted < MIN_DROPPED_ROWS || deleted * 100 <= rowsBefore * shrinkPercent) return;
+  const percent = Math.round((deleted * 100) / rowsBefore);
+  throw new RowDropError('DATA', `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) are gone at once`, {
     hint: `if that is so, take it with \`tidemark pull --accept-shrink ${table.source}\``,
   });
 }

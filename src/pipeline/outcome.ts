@@ -13,16 +13,16 @@ export interface PullOutcome {
   readonly expected_rows: number | null;
   readonly requests: number;
   readonly retries: number;
-  readonly waited_ms: number;
+  readonly throttle_wait_ms: number;
   readonly bytes: number;
-  readonly appeared: number;
+  readonly inserted: number;
   readonly changed: number;
-  readonly gone: number;
+  readonly deleted: number;
   readonly error: string | null;
 }
 
 /** How a pull ended, beside what talking cost. */
-export interface PullEnd {
+export interface PullResult {
   readonly target: string;
   readonly source: string;
   readonly status: PullStatus;
@@ -31,7 +31,7 @@ export interface PullEnd {
   readonly error?: string;
 }
 
-export function outcomeOf(end: PullEnd, meter: Meter): PullOutcome {
+export function toPullOutcome(end: PullResult, meter: Meter): PullOutcome {
   return {
     target: end.target,
     source: end.source,
@@ -40,17 +40,17 @@ export function outcomeOf(end: PullEnd, meter: Meter): PullOutcome {
     expected_rows: end.expected,
     requests: meter.requests,
     retries: meter.retries,
-    waited_ms: Math.round(meter.waitedMs),
+    throttle_wait_ms: Math.round(meter.waitedMs),
     bytes: meter.bytes,
-    appeared: end.delta?.appeared ?? 0,
+    inserted: end.delta?.inserted ?? 0,
     changed: end.delta?.changed ?? 0,
-    gone: end.delta?.gone ?? 0,
+    deleted: end.delta?.deleted ?? 0,
     error: end.error ?? null,
   };
 }
 
 /** The run that a pull belongs to, and its times, ISO 8601. */
-export interface PullTimes {
+export interface PullTimestamps {
   readonly runId: string;
   readonly asOf: string;
   readonly startedAt: string;
@@ -64,10 +64,10 @@ export async function recordPull(
   { database, files }: Warehouse,
   outcome: PullOutcome,
   meter: Meter,
-  times: PullTimes,
+  times: PullTimestamps,
 ): Promise<void> {
-  const { appeared: _appeared, changed: _changed, gone: _gone, ...columns } = outcome;
-  await database.run(await files.text('warehouse/record_pull'), {
+  const { inserted: _appeared, changed: _changed, deleted: _gone, ...columns } = outcome;
+  await database.run(await files.read('warehouse/record_pull'), {
     ...columns,
     run_id: times.runId,
     started_at: times.startedAt,

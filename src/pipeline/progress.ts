@@ -14,7 +14,7 @@ export interface Progress {
 }
 
 /** Drawn where there is a terminal to draw on, which alone needs what draws; plain lines elsewhere. */
-export async function progressOf({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
+export async function createProgress({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
   if (!terminal) return plainProgress(log);
   const { terminalProgress } = await import('./terminal-progress.ts');
   return terminalProgress({ terminal, log });
@@ -22,19 +22,19 @@ export async function progressOf({ terminal, log }: Pick<Context, 'terminal' | '
 
 /** A line for each pull when it is done. */
 export function plainProgress(log: Log): Progress {
-  return { log, start: () => (outcome) => tell(log, outcome), end: () => {} };
+  return { log, start: () => (outcome) => logOutcome(log, outcome), end: () => {} };
 }
 
-export function tell(log: Log, outcome: PullOutcome): void {
-  (outcome.status === 'complete' ? log.info : log.warn)(lineOf(outcome));
+export function logOutcome(log: Log, outcome: PullOutcome): void {
+  (outcome.status === 'complete' ? log.info : log.warn)(formatOutcome(outcome));
 }
 
 /** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests` and what went wrong, if anything did. */
-function lineOf(outcome: PullOutcome): string {
-  const { target, source, status, rows, appeared, changed, gone, requests, retries, waited_ms } = outcome;
+function formatOutcome(outcome: PullOutcome): string {
+  const { target, source, status, rows, inserted, changed, deleted, requests, retries, throttle_wait_ms } = outcome;
   const repeats = retries > 0 ? `, ${retries} repeated` : '';
-  const waits = waited_ms >= 1000 ? `, waited ${(waited_ms / 1000).toFixed(1)} s` : '';
+  const waits = throttle_wait_ms >= 1000 ? `, waited ${(throttle_wait_ms / 1000).toFixed(1)} s` : '';
   const traffic = `${requests} request${requests === 1 ? '' : 's'}${repeats}${waits}`;
   if (status !== 'complete') return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
-  return `${target}: ${source}: ${rows} rows (+${appeared} ~${changed} -${gone}), ${traffic}`;
+  return `${target}: ${source}: ${rows} rows (+${inserted} ~${changed} -${deleted}), ${traffic}`;
 }

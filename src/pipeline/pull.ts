@@ -6,20 +6,20 @@ import type { Redactor } from '../core/redact.ts';
 import type { Timing } from '../core/timing.ts';
 import { createMeter } from '../http/meter.ts';
 import type { Manifest } from '../landing/manifest.ts';
-import type { Service } from '../services/connect.ts';
+import type { ServiceClient } from '../services/client.ts';
 import { sources as allSources } from '../sources/index.ts';
-import type { Extraction, Source } from '../sources/source.ts';
+import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { connectAll } from './connect-targets.ts';
+import { createClients } from './connect-targets.ts';
 import { memo } from './extract.ts';
 import type { PullOutcome } from './outcome.ts';
 import type { Progress } from './progress.ts';
-import { pullOne } from './pull-one.ts';
+import { pullOne } from './pull-source.ts';
 
 /** One source of one target. */
 export interface Pull {
   readonly target: Target;
-  readonly source: Source;
+  readonly source: SourceDefinition;
 }
 
 export interface PullOptions {
@@ -45,7 +45,7 @@ export interface PullOptions {
 }
 
 /** The pulls that a selection of targets and sources names; nothing selected means all. */
-export function planPulls(
+export function selectPulls(
   config: Config,
   selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
 ): readonly Pull[] {
@@ -67,12 +67,12 @@ export async function pullAll(given: PullOptions): Promise<readonly PullOutcome[
   const halt = new AbortController();
   const options = { ...given, signal: AbortSignal.any([given.signal, halt.signal]) };
   const loads = pLimit(1);
-  const settled = loads(() => options.warehouse.settle()).catch((error: unknown) => halt.abort(error)); // while services are asked
-  const services = connectAll(options);
+  const settled = loads(() => options.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error)); // while services are asked
+  const services = createClients(options);
   const memos = new Map(options.config.targets.map(({ name }) => [name, memo()]));
   const pulls = options.pulls.map(async (pull) => {
-    const service = services.get(pull.target.name) as Service;
-    const shared = memos.get(pull.target.name) as Extraction['shared'];
+    const service = services.get(pull.target.name) as ServiceClient;
+    const shared = memos.get(pull.target.name) as ExtractContext['once'];
     try {
       return await pullOne(options, { ...pull, service, shared, loads, meter: createMeter() });
     } catch (error) {

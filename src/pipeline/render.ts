@@ -2,7 +2,7 @@ import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { describe, TidemarkError } from '../core/errors.ts';
 import { searchPath } from '../core/paths.ts';
-import { renderReports } from '../render/index.ts';
+import { renderReports } from '../reports/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 
 /** What a run did about reports. */

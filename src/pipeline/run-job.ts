@@ -2,18 +2,18 @@ import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { Job } from '../core/jobs.ts';
+import { evaluateFindings, type FindingsSummary } from '../findings/evaluate.ts';
 import { applyJobPlaybooks, type JobPlan, type JobPlaybookResult, planJobPlaybooks } from '../remediation/job.ts';
 import { syncLedger } from '../remediation/sync.ts';
-import { checkJob } from './check-job.ts';
-import { type FindSummary, findAll } from './find.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { type Pull, planPulls } from './pull.ts';
+import { type Pull, selectPulls } from './pull.ts';
 import { type RenderResult, renderStage } from './render.ts';
-import { exitOf, type RunResult, runPulls } from './run.ts';
-import { composeStage, type MailResult, mailDone, sendStage } from './send.ts';
+import { exitCode, type RunResult, runPulls } from './run.ts';
+import { allDelivered, composeStage, type MailResult, sendStage } from './send.ts';
+import { validateJob } from './validate-job.ts';
 
 export interface JobResult extends RunResult {
-  readonly findings: FindSummary | null;
+  readonly findings: FindingsSummary | null;
   /** Names of the reports that were written. */
   readonly reports: readonly string[];
   readonly failed_reports: RenderResult['failed'];
@@ -24,33 +24,33 @@ export interface JobResult extends RunResult {
 
 /** One job from end to end: pull and load, findings, plans, digests, publish, deeds, reports, mail. The flow of the whole program. */
 export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
-  await checkJob(config, job);
+  await validateJob(config, job);
   const { log, env, redactor } = context;
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
   return withHeartbeat(
     heartbeat,
-    (result) => exitOfJob(result) === EXIT.done,
+    (result) => jobExitCode(result) === EXIT.done,
     () => runStages(config, context, job),
   );
 }
 
 async function runStages(config: Config, context: Context, job: Job): Promise<JobResult> {
-  let findings: FindSummary | null = null;
+  let findings: FindingsSummary | null = null;
   let plans: readonly JobPlan[] = [];
   let composed: Pick<MailResult, 'left' | 'problem'> = { left: [], problem: null };
   const result = await runPulls({
     config,
     context,
     job: job.name,
-    pulls: pullsOf(config, job),
+    pulls: selectJobPulls(config, job),
     afterLoad: async (warehouse, run) => {
       const { database, files } = warehouse;
       const targets = config.targets.map(({ name }) => name);
-      findings = await findAll({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
+      findings = await evaluateFindings({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
       for (const { rule, error } of findings.failed) context.log.warn(`rule ${rule} was not assessed: ${error}`);
       await syncLedger(warehouse, config, context.log);
       plans = await planJobPlaybooks(config, context, job, warehouse);
-      composed = await composeStage(config, context, job, warehouse, run, toldInMail(plans));
+      composed = await composeStage(config, context, job, warehouse, run, planSummaries(plans));
     },
   });
   const playbooks = await applyJobPlaybooks(config, context, plans);
@@ -61,7 +61,7 @@ async function runStages(config: Config, context: Context, job: Job): Promise<Jo
 }
 
 /** Plans go out with the digest, for whoever approves them. */
-function toldInMail(plans: readonly JobPlan[]) {
+function planSummaries(plans: readonly JobPlan[]) {
   const notes = plans.map(({ name, mode, plan, refused }) => {
     if (refused) return `Playbook ${name} was not planned: ${refused.message}`;
     const actions = plan?.actions.length ?? 0;
@@ -80,15 +80,15 @@ function toldInMail(plans: readonly JobPlan[]) {
  * As for its pulls; 1 also when a rule could not be assessed, a report not be made, a playbook was refused or an action failed,
  * or a digest could not be made or is not sent.
  */
-export function exitOfJob(result: JobResult): ExitCode {
-  const pulled = exitOf(result);
+export function jobExitCode(result: JobResult): ExitCode {
+  const pulled = exitCode(result);
   const deeds = result.playbooks.every(({ exit }) => exit === EXIT.done);
   const made = result.failed_reports.length === 0 && !result.findings?.failed.length;
-  const whole = deeds && made && mailDone(result.mail);
+  const whole = deeds && made && allDelivered(result.mail);
   return pulled === EXIT.done && !whole ? EXIT.incomplete : pulled;
 }
 
-function pullsOf(config: Config, job: Job): readonly Pull[] {
+function selectJobPulls(config: Config, job: Job): readonly Pull[] {
   if (job.pull === false) return [];
-  return planPulls(config, job.pull === 'all' ? {} : { sources: job.pull });
+  return selectPulls(config, job.pull === 'all' ? {} : { sources: job.pull });
 }

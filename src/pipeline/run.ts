@@ -3,15 +3,15 @@ import type { Config } from '../core/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
-import { allowAll } from '../warehouse/memory-limit.ts';
+import { landingDirectory, pruneLandings, readLanding } from '../landing/store.ts';
+import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
 import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
-import { continued } from './continue.ts';
-import { landed, landingDirectory, pruneLanding } from './landings.ts';
-import { nextMoment, runIdOf } from './moment.ts';
+import { findResumable } from './continue.ts';
+import { formatRunId, nextAsOf } from './moment.ts';
 import type { PullOutcome } from './outcome.ts';
-import { type Progress, progressOf } from './progress.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { type Pull, pullAll } from './pull.ts';
-import { markUnfinished, unfinishedRuns, unmarkRuns } from './unfinished.ts';
+import { clearInFlight, listInFlight, markInFlight } from './resume.ts';
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
 
@@ -46,34 +46,34 @@ export async function runPulls(options: RunOptions): Promise<RunResult> {
   const now = context.clock.now();
   // Until its changes are published, a run can be continued.
   const published = async ({ status }: RunResult) => {
-    if (status !== 'interrupted') await unmarkRuns(config, await unfinishedRuns(config, job));
+    if (status !== 'interrupted') await clearInFlight(config, await listInFlight(config, job));
   };
   const session = { config, purpose: job, now, log: context.log, published, settlesItself: true };
   const result = await withWarehouse(session, (warehouse) => recordedRun(options, warehouse, now));
-  await pruneLanding(config, now);
+  await pruneLandings(config, now);
   return result;
 }
 
 async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunResult> {
   const { config, context, job, pulls } = options;
   const { database, files } = warehouse;
-  await database.run(await files.text('warehouse/interrupt_runs'), { now: now.toISOString() });
-  const fromRun = options.from === undefined ? undefined : await landed(config, options.from);
-  const asOf = await nextMoment(database, files, fromRun?.asOf ?? now);
-  const runId = await freeRunId(warehouse, config, asOf);
+  await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString() });
+  const fromRun = options.from === undefined ? undefined : await readLanding(config, options.from);
+  const asOf = await nextAsOf(database, files, fromRun?.asOf ?? now);
+  const runId = await allocateRunId(warehouse, config, asOf);
   const started_at = asOf.toISOString();
   const targets = [...new Set(pulls.map(({ target }) => target.name))].join(', ');
-  await database.run(await files.text('warehouse/begin_run'), { run_id: runId, target: targets, job, started_at });
+  await database.run(await files.read('warehouse/begin_run'), { run_id: runId, target: targets, job, started_at });
 
   const finish = async (status: RunStatus) => {
     const finished_at = new Date(Math.max(context.clock.now().getTime(), asOf.getTime())).toISOString();
-    await database.run(await files.text('warehouse/finish_run'), { run_id: runId, status, finished_at });
+    await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at });
   };
   try {
     const outcomes = await pulled(options, warehouse, { runId, asOf, fromRun: fromRun?.manifests });
-    const status = statusOf(outcomes, context.signal);
+    const status = runStatus(outcomes, context.signal);
     if (status !== 'interrupted' && options.afterLoad) {
-      await allowAll(database, files, config.memoryLimit);
+      await raiseMemoryLimit(database, files, config.memoryLimit);
       await options.afterLoad(warehouse, { runId, asOf });
     }
     await finish(status);
@@ -94,9 +94,9 @@ interface Begun {
 async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Promise<readonly PullOutcome[]> {
   const { config, context, job, pulls } = options;
   const { runId, asOf, fromRun } = run;
-  const progress = options.progress ?? (await progressOf(context));
-  const manifests = await continued(config, job, asOf, options.fresh || fromRun ? [] : pulls, context.log);
-  if (!fromRun) await markUnfinished(config, { run_id: runId, job, started_at: asOf.toISOString() });
+  const progress = options.progress ?? (await createProgress(context));
+  const manifests = await findResumable(config, job, asOf, options.fresh || fromRun ? [] : pulls, context.log);
+  if (!fromRun) await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
   return pullAll({
     config,
     warehouse,
@@ -117,16 +117,16 @@ async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Pr
 }
 
 /** Runs of one second get a counter; so does one whose name an older landing still bears. */
-async function freeRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
-  const base = runIdOf(asOf);
-  const [row] = await database.rows(await files.text('warehouse/run_names'), { run_id: base });
+async function allocateRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
+  const base = formatRunId(asOf);
+  const [row] = await database.rows(await files.read('warehouse/run_names'), { run_id: base });
   for (let counter = Number(row?.taken) + 1; ; counter++) {
     const candidate = counter === 1 ? base : `${base}-${counter}`;
     if (!existsSync(landingDirectory(config, candidate))) return candidate;
   }
 }
 
-function statusOf(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {
+function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {
   if (signal.aborted) return 'interrupted';
   const complete = outcomes.filter(({ status }) => status === 'complete').length;
   if (complete === outcomes.length) return 'complete';
@@ -134,14 +134,14 @@ function statusOf(outcomes: readonly PullOutcome[], signal: AbortSignal): RunSta
 }
 
 /** 0 when all came, 1 when some did, 3 when nothing did. */
-export function exitOf({ status, pulls }: RunResult): ExitCode {
+export function exitCode({ status, pulls }: RunResult): ExitCode {
   if (status === 'complete') return EXIT.done;
   const quarantined = pulls.some((pull) => pull.status === 'quarantined');
   return status === 'failed' && !quarantined ? EXIT.nothing : EXIT.incomplete;
 }
 
 /** Nothing to pull is a mistake in the selection. */
-export function requirePulls(pulls: readonly Pull[]): readonly Pull[] {
+export function assertPulls(pulls: readonly Pull[]): readonly Pull[] {
   if (pulls.length > 0) return pulls;
   throw new TidemarkError('USAGE', 'the selected targets have none of the selected sources');
 }

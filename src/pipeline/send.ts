@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import { describe, TidemarkError } from '../core/errors.ts';
 import type { Job } from '../core/jobs.ts';
 import type { Attachment } from '../mail/message.ts';
-import { composeDigests, pendingIn } from '../mail/outbox.ts';
+import { composeDigests, listPending } from '../mail/outbox.ts';
 import { type Delivery, sendPending } from '../mail/send.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 
@@ -17,7 +17,7 @@ export interface MailResult {
 }
 
 /** Whether every digest was taken. */
-export function mailDone({ deliveries, problem }: MailResult): boolean {
+export function allDelivered({ deliveries, problem }: MailResult): boolean {
   return problem === null && deliveries.every(({ status }) => status === 'sent');
 }
 
@@ -38,11 +38,11 @@ export async function composeStage(
   if (!job.mail) return { left: [], problem: null };
   try {
     const composedAt = context.clock.now();
-    const { left } = await composeDigests({ database, files, config, job, run, composedAt, ...extras });
-    for (const { recipients, reason } of left) context.log.info(`no digest to ${recipients.join(', ')}: ${reason}`);
+    const { skipped } = await composeDigests({ database, files, config, job, run, composedAt, ...extras });
+    for (const { recipients, reason } of skipped) context.log.info(`no digest to ${recipients.join(', ')}: ${reason}`);
     return { left, problem: null };
   } catch (error) {
-    return { left: [], problem: said(context, error) };
+    return { left: [], problem: logFailure(context, error) };
   }
 }
 
@@ -52,12 +52,12 @@ export async function sendStage(config: Config, context: Context): Promise<Pick<
   try {
     return { deliveries: await sendPending({ config, context }), problem: null };
   } catch (error) {
-    return { deliveries: [], problem: said(context, error) };
+    return { deliveries: [], problem: logFailure(context, error) };
   }
 }
 
 /** Only what somebody can act on is said and lived with; anything else is a bug and ends the run. */
-function said({ log }: Context, error: unknown): string {
+function logFailure({ log }: Context, error: unknown): string {
   if (!(error instanceof TidemarkError)) throw error;
   log.error(`mail: ${describe(error)}`);
   return describe(error);
@@ -67,7 +67,7 @@ function said({ log }: Context, error: unknown): string {
 async function anyPending(config: Config): Promise<boolean> {
   const published = await openPublished(config);
   try {
-    return (await pendingIn(published, null)).length > 0;
+    return (await listPending(published, null)).length > 0;
   } finally {
     published.database.close();
   }

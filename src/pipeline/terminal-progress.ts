@@ -1,7 +1,7 @@
 import { createLogUpdate } from 'log-update';
 import type { Log } from '../core/log.ts';
 import type { Meter } from '../http/meter.ts';
-import { type Progress, tell } from './progress.ts';
+import { logOutcome, type Progress } from './progress.ts';
 
 export interface TerminalOptions {
   readonly terminal: NodeJS.WriteStream;
@@ -57,7 +57,7 @@ export function terminalProgress({
       running.add(pull);
       return (outcome) => {
         running.delete(pull);
-        above(() => tell(log, outcome));
+        above(() => logOutcome(log, outcome));
       };
     },
     end() {

@@ -1,15 +1,15 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { messageOf, TidemarkError } from '../core/errors.ts';
 import { DuckDBInstance, LIST, listValue, VARCHAR } from './duckdb.ts';
-import { plainRows, type Row } from './values.ts';
+import { type Row, toRows } from './values.ts';
 
-export type Param = null | boolean | number | bigint | string | readonly string[];
-export type Params = Readonly<Record<string, Param | undefined>>;
+export type SqlParam = null | boolean | number | bigint | string | readonly string[];
+export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
 
 /** One DuckDB file, opened once in this process. Parameters that a statement does not mention are left out. */
 export interface Database {
-  run(sql: string, params?: Params): Promise<void>;
-  rows(sql: string, params?: Params): Promise<Row[]>;
+  run(sql: string, params?: SqlParams): Promise<void>;
+  rows(sql: string, params?: SqlParams): Promise<Row[]>;
   /** Runs `work` in a transaction; anything thrown rolls it back. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   readonly connection: DuckDBConnection;
@@ -36,7 +36,7 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   };
   const instance = await openInstance(file, settings);
   const connection = await instance.connect();
-  const database = databaseOn(connection, () => {
+  const database = createDatabase(connection, () => {
     connection.closeSync();
     instance.closeSync();
   });
@@ -57,12 +57,12 @@ export function openInstance(
   });
 }
 
-function databaseOn(connection: DuckDBConnection, close: () => void): Database {
-  const rows = async (sql: string, params: Params = {}): Promise<Row[]> => {
+function createDatabase(connection: DuckDBConnection, close: () => void): Database {
+  const rows = async (sql: string, params: SqlParams = {}): Promise<Row[]> => {
     const prepared = await connection.prepare(sql);
     try {
       bind(prepared, params);
-      return plainRows(await prepared.runAndReadAll());
+      return toRows(await prepared.runAndReadAll());
     } finally {
       prepared.destroySync();
     }
@@ -88,7 +88,7 @@ function databaseOn(connection: DuckDBConnection, close: () => void): Database {
   };
 }
 
-function bind(prepared: DuckDBPreparedStatement, params: Params): void {
+function bind(prepared: DuckDBPreparedStatement, params: SqlParams): void {
   const values: Record<string, DuckDBValue> = {};
   // An empty list does not tell what it is a list of.
   const types: Record<string, DuckDBType> = {};

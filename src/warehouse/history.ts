@@ -1,12 +1,12 @@
 import type { Database } from './database.ts';
-import { mergeMembers, takeLists } from './members.ts';
-import { quoted, type SqlFiles } from './sql-files.ts';
-import { columnList, storedName, type Table } from './tables.ts';
+import { extractListColumn, mergeListColumn } from './list-columns.ts';
+import { quoteIdent, type SqlFiles } from './sql-files.ts';
+import { columnList, historyTable, type Table } from './tables.ts';
 
 /** What a load changes in one table of one target, in rows. */
 export interface Delta {
-  readonly gone: number;
-  readonly appeared: number;
+  readonly deleted: number;
+  readonly inserted: number;
   readonly changed: number;
   readonly rowsBefore: number;
   readonly rowsAfter: number;
@@ -14,12 +14,12 @@ export interface Delta {
 
 /** Compares the stage with what holds; `mergeStage` then writes exactly this. */
 export async function compareStage(database: Database, files: SqlFiles, table: Table, target: string): Promise<Delta> {
-  if (table.members) await takeLists(database, files, table);
-  await database.run(await files.filled('warehouse/compare', partsOf(table)), { target });
-  const [counts] = await database.rows(await files.filled('warehouse/delta_counts', partsOf(table)), { target });
+  if (table.members) await extractListColumn(database, files, table);
+  await database.run(await files.render('warehouse/compare', templateParts(table)), { target });
+  const [counts] = await database.rows(await files.render('warehouse/delta_counts', templateParts(table)), { target });
   return {
-    gone: Number(counts?.gone),
-    appeared: Number(counts?.appeared),
+    deleted: Number(counts?.gone),
+    inserted: Number(counts?.appeared),
     changed: Number(counts?.changed),
     rowsBefore: Number(counts?.rows_before),
     rowsAfter: Number(counts?.rows_after),
@@ -34,21 +34,21 @@ export async function mergeStage(
   target: string,
   asOf: string,
 ): Promise<void> {
-  const parts = partsOf(table);
+  const parts = templateParts(table);
   const as_of = asOf;
-  if (table.members) await mergeMembers(database, files, table, { target, as_of });
-  await database.run(await files.filled('warehouse/close', parts), { as_of });
-  await database.run(await files.filled('warehouse/append', parts), { as_of });
-  await database.run(await files.filled('warehouse/drop_delta', parts));
+  if (table.members) await mergeListColumn(database, files, table, { target, as_of });
+  await database.run(await files.render('warehouse/close', parts), { as_of });
+  await database.run(await files.render('warehouse/append', parts), { as_of });
+  await database.run(await files.render('warehouse/drop_delta', parts));
 }
 
-function partsOf(table: Table): Record<string, string> {
-  const same = table.key.map((name) => `stage.${quoted(name)} is not distinct from open.${quoted(name)}`);
+function templateParts(table: Table): Record<string, string> {
+  const same = table.key.map((name) => `stage.${quoteIdent(name)} is not distinct from open.${quoteIdent(name)}`);
   return {
     table: table.name,
-    history: storedName(table),
+    history: historyTable(table),
     sameKey: same.join(' and '),
-    key: table.key.map(quoted).join(', '),
+    key: table.key.map(quoteIdent).join(', '),
     columns: columnList(table),
   };
 }

@@ -3,10 +3,10 @@ import { link, mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import { isAlive, thisProcess } from './process-mark.ts';
+import { currentProcess, isAlive } from './process-mark.ts';
 
 /** Who holds the lock, as the file says. */
-interface Holder {
+interface LockOwner {
   /** Tells this lock from any other, before or after it. */
   readonly id: string;
   readonly pid: number;
@@ -26,16 +26,16 @@ const DEAD_AFTER_MS = 60_000;
  * @returns the function that gives it back.
  * @throws TidemarkError LOCKED naming the holder and the lock's age.
  */
-export async function takeLock(file: string, purpose: string, now = new Date()): Promise<() => Promise<void>> {
+export async function acquireLock(file: string, purpose: string, now = new Date()): Promise<() => Promise<void>> {
   await mkdir(dirname(file), { recursive: true });
   const since = now.toISOString();
-  const mine: Holder = { id: randomUUID(), ...thisProcess(), host: hostname(), purpose, since };
+  const mine: LockOwner = { id: randomUUID(), ...currentProcess(), host: hostname(), purpose, since };
   for (let tried = 0; tried < 5; tried++) {
-    if (await create(file, mine)) return keepAlive(file, mine);
-    const theirs = await holderOf(file);
+    if (await createLockFile(file, mine)) return keepAlive(file, mine);
+    const theirs = await readLock(file);
     if (theirs === undefined) continue; // given back in between
-    if (!theirs.dead) throw refusal(file, theirs.holder, now);
-    await putAway(file, theirs.holder);
+    if (!theirs.dead) throw lockedError(file, theirs.holder, now);
+    await reclaim(file, theirs.holder);
   }
   throw new TidemarkError('LOCKED', `${file} is contended`, { hint: 'run again' });
 }
@@ -44,7 +44,7 @@ export async function takeLock(file: string, purpose: string, now = new Date()):
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /** Written whole before it gets its name: whoever finds the lock finds its holder in it. */
-async function create(file: string, holder: Holder): Promise<boolean> {
+async function createLockFile(file: string, holder: LockOwner): Promise<boolean> {
   const draft = `${file}.${holder.id}`;
   const handle = await open(draft, 'wx');
   try {
@@ -64,11 +64,11 @@ async function create(file: string, holder: Holder): Promise<boolean> {
 }
 
 /** Of two that see the same dead lock, the slower may move away what the quicker has taken: it puts that back. */
-async function putAway(file: string, dead: Holder): Promise<void> {
+async function reclaim(file: string, dead: LockOwner): Promise<void> {
   const aside = `${file}.${randomUUID()}`;
   try {
     await rename(file, aside);
-    const moved = await readHolder(aside);
+    const moved = await readOwner(aside);
     if (moved.id !== dead.id) await link(aside, file);
   } catch (error) {
     ignoreMissing(error);
@@ -77,8 +77,8 @@ async function putAway(file: string, dead: Holder): Promise<void> {
   }
 }
 
-function keepAlive(file: string, mine: Holder): () => Promise<void> {
-  const isMine = async () => (await readHolder(file)).id === mine.id;
+function keepAlive(file: string, mine: LockOwner): () => Promise<void> {
+  const isMine = async () => (await readOwner(file)).id === mine.id;
   const timer = setInterval(() => {
     const now = new Date();
     isMine()
@@ -96,10 +96,10 @@ function keepAlive(file: string, mine: Holder): () => Promise<void> {
   };
 }
 
-async function holderOf(file: string): Promise<{ holder: Holder; dead: boolean } | undefined> {
+async function readLock(file: string): Promise<{ holder: LockOwner; dead: boolean } | undefined> {
   try {
     const { mtimeMs } = await stat(file);
-    const holder = await readHolder(file);
+    const holder = await readOwner(file);
     const silent = Date.now() - mtimeMs > DEAD_AFTER_MS;
     const gone = holder.host === hostname() && !isAlive(holder);
     return { holder, dead: silent || gone };
@@ -110,10 +110,10 @@ async function holderOf(file: string): Promise<{ holder: Holder; dead: boolean }
 }
 
 /** A file that is no lock of ours counts as held by nobody that can be asked: only its age tells. */
-async function readHolder(file: string): Promise<Holder> {
+async function readOwner(file: string): Promise<LockOwner> {
   const text = await readFile(file, 'utf8');
   try {
-    const holder = JSON.parse(text) as Holder;
+    const holder = JSON.parse(text) as LockOwner;
     if (typeof holder.pid === 'number' && typeof holder.host === 'string') return holder;
   } catch {
     // not JSON: told as unknown below
@@ -122,7 +122,7 @@ async function readHolder(file: string): Promise<Holder> {
   return { id: text, pid: 0, began: undefined, host: '', purpose: 'something unknown', since };
 }
 
-function refusal(file: string, { purpose, pid, host, since }: Holder, now: Date): TidemarkError {
+function lockedError(file: string, { purpose, pid, host, since }: LockOwner, now: Date): TidemarkError {
   const ageMs = Math.max(0, now.getTime() - Date.parse(since)) || 0;
   const age = ageMs < 120_000 ? `${Math.round(ageMs / 1000)} s` : `${Math.round(ageMs / 60_000)} min`;
   return new TidemarkError('LOCKED', `the warehouse is locked by ${purpose} (process ${pid} on ${host}) for ${age}`, {

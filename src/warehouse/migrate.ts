@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
-import { memberStatements } from './members.ts';
-import { literal, quoted, type SqlFiles } from './sql-files.ts';
-import { columnList, storedName, type Table } from './tables.ts';
+import { listColumnStatements } from './list-columns.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { columnList, historyTable, type Table } from './tables.ts';
 
 const TEMPLATES = [
   'present',
@@ -25,26 +25,26 @@ export async function migrate(
   files: SqlFiles,
   tables: ReadonlyMap<string, Table>,
 ): Promise<() => Promise<void>> {
-  const digest = await digestOf(files, tables);
-  await database.run(await files.text('warehouse/schema_digest_table'));
-  const [current] = await database.rows(await files.text('warehouse/schema_digest'));
+  const digest = await computeSchemaDigest(files, tables);
+  await database.run(await files.read('warehouse/schema_digest_table'));
+  const [current] = await database.rows(await files.read('warehouse/schema_digest'));
   if (current?.digest === digest) return async () => {};
 
-  const present = await presentColumns(database, files);
+  const present = await currentColumns(database, files);
   const all = [...tables.values()];
   await changeSchema(database, [
-    ...(await Promise.all(all.map((table) => tableStatements(files, table, present.get(storedName(table)))))).flat(),
-    await files.text('warehouse/schema_digest_clear'),
+    ...(await Promise.all(all.map((table) => tableStatements(files, table, present.get(historyTable(table)))))).flat(),
+    await files.read('warehouse/schema_digest_clear'),
   ]);
   return async () => {
     const statements = [
-      await files.text('warehouse/source_state_at'),
-      await files.text('warehouse/source_state'),
+      await files.read('warehouse/source_state_at'),
+      await files.read('warehouse/source_state'),
       ...(await Promise.all(all.filter(({ source }) => source).map((table) => viewStatements(files, table)))).flat(),
       ...(await Promise.all(all.map((table) => commentStatements(files, table)))).flat(),
     ];
     await changeSchema(database, statements, async () => {
-      await database.run(await files.text('warehouse/schema_digest_set'), { digest });
+      await database.run(await files.read('warehouse/schema_digest_set'), { digest });
     });
   };
 }
@@ -62,17 +62,17 @@ async function changeSchema(
   await database.run('checkpoint'); // altered tables must not stand in a log that a crash would have to replay
 }
 
-async function digestOf(files: SqlFiles, tables: ReadonlyMap<string, Table>): Promise<string> {
+async function computeSchemaDigest(files: SqlFiles, tables: ReadonlyMap<string, Table>): Promise<string> {
   const hash = createHash('sha256');
   for (const table of tables.values()) hash.update(table.ddl);
-  for (const name of TEMPLATES) hash.update(await files.text(`warehouse/${name}`));
+  for (const name of TEMPLATES) hash.update(await files.read(`warehouse/${name}`));
   return hash.digest('hex');
 }
 
 /** Columns that each table has now. */
-async function presentColumns(database: Database, files: SqlFiles): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+async function currentColumns(database: Database, files: SqlFiles): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const present = new Map<string, Set<string>>();
-  for (const { table, name } of await database.rows(await files.text('warehouse/columns'))) {
+  for (const { table, name } of await database.rows(await files.read('warehouse/columns'))) {
     const columns = present.get(String(table)) ?? new Set();
     present.set(String(table), columns.add(String(name)));
   }
@@ -87,12 +87,12 @@ async function tableStatements(
 ): Promise<readonly string[]> {
   const missing = present ? table.columns.filter(({ name }) => !present.has(name)) : [];
   const added = missing.map(({ name, type }) =>
-    files.filled('warehouse/add_column', { table: quoted(storedName(table)), column: quoted(name), type }),
+    files.render('warehouse/add_column', { table: quoteIdent(historyTable(table)), column: quoteIdent(name), type }),
   );
   return [
-    table.ddl.replace(`${table.name}_history`, storedName(table)),
+    table.ddl.replace(`${table.name}_history`, historyTable(table)),
     ...(await Promise.all(added)),
-    ...(table.members ? await memberStatements(files, table) : []),
+    ...(table.members ? await listColumnStatements(files, table) : []),
   ];
 }
 
@@ -101,18 +101,18 @@ async function viewStatements(files: SqlFiles, table: Table): Promise<readonly s
     table: table.name,
     columns: columnList(table),
     qualified: columnList(table, 'h.'),
-    source: literal(table.source ?? ''),
+    source: quoteLiteral(table.source ?? ''),
   };
   const templates = ['present', 'at', 'before'] as const;
-  return Promise.all(templates.map((template) => files.filled(`warehouse/${template}`, parts)));
+  return Promise.all(templates.map((template) => files.render(`warehouse/${template}`, parts)));
 }
 
 async function commentStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
   const describe = (kind: 'table' | 'view', name: string, text: string): Promise<string>[] => [
-    files.filled('warehouse/comment_on_table', { kind, table: quoted(name), text: literal(text) }),
+    files.render('warehouse/comment_on_table', { kind, table: quoteIdent(name), text: quoteLiteral(text) }),
     ...table.columns.map((column) => {
-      const place = { table: quoted(name), column: quoted(column.name), text: literal(column.comment) };
-      return files.filled('warehouse/comment_on_column', place);
+      const place = { table: quoteIdent(name), column: quoteIdent(column.name), text: quoteLiteral(column.comment) };
+      return files.render('warehouse/comment_on_column', place);
     }),
   ];
   if (!table.source) return Promise.all(describe('table', table.name, table.grain));
@@ -120,6 +120,8 @@ async function commentStatements(files: SqlFiles, table: Table): Promise<readonl
   return Promise.all([
     ...describe('view', table.name, table.grain),
     ...describe(table.members ? 'view' : 'table', `${table.name}_history`, history),
-    ...(table.members ? describe('table', storedName(table), `Stored form of ${table.name}_history; query that`) : []),
+    ...(table.members
+      ? describe('table', historyTable(table), `Stored form of ${table.name}_history; query that`)
+      : []),
   ]);
 }

@@ -2,29 +2,29 @@ import { readFileSync } from 'node:fs';
 import { kill, pid } from 'node:process';
 
 /** A process, so that it can be told from a later one with the same number (containers start at 1 again and again). */
-export interface ProcessMark {
+export interface ProcessId {
   readonly pid: number;
   /** Undefined where the system does not say. */
   readonly began: string | undefined;
 }
 
-export function thisProcess(): ProcessMark {
-  return { pid, began: beganOf(pid) };
+export function currentProcess(): ProcessId {
+  return { pid, began: startTime(pid) };
 }
 
 /** Whether a process of this host still runs. */
-export function isAlive({ pid: other, began }: ProcessMark): boolean {
+export function isAlive({ pid: other, began }: ProcessId): boolean {
   try {
     kill(other, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  const now = beganOf(other);
+  const now = startTime(other);
   return began === undefined || now === undefined || began === now;
 }
 
 /** Boot and clock ticks since then at which a process started: the 22nd field of Linux's /proc/PID/stat. */
-function beganOf(other: number): string | undefined {
+function startTime(other: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const afterName = readFileSync(`/proc/${other}/stat`, 'utf8').split(') ').at(-1) ?? '';

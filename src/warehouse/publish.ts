@@ -23,7 +23,7 @@ const nextTo = (file: string) => `${file}.next`;
  * Puts a copy of a closed, checkpointed file in the place of another at one stroke: readers that hold the old one keep it.
  * A `.wal` beside either name belongs to another file's life and would be replayed into this one, so it goes first.
  */
-export async function replaceFile(from: string, to: string, mode: number): Promise<void> {
+export async function publishFile(from: string, to: string, mode: number): Promise<void> {
   const next = nextTo(to);
   await rm(next, { force: true });
   try {

@@ -7,10 +7,10 @@ import { searchPath } from '../core/paths.ts';
 import { openInstance } from './database.ts';
 import { StatementType } from './duckdb.ts';
 import { warehouseFiles } from './publish.ts';
-import { missingWarehouse } from './session.ts';
-import { literal, quoted, sqlFiles } from './sql-files.ts';
+import { noWarehouseError } from './session.ts';
+import { createSqlFiles, quoteIdent, quoteLiteral } from './sql-files.ts';
 import { loadTables } from './tables.ts';
-import { plainRows, type Row } from './values.ts';
+import { type Row, toRows } from './values.ts';
 
 export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'markdown', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -39,7 +39,7 @@ export interface QueryResult {
  */
 export async function runQuery(options: QueryOptions): Promise<QueryResult> {
   const { published } = warehouseFiles(options.config.data);
-  if (!existsSync(published)) throw missingWarehouse(published);
+  if (!existsSync(published)) throw noWarehouseError(published);
   const instance = await openInstance(published, {
     access_mode: 'READ_ONLY',
     memory_limit: options.config.memoryLimit,
@@ -51,9 +51,9 @@ export async function runQuery(options: QueryOptions): Promise<QueryResult> {
   const interrupt = () => connection.interrupt();
   options.signal.addEventListener('abort', interrupt, { once: true });
   try {
-    if (options.asOf) await showPast(connection, options.config, options.asOf);
-    await confine(connection, options.parquet);
-    return await select(connection, options);
+    if (options.asOf) await applyAsOf(connection, options.config, options.asOf);
+    await lockDown(connection, options.parquet);
+    return await runSelect(connection, options);
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
     throw new TidemarkError('DATA', `the query was refused: ${messageOf(error)}`, { cause: error });
@@ -65,27 +65,31 @@ export async function runQuery(options: QueryOptions): Promise<QueryResult> {
 }
 
 /** Temporary views hide each table behind its past. */
-async function showPast(connection: DuckDBConnection, config: Config, asOf: Date): Promise<void> {
-  const files = sqlFiles(searchPath(config.directory));
+async function applyAsOf(connection: DuckDBConnection, config: Config, asOf: Date): Promise<void> {
+  const files = createSqlFiles(searchPath(config.directory));
   for (const table of (await loadTables(files)).values()) {
     if (!table.source) continue;
-    const parts = { table: quoted(table.name), at: quoted(`${table.name}_at`), moment: literal(asOf.toISOString()) };
-    await connection.run(await files.filled('warehouse/as_of', parts));
+    const parts = {
+      table: quoteIdent(table.name),
+      at: quoteIdent(`${table.name}_at`),
+      moment: quoteLiteral(asOf.toISOString()),
+    };
+    await connection.run(await files.render('warehouse/as_of', parts));
   }
 }
 
 /** The file that is written until it is whole. */
-const partOf = (parquet: string) => `${parquet}.part`;
+const partialPath = (parquet: string) => `${parquet}.part`;
 
 /** Order matters: the one path before access is closed, and the lock on settings last. */
-async function confine(connection: DuckDBConnection, parquet: string | undefined): Promise<void> {
+async function lockDown(connection: DuckDBConnection, parquet: string | undefined): Promise<void> {
   await connection.run("set TimeZone = 'UTC'");
-  if (parquet !== undefined) await connection.run(`set allowed_paths = [${literal(partOf(parquet))}]`);
+  if (parquet !== undefined) await connection.run(`set allowed_paths = [${quoteLiteral(partialPath(parquet))}]`);
   await connection.run('set enable_external_access = false');
   await connection.run('set lock_configuration = true');
 }
 
-async function select(connection: DuckDBConnection, { query, params, parquet }: QueryOptions): Promise<QueryResult> {
+async function runSelect(connection: DuckDBConnection, { query, params, parquet }: QueryOptions): Promise<QueryResult> {
   const statements = await connection.extractStatements(query);
   if (statements.count !== 1) throw new TidemarkError('DATA', `one statement is expected, ${statements.count} came`);
   const prepared = await statements.prepare(0);
@@ -96,11 +100,11 @@ async function select(connection: DuckDBConnection, { query, params, parquet }: 
     await writeParquet(connection, query, params, parquet);
     return { columns: [], rows: [] };
   }
-  prepared.bind(boundValues(prepared, params));
+  prepared.bind(bindValues(prepared, params));
   const reader = await prepared.runAndReadAll();
   return {
     columns: reader.deduplicatedColumnNames(),
-    rows: plainRows(reader),
+    rows: toRows(reader),
   };
 }
 
@@ -111,10 +115,12 @@ async function writeParquet(
   parquet: string,
 ): Promise<void> {
   const bare = query.trim().replace(/;\s*$/u, '');
-  const part = partOf(parquet);
+  const part = partialPath(parquet);
   try {
-    const copy = await connection.prepare(`copy (${bare}\n) to ${literal(part)} (format parquet, use_tmp_file false)`);
-    copy.bind(boundValues(copy, params));
+    const copy = await connection.prepare(
+      `copy (${bare}\n) to ${quoteLiteral(part)} (format parquet, use_tmp_file false)`,
+    );
+    copy.bind(bindValues(copy, params));
     await copy.run();
     await rename(part, parquet);
   } finally {
@@ -122,7 +128,7 @@ async function writeParquet(
   }
 }
 
-function boundValues(
+function bindValues(
   prepared: { readonly parameterCount: number; parameterName(index: number): string },
   params: Readonly<Record<string, string>>,
 ): Record<string, string> {

@@ -7,15 +7,15 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { searchPath } from '../core/paths.ts';
 import { type Database, openDatabase } from './database.ts';
-import { takeLock } from './lock.ts';
+import { assertDiskSpace, requiredBytes } from './disk-space.ts';
+import { classifyStorageError, type FatalStorageError } from './integrity.ts';
+import { acquireLock } from './lock.ts';
 import { migrate } from './migrate.ts';
-import { removeLeftovers, replaceFile, type WarehouseFiles, warehouseFiles } from './publish.ts';
-import { neededBytes, requireRoom } from './room.ts';
-import { isAsLeft, noteAsLeft, scan } from './scan.ts';
-import { type SqlFiles, sqlFiles } from './sql-files.ts';
+import { publishFile, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
+import { isUnchanged, recordFingerprint, verifyChecksums } from './scan.ts';
+import { createSqlFiles, type SqlFiles } from './sql-files.ts';
 import { loadTables, type Table } from './tables.ts';
-import { type Trouble, troubleOf } from './trouble.ts';
-import { openWork, startAgain } from './work-file.ts';
+import { openWorkingCopy, restoreFromPublished } from './work-file.ts';
 
 /** The working warehouse, open for writing under the lock. */
 export interface Warehouse {
@@ -23,7 +23,7 @@ export interface Warehouse {
   readonly files: SqlFiles;
   readonly tables: ReadonlyMap<string, Table>;
   /** Finishes a change of the schema, while nothing else asks the database; does nothing where it is done. */
-  settle(): Promise<void>;
+  finishMigration(): Promise<void>;
 }
 
 export interface SessionOptions {
@@ -33,7 +33,7 @@ export interface SessionOptions {
   readonly now: Date;
   readonly log: Log;
   /** The work itself calls `settle`, and before that asks for no view. @default it is done before the work */
-  readonly settlesItself?: boolean;
+  readonly deferMigration?: boolean;
 }
 
 /** What is done with a result once it is published, still under the lock. */
@@ -56,14 +56,14 @@ export async function withWarehouse<T>(
   const paths = warehouseFiles(data);
   try {
     await mkdir(data, { recursive: true });
-    const release = await takeLock(join(data, 'lock'), purpose, now);
+    const release = await acquireLock(join(data, 'lock'), purpose, now);
     try {
       await removeLeftovers(paths);
-      await requireRoom(data);
+      await assertDiskSpace(data);
       const result = await attempt(options, paths, work).catch(async (error: unknown) => {
-        if (troubleOf(error) !== 'damaged') throw error;
-        await startAgain(paths, log);
-        return attempt(options, paths, work).catch(asDamaged(paths));
+        if (classifyStorageError(error) !== 'damaged') throw error;
+        await restoreFromPublished(paths, log);
+        return attempt(options, paths, work).catch(bothDamaged(paths));
       });
       await options.published?.(result);
       return result;
@@ -71,16 +71,16 @@ export async function withWarehouse<T>(
       await release();
     }
   } catch (error) {
-    if (troubleOf(error) !== 'disk-full') throw error;
+    if (classifyStorageError(error) !== 'disk-full') throw error;
     const free = await freeBytes(data);
-    throw diskFull(data, Math.max(await neededBytes(data), free + 1), free, error);
+    throw diskFull(data, Math.max(await requiredBytes(data), free + 1), free, error);
   }
 }
 
 /** Nothing whole is left to start from; what landed in the last days is. */
-function asDamaged({ published }: WarehouseFiles): (error: unknown) => never {
+function bothDamaged({ published }: WarehouseFiles): (error: unknown) => never {
   return (cause) => {
-    if (troubleOf(cause) !== 'damaged') throw cause;
+    if (classifyStorageError(cause) !== 'damaged') throw cause;
     throw new TidemarkError('DATA', `${published} is damaged as well`, {
       hint: 'bring it back from a backup; or move it away, and load what has landed with `tidemark pull --from RUN`',
       cause,
@@ -89,30 +89,30 @@ function asDamaged({ published }: WarehouseFiles): (error: unknown) => never {
 }
 
 async function attempt<T>(
-  { config, log, settlesItself = false }: SessionOptions,
+  { config, log, deferMigration = false }: SessionOptions,
   paths: WarehouseFiles,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const files = sqlFiles(searchPath(config.directory));
+  const files = createSqlFiles(searchPath(config.directory));
   const tables = await loadTables(files);
-  const untouched = await isAsLeft(paths.work);
-  const database = await openWork(paths, config.memoryLimit, log);
-  let trouble: Trouble | undefined;
+  const untouched = await isUnchanged(paths.work);
+  const database = await openWorkingCopy(paths, config.memoryLimit, log);
+  let trouble: FatalStorageError | undefined;
   let whole = false;
   try {
-    if (!untouched) await scan(database, files, existsSync(paths.published));
+    if (!untouched) await verifyChecksums(database, files, existsSync(paths.published));
     const rest = await migrate(database, files, tables);
     let settled: Promise<void> | undefined;
     const settle = () =>
       (settled ??= rest().then(() => {
         whole = true;
       }));
-    if (!settlesItself) await settle();
-    const result = await work({ database, files, tables, settle });
+    if (!deferMigration) await settle();
+    const result = await work({ database, files, tables, finishMigration });
     await database.run('checkpoint');
     return result;
   } catch (error) {
-    trouble = troubleOf(error);
+    trouble = classifyStorageError(error);
     throw error;
   } finally {
     database.close();
@@ -124,19 +124,19 @@ async function attempt<T>(
 /** A working file with a log beside it was not closed whole: the published one then stays as it is. */
 async function publishIfClean({ work, published }: WarehouseFiles): Promise<void> {
   if (existsSync(`${work}.wal`)) return;
-  await replaceFile(work, published, 0o444);
-  await noteAsLeft(work);
+  await publishFile(work, published, 0o444);
+  await recordFingerprint(work);
 }
 
 /** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE when nothing was pulled yet. */
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
-  if (!existsSync(published)) throw missingWarehouse(published);
+  if (!existsSync(published)) throw noWarehouseError(published);
   const database = await openDatabase(published, { readOnly: true, memoryLimit: config.memoryLimit });
-  return { database, files: sqlFiles(searchPath(config.directory)) };
+  return { database, files: createSqlFiles(searchPath(config.directory)) };
 }
 
-export function missingWarehouse(published: string): TidemarkError {
+export function noWarehouseError(published: string): TidemarkError {
   return new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
     hint: 'fill one with `tidemark pull`, or see one with `tidemark demo`',
   });

@@ -4,13 +4,13 @@ import { findFile } from '../core/paths.ts';
 
 /** SQL text from `queries/`, by path without `.sql`; a file beside the configuration goes before the package's. */
 export interface SqlFiles {
-  text(name: string): Promise<string>;
+  read(name: string): Promise<string>;
   /** The text with `{{name}}` replaced: identifiers and lists of them, which cannot be bound. */
-  filled(name: string, parts: Readonly<Record<string, string>>): Promise<string>;
+  render(name: string, parts: Readonly<Record<string, string>>): Promise<string>;
   readonly roots: readonly string[];
 }
 
-export function sqlFiles(roots: readonly string[]): SqlFiles {
+export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const reads = new Map<string, Promise<string>>();
   const read = async (name: string): Promise<string> => {
     const path = findFile(roots, `queries/${name}.sql`);
@@ -22,11 +22,11 @@ export function sqlFiles(roots: readonly string[]): SqlFiles {
     reads.set(name, known); // at once: hundreds ask for the same text at the same time
     return known;
   };
-  return { text, roots, filled: async (name, parts) => fill(name, await text(name), parts) };
+  return { read, roots, render: async (name, parts) => fill(name, await text(name), parts) };
 }
 
 function fill(name: string, template: string, parts: Readonly<Record<string, string>>): string {
-  return withoutComments(template).replaceAll(/\{\{(\w+)\}\}/gu, (_, part: string) => {
+  return stripComments(template).replaceAll(/\{\{(\w+)\}\}/gu, (_, part: string) => {
     const value = parts[part];
     if (value === undefined) throw new TidemarkError('DATA', `queries/${name}.sql: nothing is known as {{${part}}}`);
     return value;
@@ -34,22 +34,22 @@ function fill(name: string, template: string, parts: Readonly<Record<string, str
 }
 
 /** Comment lines may speak of `{{parts}}` without meaning them. */
-function withoutComments(sql: string): string {
+function stripComments(sql: string): string {
   return sql.replaceAll(/^\s*--.*$/gmu, '');
 }
 
 /** An identifier as SQL takes it, whatever it holds. */
-export function quoted(identifier: string): string {
+export function quoteIdent(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
 }
 
 /** A string literal as SQL takes it. */
-export function literal(text: string): string {
+export function quoteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** `-- key: value` lines at the head of a SQL file. */
-export function headerOf(sql: string): Readonly<Record<string, string>> {
+export function parseHeader(sql: string): Readonly<Record<string, string>> {
   const header: Record<string, string> = {};
   for (const line of sql.split('\n')) {
     const match = /^--\s*([a-z_]+):\s*(.*\S)\s*$/u.exec(line);

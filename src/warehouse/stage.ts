@@ -1,12 +1,12 @@
 import { TidemarkError } from '../core/errors.ts';
 import { isSecretField } from '../core/redact.ts';
 import type { LandingFile } from '../landing/manifest.ts';
-import type { Database, Params } from './database.ts';
-import { literal, quoted, type SqlFiles } from './sql-files.ts';
-import { type Column, columnList, storedName, type Table } from './tables.ts';
+import type { Database, SqlParams } from './database.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { type Column, columnList, historyTable, type Table } from './tables.ts';
 
 /** A landed file, with the full path of where it is now. */
-export interface RowsFile extends LandingFile {
+export interface LandingFilePath extends LandingFile {
   readonly path: string;
 }
 
@@ -19,47 +19,53 @@ const LIVE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Rows of one table and target that have landed, and where they go. */
-export interface Filling {
+export interface LoadSpec {
   readonly table: Table;
-  readonly landed: readonly RowsFile[];
+  readonly landed: readonly LandingFilePath[];
   readonly target: string;
   /** Goes straight into the history, valid from this moment (ISO 8601). @default the stage, which is made anew */
   readonly asOf?: string;
 }
 
 /** Fills a table from landed files. @throws what DuckDB says of a row that is not as declared. */
-export async function fillFromLanded(database: Database, files: SqlFiles, filling: Filling): Promise<void> {
+export async function loadFiles(database: Database, files: SqlFiles, filling: LoadSpec): Promise<void> {
   const { table, landed, asOf } = filling;
   if (asOf === undefined) {
-    await database.run(await files.filled('warehouse/stage', { table: table.name, columns: columnList(table) }));
+    await database.run(await files.render('warehouse/stage', { table: table.name, columns: columnList(table) }));
   }
   const csv = landed.filter(({ format }) => format === 'csv');
   const json = landed.filter(({ format }) => format === 'ndjson');
   for (const file of csv) {
-    const load = await files.filled('load/explorer_csv', csvParts(table, file));
-    await fill(database, files, filling, load, { file: file.path });
+    const load = await files.render('load/explorer_csv', csvLoadParts(table, file));
+    await loadRows(database, files, filling, load, { file: file.path });
   }
   if (json.length === 0) return;
-  const load = await files.text(`load/${table.name}`);
+  const load = await files.read(`load/${table.name}`);
   const longest_line = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
-  await fill(database, files, filling, load, { files: json.map(({ path }) => path), longest_line });
+  await loadRows(database, files, filling, load, { files: json.map(({ path }) => path), longest_line });
 }
 
-async function fill(database: Database, files: SqlFiles, filling: Filling, load: string, from: Params): Promise<void> {
+async function loadRows(
+  database: Database,
+  files: SqlFiles,
+  filling: LoadSpec,
+  load: string,
+  from: SqlParams,
+): Promise<void> {
   const { table, target, asOf } = filling;
   const params = { ...from, target, as_of: asOf };
-  const shape = await database.rows(await files.filled('warehouse/describe_load', { rows: load }), params);
+  const shape = await database.rows(await files.render('warehouse/describe_load', { rows: load }), params);
   const loaded = new Set(shape.map(({ column_name }) => String(column_name)));
-  const cleaned = table.columns.map((column) => cleanedColumn(column, loaded));
-  const into = asOf === undefined ? `stage_${table.name}` : storedName(table);
+  const cleaned = table.columns.map((column) => cleanColumn(column, loaded));
+  const into = asOf === undefined ? `stage_${table.name}` : historyTable(table);
   const columns = asOf === undefined ? cleaned : [...cleaned, '$as_of::timestamptz as valid_from'];
-  const sql = await files.filled('warehouse/fill', { into, columns: columns.join(',\n  '), rows: load });
+  const sql = await files.render('warehouse/fill', { into, columns: columns.join(',\n  '), rows: load });
   await database.run(sql, params);
 }
 
-function cleanedColumn({ name, type }: Column, loaded: ReadonlySet<string>): string {
+function cleanColumn({ name, type }: Column, loaded: ReadonlySet<string>): string {
   if (name === 'target') return '$target as target';
-  const column = quoted(name);
+  const column = quoteIdent(name);
   if (!loaded.has(name)) return `null as ${column}`;
   if (type === 'varchar') return `nullif(${column}, '') as ${column}`;
   if (type === 'json') return `nullif(nullif(${column}::varchar, 'null'), '{}')::json as ${column}`;
@@ -71,20 +77,20 @@ const TIME = 'timestamptz';
 
 const LONGEST_LINE = 256 * MEBIBYTE;
 
-function csvParts(table: Table, file: RowsFile): Record<string, string> {
+function csvLoadParts(table: Table, file: LandingFilePath): Record<string, string> {
   const header = file.columns ?? [];
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   const typeOf = (name: string) => known.get(LIVE_NAMES[name] ?? name);
   const readAs = (name: string) => (typeOf(name) === TIME ? 'varchar' : (typeOf(name) ?? 'varchar'));
-  const struct = header.map((name) => `${quoted(name)}: ${literal(readAs(name))}`).join(', ');
+  const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
   const named = header
     .filter((name) => typeOf(name))
     .map(
       (name) =>
-        `${typeOf(name) === TIME ? `${quoted(name)}::${TIME}` : asWritten(name)} as ${quoted(LIVE_NAMES[name] ?? name)}`,
+        `${typeOf(name) === TIME ? `${quoteIdent(name)}::${TIME}` : normalizeExtra(name)} as ${quoteIdent(LIVE_NAMES[name] ?? name)}`,
     );
   const others = header.filter((name) => !typeOf(name) && !isSecretField(name)).sort();
-  const pairs = others.map((name) => `${literal(name)}, nullif(${quoted(name)}, '')`).join(', ');
+  const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
   // A row is a line, and one row of tf_versions names every workspace: the file itself bounds it.
   const maxLine = Math.min(LONGEST_LINE, Math.max(2 * MEBIBYTE, table.members ? file.bytes : (file.longestLine ?? 0)));
@@ -98,8 +104,8 @@ function csvParts(table: Table, file: RowsFile): Record<string, string> {
 }
 
 /** Landed JSON pages have the fields beyond the document in one column: DuckDB writes them as it writes those of other columns. */
-function asWritten(name: string): string {
-  return name === 'extra' ? `json_merge_patch('{}', ${quoted(name)})` : quoted(name);
+function normalizeExtra(name: string): string {
+  return name === 'extra' ? `json_merge_patch('{}', ${quoteIdent(name)})` : quoteIdent(name);
 }
 
 /** Refuses rows whose key is missing or stands twice, in the stage or, `standing`, in what a target holds. @throws TidemarkError DATA */
@@ -109,17 +115,17 @@ export async function checkKeys(
   table: Table,
   standing?: { readonly target: string },
 ): Promise<void> {
-  const key = table.key.map(quoted).join(', ');
+  const key = table.key.map(quoteIdent).join(', ');
   const required = table.key[0] ?? 'target';
   const rows = standing
-    ? await files.filled('warehouse/standing', { history: storedName(table) })
+    ? await files.render('warehouse/standing', { history: historyTable(table) })
     : `stage_${table.name}`;
-  const parts = { rows, key, keyMissing: `${quoted(required)} is null` };
-  const [missing] = await database.rows(await files.filled('warehouse/missing_key', parts), standing);
+  const parts = { rows, key, keyMissing: `${quoteIdent(required)} is null` };
+  const [missing] = await database.rows(await files.render('warehouse/missing_key', parts), standing);
   if (Number(missing?.rows) > 0) {
     throw new TidemarkError('DATA', `${table.name}: ${missing?.rows} row(s) without ${required}`);
   }
-  const [twice] = await database.rows(await files.filled('warehouse/repeated_key', parts), standing);
+  const [twice] = await database.rows(await files.render('warehouse/repeated_key', parts), standing);
   if (twice) {
     const shown = table.key.map((name) => `${name} ${JSON.stringify(twice[name])}`).join(', ');
     throw new TidemarkError('DATA', `${table.name}: ${twice.times} rows have the key ${shown}`);
@@ -127,13 +133,8 @@ export async function checkKeys(
 }
 
 /** Rows of a target that the table holds now. */
-export async function countStanding(
-  database: Database,
-  files: SqlFiles,
-  table: Table,
-  target: string,
-): Promise<number> {
-  const rows = await files.filled('warehouse/standing', { history: storedName(table) });
-  const [count] = await database.rows(await files.filled('warehouse/count', { rows }), { target });
+export async function countCurrent(database: Database, files: SqlFiles, table: Table, target: string): Promise<number> {
+  const rows = await files.render('warehouse/standing', { history: historyTable(table) });
+  const [count] = await database.rows(await files.render('warehouse/count', { rows }), { target });
   return Number(count?.rows);
 }

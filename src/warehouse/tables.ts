@@ -1,5 +1,5 @@
 import { discover } from '../core/paths.ts';
-import { headerOf, quoted, type SqlFiles } from './sql-files.ts';
+import { parseHeader, quoteIdent, type SqlFiles } from './sql-files.ts';
 
 export interface Column {
   readonly name: string;
@@ -31,13 +31,13 @@ const HISTORY_COLUMNS = new Set(['valid_from', 'valid_to']);
 export async function loadTables(files: SqlFiles): Promise<ReadonlyMap<string, Table>> {
   const paths = await discover(files.roots, 'queries/tables', '.sql');
   const tables = await Promise.all(
-    [...paths.keys()].map(async (name) => tableOf(name, await files.text(`tables/${name}`))),
+    [...paths.keys()].map(async (name) => parseTable(name, await files.read(`tables/${name}`))),
   );
   return new Map(tables.map((table) => [table.name, table]));
 }
 
-function tableOf(name: string, ddl: string): Table {
-  const header = headerOf(ddl);
+function parseTable(name: string, ddl: string): Table {
+  const header = parseHeader(ddl);
   const columns = [...ddl.matchAll(COLUMN)].map(([, column = '', type = '', comment = '']) => ({
     name: column,
     type: type.replace(' not null', '').trim(),
@@ -57,17 +57,17 @@ function tableOf(name: string, ddl: string): Table {
 
 /** Column names as a select list. */
 export function columnList(table: Table, prefix = ''): string {
-  return table.columns.map(({ name }) => `${prefix}${quoted(name)}`).join(', ');
+  return table.columns.map(({ name }) => `${prefix}${quoteIdent(name)}`).join(', ');
 }
 
 /** The table that versions of rows are stored in; where lists are kept apart, `T_history` is a view over it. */
-export function storedName(table: Table): string {
+export function historyTable(table: Table): string {
   if (!table.source) return table.name;
   return table.members ? `${table.name}_rows` : `${table.name}_history`;
 }
 
 /** The tables that a source fills, its main table first. */
-export function tablesOf(source: string, tables: ReadonlyMap<string, Table>): readonly Table[] {
+export function tablesForSource(source: string, tables: ReadonlyMap<string, Table>): readonly Table[] {
   const mine = [...tables.values()].filter((table) => table.source === source);
   return mine.sort((a, b) => Number(b.name === source) - Number(a.name === source));
 }

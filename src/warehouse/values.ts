@@ -13,26 +13,26 @@ import {
 } from './duckdb.ts';
 
 /** A value as templates and JSON output see it. `bigint` only where a number would lose digits. */
-export type Plain = null | boolean | number | bigint | string | readonly Plain[] | { readonly [name: string]: Plain };
-export type Row = Readonly<Record<string, Plain>>;
+export type Value = null | boolean | number | bigint | string | readonly Value[] | { readonly [name: string]: Value };
+export type Row = Readonly<Record<string, Value>>;
 
 const MICROS = 1_000_000n;
 
 /** Every row of a result. Types are the result's: a chunk's own have lost the alias that marks JSON. */
-export function plainRows(reader: DuckDBResultReader): Row[] {
+export function toRows(reader: DuckDBResultReader): Row[] {
   const columns = reader.deduplicatedColumnNames().map((name, index) => ({ name, type: reader.columnType(index) }));
   return reader
     .getRows()
     .map((row) =>
-      Object.fromEntries(columns.map(({ name, type }, index) => [name, toPlain(row[index] ?? null, type)])),
+      Object.fromEntries(columns.map(({ name, type }, index) => [name, toValue(row[index] ?? null, type)])),
     );
 }
 
 /** Timestamps become ISO 8601 in UTC, integers numbers where they fit, JSON columns the value they hold. */
-export function toPlain(value: DuckDBValue, type?: DuckDBType): Plain {
+export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
-  if (typeof value === 'string') return type?.alias === 'JSON' ? fromJson(value) : value;
-  if (typeof value === 'bigint') return fitting(value);
+  if (typeof value === 'string') return type?.alias === 'JSON' ? parseJson(value) : value;
+  if (typeof value === 'bigint') return toNumber(value);
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue)
     return isoFromMicros(value.micros);
   if (value instanceof DuckDBDateValue) return value.toString();
@@ -40,30 +40,30 @@ export function toPlain(value: DuckDBValue, type?: DuckDBType): Plain {
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
     const inner =
       type?.typeId === DuckDBTypeId.LIST || type?.typeId === DuckDBTypeId.ARRAY ? type.valueType : undefined;
-    return value.items.map((item) => toPlain(item, inner));
+    return value.items.map((item) => toValue(item, inner));
   }
   if (value instanceof DuckDBStructValue) {
     const entryType = (name: string) => (type?.typeId === DuckDBTypeId.STRUCT ? type.typeForEntry(name) : undefined);
-    return Object.fromEntries(Object.entries(value.entries).map(([name, v]) => [name, toPlain(v, entryType(name))]));
+    return Object.fromEntries(Object.entries(value.entries).map(([name, v]) => [name, toValue(v, entryType(name))]));
   }
   if (value instanceof DuckDBMapValue) {
-    return Object.fromEntries(value.entries.map(({ key, value: v }) => [String(toPlain(key)), toPlain(v)]));
+    return Object.fromEntries(value.entries.map(({ key, value: v }) => [String(toValue(key)), toValue(v)]));
   }
   return String(value);
 }
 
-function fitting(value: bigint): number | bigint {
+function toNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-function fromJson(text: string): Plain {
+function parseJson(text: string): Value {
   const parseNumber = (digits: string) => {
     const number = Number(digits);
     return /^-?\d+$/u.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number;
   };
   // A service may name a key twice; as in JSON.parse the last one counts.
-  return parse(text, undefined, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Plain;
+  return parse(text, undefined, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Value;
 }
 
 /** `2026-11-20T02:15:00Z`; a fraction only when there is one; beyond JavaScript's dates, the digits of the year as they are. */

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 
-const tables = [...(await loadTables(sqlFiles([PACKAGE_ROOT]))).values()].filter(({ source }) => source);
+const tables = [...(await loadTables(createSqlFiles([PACKAGE_ROOT]))).values()].filter(({ source }) => source);
 
 export async function digestOf(file: string): Promise<string> {
   return createHash('sha256')

@@ -3,8 +3,8 @@ import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { takeLock } from '../../src/warehouse/lock.ts';
-import { isAlive, thisProcess } from '../../src/warehouse/process-mark.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
+import { isAlive, currentProcess } from '../../src/warehouse/process-mark.ts';
 import { workplace } from '../helpers/sandbox.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -12,7 +12,7 @@ const lockFile = async () => join(await tempFolder(), 'data', 'lock');
 
 /** A lock as another holder left it, whose time was last renewed some seconds ago. */
 async function leave(file: string, holder: Record<string, unknown> | string, silentSeconds = 0): Promise<void> {
-  const give = await takeLock(file, 'to make the folder');
+  const give = await acquireLock(file, 'to make the folder');
   await give();
   await writeFile(
     file,
@@ -35,7 +35,7 @@ const here = { host: hostname(), since };
 describe('the lock', () => {
   test('keeps a second run out with 6, naming the holder and the age, and lets it in afterwards', async () => {
     const place = await workplace({ workspaces: 10 });
-    const give = await takeLock(
+    const give = await acquireLock(
       join(place.folder, 'data', 'lock'),
       'nightly',
       new Date(place.sandbox.now.getTime() - 180_000),
@@ -54,7 +54,7 @@ describe('the lock', () => {
   test('of a process that is gone is taken over at once', async () => {
     const file = await lockFile();
     await leave(file, { ...here, pid: await endedProcess(), began: undefined });
-    const give = await takeLock(file, 'pull');
+    const give = await acquireLock(file, 'pull');
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ pid: process.pid, purpose: 'pull' });
     await give();
   });
@@ -62,24 +62,24 @@ describe('the lock', () => {
   test('of a process whose number another has now is taken over: containers start at 1 again', async () => {
     const file = await lockFile();
     await leave(file, { ...here, pid: process.pid, began: 'another-boot 12345' });
-    await (await takeLock(file, 'pull'))();
+    await (await acquireLock(file, 'pull'))();
   });
 
   test('of this very process is kept: two jobs of one scheduler', async () => {
     const file = await lockFile();
-    const give = await takeLock(file, 'nightly');
-    await expect(takeLock(file, 'weekly')).rejects.toMatchObject({ code: 'LOCKED' });
+    const give = await acquireLock(file, 'nightly');
+    await expect(acquireLock(file, 'weekly')).rejects.toMatchObject({ code: 'LOCKED' });
     await give();
   });
 
   test('of another host is kept while it is renewed, and taken over a minute after it was last', async () => {
     const file = await lockFile();
     await leave(file, { pid: 1, host: 'elsewhere', since }, 30);
-    await expect(takeLock(file, 'pull')).rejects.toThrow(/process 1 on elsewhere\) for 5 min/u);
+    await expect(acquireLock(file, 'pull')).rejects.toThrow(/process 1 on elsewhere\) for 5 min/u);
     await leave(file, { pid: 1, host: 'elsewhere', since }, 90).catch(() => undefined);
     const old = new Date(Date.now() - 90_000);
     await utimes(file, old, old);
-    await (await takeLock(file, 'pull'))();
+    await (await acquireLock(file, 'pull'))();
   });
 
   test.each(['', '{', 'null', '[]', '{"pid":"1"}'])(
@@ -87,26 +87,26 @@ describe('the lock', () => {
     async (text) => {
       const file = await lockFile();
       await leave(file, text, 10);
-      await expect(takeLock(file, 'pull')).rejects.toMatchObject({ code: 'LOCKED' });
+      await expect(acquireLock(file, 'pull')).rejects.toMatchObject({ code: 'LOCKED' });
       const old = new Date(Date.now() - 90_000);
       await utimes(file, old, old);
-      await (await takeLock(file, 'pull'))();
+      await (await acquireLock(file, 'pull'))();
     },
   );
 
   test('that is dead goes to one of many who want it', async () => {
     const file = await lockFile();
     await leave(file, { ...here, pid: await endedProcess() });
-    const takers = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => takeLock(file, `taker ${index}`)));
+    const takers = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => acquireLock(file, `taker ${index}`)));
     expect(takers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
   });
 
   test('that was taken over is not given back by the one who lost it', async () => {
     const file = await lockFile();
-    const giveLost = await takeLock(file, 'slept through');
+    const giveLost = await acquireLock(file, 'slept through');
     const old = new Date(Date.now() - 90_000);
     await utimes(file, old, old);
-    const give = await takeLock(file, 'pull');
+    const give = await acquireLock(file, 'pull');
     await giveLost();
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ purpose: 'pull' });
     await give();
@@ -115,8 +115,8 @@ describe('the lock', () => {
 });
 
 test('a process is told from a later one with its number', () => {
-  expect(isAlive(thisProcess())).toBe(true);
-  expect(isAlive({ ...thisProcess(), began: 'before the last start of the machine' })).toBe(
+  expect(isAlive(currentProcess())).toBe(true);
+  expect(isAlive({ ...currentProcess(), began: 'before the last start of the machine' })).toBe(
     process.platform !== 'linux',
   );
 });

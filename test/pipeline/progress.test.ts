@@ -46,11 +46,11 @@ const outcome = (source: string, status: PullOutcome['status'] = 'complete'): Pu
   expected_rows: 7,
   requests: 2,
   retries: 0,
-  waited_ms: 0,
+  throttle_wait_ms: 0,
   bytes: 1,
-  appeared: 7,
+  inserted: 7,
   changed: 0,
-  gone: 0,
+  deleted: 0,
   error: status === 'complete' ? null : 'not today',
 });
 

@@ -35,7 +35,7 @@ test('landings fill an empty warehouse again, without the network, as it was', a
   expect((await pullOf(place, ['--from', first.id])).as_of).toBe('2026-10-01T02:15:00.000Z');
   expect(await contents(place)).toEqual(first.tables);
   const again = await pullOf(place, ['--from', first.id]);
-  expect(again.pulls.map(({ appeared, changed, gone }) => appeared + changed + gone).every((n) => n === 0)).toBe(true);
+  expect(again.pulls.map(({ inserted, changed, deleted }) => inserted + changed + deleted).every((n) => n === 0)).toBe(true);
   await place.pull(['--from', second.id]);
   expect(await contents(place)).toEqual(second.tables);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadingLimit } from '../../src/warehouse/memory-limit.ts';
+import { loadMemoryLimit } from '../../src/warehouse/memory-limit.ts';
 
 test.each([
   ['1GB', '250000KB'],
@@ -11,5 +11,5 @@ test.each([
   ['100MB', '100000KB'],
   ['512KB', '512KB'],
 ])('of %s loads get %s', (limit, loads) => {
-  expect(loadingLimit(limit)).toBe(loads);
+  expect(loadMemoryLimit(limit)).toBe(loads);
 });

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -20,7 +20,7 @@ async function open(): Promise<void> {
 
 /** As the package declares it, with files of `folder` before its own. @returns what is left to do */
 async function begin(): Promise<() => Promise<void>> {
-  const files = sqlFiles([folder, PACKAGE_ROOT]);
+  const files = createSqlFiles([folder, PACKAGE_ROOT]);
   return migrate(database, files, await loadTables(files));
 }
 

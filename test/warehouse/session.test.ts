@@ -14,9 +14,9 @@ test('the work finds every view of the schema, unless it says that it settles it
   expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
 
   const other = mailConfig(await tempFolder());
-  const settled = withWarehouse({ ...SESSION, config: other, settlesItself: true }, async (warehouse) => {
+  const settled = withWarehouse({ ...SESSION, config: other, deferMigration: true }, async (warehouse) => {
     await expect(ask(warehouse)).rejects.toThrow('source_state does not exist');
-    await warehouse.settle();
+    await warehouse.finishMigration();
     return ask(warehouse);
   });
   expect(await settled).toEqual([{ n: 0 }]);
@@ -25,7 +25,7 @@ test('the work finds every view of the schema, unless it says that it settles it
 test('a schema that is not finished is not published, and the next session finishes it', async () => {
   const config = mailConfig(await tempFolder());
   const { published } = warehouseFiles(config.data);
-  const failing = withWarehouse({ ...SESSION, config, settlesItself: true }, () => Promise.reject(new Error('no')));
+  const failing = withWarehouse({ ...SESSION, config, deferMigration: true }, () => Promise.reject(new Error('no')));
   await expect(failing).rejects.toThrow('no');
   expect(existsSync(published)).toBe(false);
   await withWarehouse({ ...SESSION, config }, async () => {});

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../core/config.ts';
-import { landedRuns, landingDirectory } from './landings.ts';
+import { landingDirectory, listLandings } from '../landing/store.ts';
 
 /** A run that has begun and whose end nobody has seen. */
-export interface Unfinished {
+export interface InFlightRun {
   readonly run_id: string;
   readonly job: string;
   /** ISO 8601. */
@@ -15,22 +15,22 @@ export interface Unfinished {
 /** Stands in a run's landing while it runs; what a killed run leaves is how the next one knows of it. */
 const MARK = 'unfinished.json';
 
-export async function markUnfinished(config: Config, run: Unfinished): Promise<void> {
+export async function markInFlight(config: Config, run: InFlightRun): Promise<void> {
   const directory = landingDirectory(config, run.run_id);
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, MARK), `${JSON.stringify(run)}\n`);
 }
 
 /** Runs of a job that were cut short, oldest first. */
-export async function unfinishedRuns(config: Config, job: string): Promise<readonly Unfinished[]> {
-  const marks = (await landedRuns(config)).map((run) => join(landingDirectory(config, run), MARK));
+export async function listInFlight(config: Config, job: string): Promise<readonly InFlightRun[]> {
+  const marks = (await listLandings(config)).map((run) => join(landingDirectory(config, run), MARK));
   const runs = await Promise.all(marks.filter((mark) => existsSync(mark)).map(readMark));
-  return runs.filter((run) => run?.job === job) as Unfinished[];
+  return runs.filter((run) => run?.job === job) as InFlightRun[];
 }
 
-async function readMark(file: string): Promise<Unfinished | null | undefined> {
+async function readMark(file: string): Promise<InFlightRun | null | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Unfinished | null;
+    return JSON.parse(await readFile(file, 'utf8')) as InFlightRun | null;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined; // killed while it was written: nothing had landed
     throw error;
@@ -38,6 +38,6 @@ async function readMark(file: string): Promise<Unfinished | null | undefined> {
 }
 
 /** A job that came to its end has nothing left to continue. */
-export async function unmarkRuns(config: Config, runs: readonly Unfinished[]): Promise<void> {
+export async function clearInFlight(config: Config, runs: readonly InFlightRun[]): Promise<void> {
   for (const { run_id } of runs) await rm(join(landingDirectory(config, run_id), MARK), { force: true });
 }

@@ -11,33 +11,33 @@ const NEW_FILE_BYTES = 20 * 1024 * 1024;
  * Bytes that a night may need: the working file grown to twice its size and a copy to publish, each beside what is there, and
  * another landing as large as the largest kept.
  */
-export async function neededBytes(data: string): Promise<number> {
+export async function requiredBytes(data: string): Promise<number> {
   const { work, published } = warehouseFiles(data);
-  const file = Math.max(NEW_FILE_BYTES, await sizeOf(work), await sizeOf(published));
+  const file = Math.max(NEW_FILE_BYTES, await fileSize(work), await fileSize(published));
   return 3 * file + (await largestLanding(join(data, 'landing')));
 }
 
 /** @throws TidemarkError INCOMPLETE, exit code 1, before anything is written to a disk that has no room for it. */
-export async function requireRoom(data: string): Promise<void> {
+export async function assertDiskSpace(data: string): Promise<void> {
   await mkdir(data, { recursive: true });
-  const [needed, free] = [await neededBytes(data), await freeBytes(data)];
+  const [needed, free] = [await requiredBytes(data), await freeBytes(data)];
   if (free < needed) throw diskFull(data, needed, free);
 }
 
 async function largestLanding(landing: string): Promise<number> {
   if (!existsSync(landing)) return 0;
   const runs = (await readdir(landing, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  return Math.max(0, ...(await Promise.all(runs.map(({ name }) => bytesIn(join(landing, name))))));
+  return Math.max(0, ...(await Promise.all(runs.map(({ name }) => folderSize(join(landing, name))))));
 }
 
-async function bytesIn(folder: string): Promise<number> {
+async function folderSize(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const sizes = await Promise.all(
-    entries.filter((entry) => entry.isFile()).map((entry) => sizeOf(join(entry.parentPath, entry.name))),
+    entries.filter((entry) => entry.isFile()).map((entry) => fileSize(join(entry.parentPath, entry.name))),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-async function sizeOf(file: string): Promise<number> {
+async function fileSize(file: string): Promise<number> {
   return existsSync(file) ? (await stat(file)).size : 0;
 }

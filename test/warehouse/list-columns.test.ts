@@ -7,10 +7,10 @@ import { createRandom } from '../../src/sandbox/prng.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
 
-const files = sqlFiles([PACKAGE_ROOT]);
+const files = createSqlFiles([PACKAGE_ROOT]);
 let folder: string;
 let database: Database;
 let table: Table;

@@ -3,15 +3,15 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Job } from '../core/jobs.ts';
 import { searchPath } from '../core/paths.ts';
 import { nearestName } from '../core/yaml-file.ts';
-import { requireMail } from '../mail/compose.ts';
-import { checkJobPlaybooks } from '../remediation/job.ts';
-import { reportNames } from '../render/index.ts';
+import { resolveMailSettings } from '../mail/compose.ts';
+import { validateJobPlaybooks } from '../remediation/job.ts';
+import { reportNames } from '../reports/index.ts';
 import { sources } from '../sources/index.ts';
 
 /** Several at once. @throws TidemarkError CONFIG with the problems of all of them */
-export async function checkJobs(config: Config, jobs: readonly Job[]): Promise<void> {
+export async function validateJobs(config: Config, jobs: readonly Job[]): Promise<void> {
   const problems: string[] = [];
-  for (const job of jobs) problems.push(...(await problemOf(() => checkJob(config, job))));
+  for (const job of jobs) problems.push(...(await catchConfigError(() => validateJob(config, job))));
   if (problems.length > 0) throw new TidemarkError('CONFIG', [...new Set(problems)].join('\n'));
 }
 
@@ -19,12 +19,12 @@ export async function checkJobs(config: Config, jobs: readonly Job[]): Promise<v
  * Looks up what a job names, and whether mail can be sent for it: before the night's work, not after it.
  * @throws TidemarkError CONFIG with one line a problem: `jobs/NAME.yaml: field: what, what to do`.
  */
-export async function checkJob(config: Config, job: Job): Promise<void> {
+export async function validateJob(config: Config, job: Job): Promise<void> {
   const problems = [
     ...unknownNames(job.name, 'pull', 'source', Array.isArray(job.pull) ? job.pull : [], sourceNames()),
     ...unknownNames(job.name, 'reports', 'report', job.reports, await reportNames(searchPath(config.directory))),
-    ...(await problemOf(async () => job.mail && requireMail(config))),
-    ...(await problemOf(() => checkJobPlaybooks(config, job))),
+    ...(await catchConfigError(async () => job.mail && resolveMailSettings(config))),
+    ...(await catchConfigError(() => validateJobPlaybooks(config, job))),
   ];
   if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }
@@ -48,7 +48,7 @@ function unknownNames(
 }
 
 /** What a check has to say that throws it. */
-async function problemOf(check: () => Promise<unknown>): Promise<readonly string[]> {
+async function catchConfigError(check: () => Promise<unknown>): Promise<readonly string[]> {
   try {
     await check();
     return [];

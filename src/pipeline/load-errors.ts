@@ -1,12 +1,12 @@
 import { TidemarkError } from '../core/errors.ts';
 import { firstLine } from '../warehouse/database.ts';
+import { isOutOfMemory } from '../warehouse/integrity.ts';
 import type { Table } from '../warehouse/tables.ts';
-import { isOutOfMemory } from '../warehouse/trouble.ts';
-import { lineOfBadKey, lineOfCell } from './bad-row.ts';
+import { findBadKeyLine, findCellLine } from './bad-row.ts';
 import type { LoadOptions } from './load.ts';
 
 /** DuckDB says in several lines where a file is not as declared; one line of it is told. */
-export async function refusable(
+export async function withLoadErrors(
   table: Table,
   { manifest, directory }: Landed,
   fill: () => Promise<void>,
@@ -16,7 +16,7 @@ export async function refusable(
   } catch (error) {
     if (error instanceof TidemarkError || isOutOfMemory(error)) throw error;
     const cell = BAD_TIME.exec(firstLine(error))?.[1];
-    const place = cell === undefined ? undefined : await lineOfCell(manifest, directory, cell);
+    const place = cell === undefined ? undefined : await findCellLine(manifest, directory, cell);
     const message = `${table.name}: ${placeAndReason(error)}${place === undefined ? '' : `: ${place}`}`;
     throw new TidemarkError('DATA', message, { cause: error });
   }
@@ -38,12 +38,16 @@ function placeAndReason(error: unknown): string {
 }
 
 /** A key that is refused is told with its line, where the file has lines that a person can go to. */
-export async function placed(table: Table, { manifest, directory }: Landed, check: () => Promise<void>): Promise<void> {
+export async function withKeyLocation(
+  table: Table,
+  { manifest, directory }: Landed,
+  check: () => Promise<void>,
+): Promise<void> {
   try {
     await check();
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
-    const place = await lineOfBadKey(manifest, directory, table.key);
+    const place = await findBadKeyLine(manifest, directory, table.key);
     throw place === undefined ? error : new TidemarkError('DATA', `${error.message}: ${place}`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { messageOf, TidemarkError } from '../core/errors.ts';
 import { discover } from '../core/paths.ts';
-import { headerOf, type SqlFiles } from './sql-files.ts';
+import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -23,7 +23,7 @@ export interface Rule {
 }
 
 /** A rule that cannot be asked, and why. */
-export interface RefusedRule {
+export interface InvalidRule {
   readonly rule: string;
   readonly error: string;
 }
@@ -31,13 +31,13 @@ export interface RefusedRule {
 /** Every rule, in the order of their names; apart, those whose head is not as it must be. */
 export async function readRules(
   files: SqlFiles,
-): Promise<{ readonly rules: readonly Rule[]; readonly refused: readonly RefusedRule[] }> {
+): Promise<{ readonly rules: readonly Rule[]; readonly refused: readonly InvalidRule[] }> {
   const names = [...(await discover(files.roots, 'queries/findings', '.sql')).keys()];
   const rules: Rule[] = [];
-  const refused: RefusedRule[] = [];
+  const refused: InvalidRule[] = [];
   for (const name of names) {
     try {
-      rules.push(ruleOf(name, await files.text(`findings/${name}`)));
+      rules.push(parseRule(name, await files.read(`findings/${name}`)));
     } catch (error) {
       refused.push({ rule: name, error: messageOf(error) });
     }
@@ -52,27 +52,29 @@ export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Ru
   return new Map(rules.map((rule) => [rule.name, rule]));
 }
 
-function ruleOf(name: string, sql: string): Rule {
-  const header = headerOf(sql);
-  const line = (key: string): string => header[key] ?? refuse(name, key, 'is missing');
-  const severity = severityOf(name, 'severity', line('severity'));
+function parseRule(name: string, sql: string): Rule {
+  const header = parseHeader(sql);
+  const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
+  const severity = parseSeverity(name, 'severity', line('severity'));
   const sources = line('sources');
   return {
     name,
     about: line('rule'),
     severity,
-    worst: header.worst === undefined ? severity : severityOf(name, 'worst', header.worst),
+    worst: header.worst === undefined ? severity : parseSeverity(name, 'worst', header.worst),
     subject: line('subject'),
     sources: sources === 'none' ? [] : sources.split(/,\s*/u),
     sql: sql.replace(/;\s*$/u, ''),
   };
 }
 
-function severityOf(name: string, key: string, text: string): Severity {
-  return SEVERITIES.find((severity) => severity === text) ?? refuse(name, key, `is none of ${SEVERITIES.join(', ')}`);
+function parseSeverity(name: string, key: string, text: string): Severity {
+  return (
+    SEVERITIES.find((severity) => severity === text) ?? invalidHeader(name, key, `is none of ${SEVERITIES.join(', ')}`)
+  );
 }
 
-function refuse(name: string, key: string, what: string): never {
+function invalidHeader(name: string, key: string, what: string): never {
   throw new TidemarkError('DATA', `queries/findings/${name}.sql: the line \`-- ${key}: …\` of its head ${what}`);
 }
 

@@ -25,15 +25,15 @@ export async function acceptFindings(
   if (until <= now) throw new TidemarkError('USAGE', `--until ${until.toISOString()} has passed`);
   const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
   await database.transaction(async () => {
-    await requireStanding(database, files, ids);
-    await database.run(await files.text('warehouse/find_accept'), params);
-    await database.run(await files.text('warehouse/find_accept_event'), params);
+    await assertOpen(database, files, ids);
+    await database.run(await files.read('warehouse/find_accept'), params);
+    await database.run(await files.read('warehouse/find_accept_event'), params);
   });
 }
 
 /** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
-export async function requireStanding(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
-  const rows = await database.rows(await files.text('warehouse/find_one'), { ids });
+export async function assertOpen(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
+  const rows = await database.rows(await files.read('warehouse/find_one'), { ids });
   const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
   const unknown = ids.filter((id) => !states.has(id));
   if (unknown.length > 0) {

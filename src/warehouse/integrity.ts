@@ -1,10 +1,10 @@
 import { messageOf, TidemarkError } from '../core/errors.ts';
 
 /** What ends a whole run and no single source: a full disk, or a working file that is damaged. */
-export type Trouble = 'disk-full' | 'damaged';
+export type FatalStorageError = 'disk-full' | 'damaged';
 
 /** A working file that opens, and is not what was left there. */
-export class Damaged extends Error {}
+export class CorruptDatabaseError extends Error {}
 
 /** The kinds of error that DuckDB means itself by; a row's own words can stand in others only. */
 const OWN = /^(?:IO|FATAL|INTERNAL|Serialization|TransactionContext|Out of Memory) Error/u;
@@ -13,13 +13,15 @@ const DAMAGED = /corrupt|checksum|has been invalidated|serializ|replaying WAL|no
 
 /** A statement that needs more than DuckDB may hold; nothing of it stays, and the database goes on. */
 export function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && /^Out of Memory Error/u.test(error.message) && troubleOf(error) === undefined;
+  return (
+    error instanceof Error && /^Out of Memory Error/u.test(error.message) && classifyStorageError(error) === undefined
+  );
 }
 
 /** DuckDB says both in words only; a full disk during a checkpoint also leaves its database invalidated. */
-export function troubleOf(error: unknown): Trouble | undefined {
+export function classifyStorageError(error: unknown): FatalStorageError | undefined {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
-    if (inner instanceof Damaged) return 'damaged';
+    if (inner instanceof CorruptDatabaseError) return 'damaged';
     if (inner instanceof TidemarkError) continue;
     if ('code' in inner && (inner.code === 'ENOSPC' || inner.code === 'EDQUOT')) return 'disk-full';
     const words = messageOf(inner).split('\n', 1)[0] ?? '';

@@ -6,12 +6,12 @@ import type { Context } from '../core/context.ts';
 import { describe } from '../core/errors.ts';
 import { parseSmtpUrl, type SmtpServer } from '../core/smtp-url.ts';
 import { ServiceError } from '../http/service-error.ts';
-import type { Answer } from '../services/answer.ts';
-import { connect, type Service } from '../services/connect.ts';
-import type { Source } from '../sources/source.ts';
+import { createServiceClient, type ServiceClient } from '../services/client.ts';
+import type { ServiceResponse } from '../services/response.ts';
+import type { SourceDefinition } from '../sources/source.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { planPulls } from './pull.ts';
+import { selectPulls } from './pull.ts';
 
 /** One thing that `tidemark doctor` looked at. */
 export interface Check {
@@ -23,23 +23,23 @@ export interface Check {
 }
 
 /** Makes a cheap call or two for every source, and looks at the warehouse and the mail server. Changes nothing anywhere. */
-export async function examine(config: Config, context: Context): Promise<readonly Check[]> {
-  const targets = await Promise.all(config.targets.map((target) => examineTarget(config, context, target)));
-  return [...targets.flat(), ...(await examineWarehouse(config)), ...(await examineMail(config))];
+export async function diagnose(config: Config, context: Context): Promise<readonly Check[]> {
+  const targets = await Promise.all(config.targets.map((target) => diagnoseTarget(config, context, target)));
+  return [...targets.flat(), ...(await diagnoseWarehouse(config)), ...(await diagnoseMail(config))];
 }
 
 interface Probe {
-  readonly source: Source;
-  readonly answer?: Answer;
+  readonly source: SourceDefinition;
+  readonly answer?: ServiceResponse;
   readonly error?: unknown;
 }
 
-async function examineTarget(config: Config, context: Context, target: Target): Promise<readonly Check[]> {
+async function diagnoseTarget(config: Config, context: Context, target: Target): Promise<readonly Check[]> {
   const { redactor, signal, env, clock } = context;
   const log = { ...context.log, info: () => {} };
-  const service = connect(target, { redactor, signal, env, log, maxWaitMs: config.maxWait * 1000 });
+  const service = createServiceClient(target, { redactor, signal, env, log, maxWaitMs: config.maxWait * 1000 });
   try {
-    const sources = planPulls(config, { targets: [target.name] }).map(({ source }) => source);
+    const sources = selectPulls(config, { targets: [target.name] }).map(({ source }) => source);
     const probes = await Promise.all(sources.map((source) => probe(source, service)));
     const say = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
     if (!probes.some(answered)) return [say(false, 'reachable', redactor.text(describe(probes[0]?.error)))];
@@ -57,9 +57,9 @@ async function examineTarget(config: Config, context: Context, target: Target): 
   }
 }
 
-async function probe(source: Source, service: Service): Promise<Probe> {
+async function probe(source: SourceDefinition, service: ServiceClient): Promise<Probe> {
   try {
-    return { source, answer: await source.probe(service) };
+    return { source, answer: await source.checkAccess(service) };
   } catch (error) {
     if (error instanceof ServiceError) return { source, error };
     throw error;
@@ -94,7 +94,7 @@ function rateAndClock(probes: readonly Probe[], now: Date): readonly (readonly [
   ];
 }
 
-async function examineWarehouse(config: Config): Promise<readonly Check[]> {
+async function diagnoseWarehouse(config: Config): Promise<readonly Check[]> {
   const { published } = warehouseFiles(config.data);
   const say = (ok: boolean, check: string, detail: string) => ({ ok, about: 'warehouse', check, detail });
   if (!existsSync(published)) return [say(true, 'published', `none yet at ${published}: \`tidemark pull\` makes it`)];
@@ -120,7 +120,7 @@ function mebibytes(bytes: number): string {
 const MAIL_TIMEOUT_MS = 5_000;
 
 /** Whether something listens; whether it takes the mail is for `tidemark mail JOB --to ME` to show. */
-async function examineMail({ mail }: Config): Promise<readonly Check[]> {
+async function diagnoseMail({ mail }: Config): Promise<readonly Check[]> {
   if (!mail) return [];
   const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // the configuration was taken with it
   const place = { host, port };

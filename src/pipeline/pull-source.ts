@@ -2,20 +2,20 @@ import type { LimitFunction } from 'p-limit';
 import { describe, TidemarkError } from '../core/errors.ts';
 import type { Meter } from '../http/meter.ts';
 import type { Manifest } from '../landing/manifest.ts';
-import type { Service } from '../services/connect.ts';
-import type { Extraction } from '../sources/source.ts';
-import { troubleOf } from '../warehouse/trouble.ts';
+import { landingDirectory, verifyLanding } from '../landing/store.ts';
+import type { ServiceClient } from '../services/client.ts';
+import type { ExtractContext } from '../sources/source.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
 import { extractAndUse } from './extract.ts';
-import { landingDirectory, verifyLanded } from './landings.ts';
-import { ShrinkError } from './load.ts';
+import { RowDropError } from './load.ts';
 import { loadLanded } from './load-landed.ts';
-import { outcomeOf, type PullEnd, type PullOutcome, recordPull } from './outcome.ts';
+import { type PullOutcome, type PullResult, recordPull, toPullOutcome } from './outcome.ts';
 import type { Pull, PullOptions } from './pull.ts';
 
 /** A pull under way. */
 export interface Running extends Pull {
-  readonly service: Service;
-  readonly shared: Extraction['shared'];
+  readonly service: ServiceClient;
+  readonly shared: ExtractContext['once'];
   /** One load at a time: there is one writer. */
   readonly loads: LimitFunction;
   readonly meter: Meter;
@@ -32,8 +32,8 @@ export async function pullOne(options: PullOptions, running: Running): Promise<P
   const done = options.progress.start(target.name, source.name, meter);
   const startedAt = options.clock.now().toISOString();
   const place = { target: target.name, source: source.name };
-  const record = async (end: Omit<PullEnd, keyof typeof place>, landedAt: string | null) => {
-    const outcome = outcomeOf({ ...place, ...end }, meter);
+  const record = async (end: Omit<PullResult, keyof typeof place>, landedAt: string | null) => {
+    const outcome = toPullOutcome({ ...place, ...end }, meter);
     const times = { runId: options.runId, asOf: options.asOf.toISOString(), startedAt, landedAt };
     await recordPull(options.warehouse, outcome, meter, { ...times, finishedAt: options.clock.now().toISOString() });
     return outcome;
@@ -53,8 +53,8 @@ export async function pullOne(options: PullOptions, running: Running): Promise<P
     else outcome = (await resume(options, running, load)) ?? outcome;
     if (!outcome) await extract(options, running, load);
   } catch (error) {
-    if (troubleOf(error)) throw error;
-    const status = error instanceof ShrinkError ? 'quarantined' : 'failed';
+    if (classifyStorageError(error)) throw error;
+    const status = error instanceof RowDropError ? 'quarantined' : 'failed';
     const reason = options.redactor.text(describe(error));
     outcome = await loads(() => record({ status, expected, error: reason }, null));
   }
@@ -75,7 +75,7 @@ async function whatHolds(
   manifest: Manifest,
 ): Promise<{ readonly at: unknown; readonly age: 'older' | 'same' | 'newer' }> {
   const place = { target: target.name, source: source.name };
-  const [row] = await loads(async () => database.rows(await files.text('warehouse/landed_at'), place));
+  const [row] = await loads(async () => database.rows(await files.read('warehouse/landed_at'), place));
   const at = row?.landed_at ?? null;
   const aheadMs = at === null ? Number.NEGATIVE_INFINITY : Date.parse(String(at)) - Date.parse(manifest.as_of);
   return { at, age: aheadMs < 0 ? 'older' : aheadMs > 0 ? 'newer' : 'same' };
@@ -96,7 +96,7 @@ async function replay(
       hint: 'see the past with `tidemark sql --as-of`',
     });
   }
-  await verifyLanded(options.config, manifest);
+  await verifyLanding(options.config, manifest);
   await load(manifest);
 }
 
@@ -112,11 +112,11 @@ async function resume(options: PullOptions, running: Running, load: Load): Promi
   if (age === 'same') return loads(() => carry(options, running, manifest));
   if (age === 'newer') return undefined;
   try {
-    await verifyLanded(options.config, manifest);
+    await verifyLanding(options.config, manifest);
     await load(manifest);
   } catch (error) {
     const refused = error instanceof TidemarkError && error.code === 'DATA';
-    if (!refused || troubleOf(error) || options.signal.aborted) throw error;
+    if (!refused || classifyStorageError(error) || options.signal.aborted) throw error;
     options.log.info(`${target.name}: ${source.name}: ${describe(error)}; asking anew`);
   }
   return undefined;
@@ -129,12 +129,12 @@ async function carry(
 ): Promise<PullOutcome> {
   const { database, files } = options.warehouse;
   const place = { target: target.name, source: source.name };
-  const [row] = await database.rows(await files.text('warehouse/carry_pull'), {
+  const [row] = await database.rows(await files.read('warehouse/carry_pull'), {
     ...place,
     run_id: options.runId,
     landed_at: manifest.as_of,
     now: options.clock.now().toISOString(),
   });
-  const outcome = outcomeOf({ ...place, status: 'complete', expected: manifest.expected_rows }, meter);
+  const outcome = toPullOutcome({ ...place, status: 'complete', expected: manifest.expected_rows }, meter);
   return { ...outcome, rows: Number(row?.rows) };
 }

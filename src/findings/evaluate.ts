@@ -1,9 +1,9 @@
 import type { Thresholds } from '../core/config.ts';
-import { type Database, firstLine, type Params } from '../warehouse/database.ts';
-import { type RefusedRule, type Rule, readRules } from '../warehouse/find-rules.ts';
+import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { type InvalidRule, type Rule, readRules } from './rules.ts';
 
-export interface FindOptions {
+export interface EvaluateOptions {
   /** The working warehouse, outside of any transaction. */
   readonly database: Database;
   readonly files: SqlFiles;
@@ -15,7 +15,7 @@ export interface FindOptions {
 }
 
 /** What an evaluation changed, in findings. */
-export interface FindSummary {
+export interface FindingsSummary {
   /** Of rules and targets assessed for the first time: open, but no news. */
   readonly baseline: number;
   readonly found: number;
@@ -29,47 +29,48 @@ export interface FindSummary {
   readonly standing: number;
   readonly accepted: number;
   /** Rules that could not be asked; their findings are kept. */
-  readonly failed: readonly RefusedRule[];
+  readonly failed: readonly InvalidRule[];
 }
 
 /**
  * Asks every rule of `queries/findings/` and carries each finding's life on: new, open, resolved, reopened, accepted. The rules
  * are asked first, into temporary tables; the lives are then written in one transaction. The same run again changes nothing.
  */
-export async function findAll(options: FindOptions): Promise<FindSummary> {
+export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
   const { database, files, asOf } = options;
   const moment = { as_of: asOf.toISOString() };
-  const run = async (name: string, params: Params = {}) => database.run(await files.text(`warehouse/${name}`), params);
+  const run = async (name: string, params: SqlParams = {}) =>
+    database.run(await files.read(`warehouse/${name}`), params);
 
-  const failed = await askRules(options, run);
+  const failed = await evaluateRules(options, run);
   return database.transaction(async () => {
     await run('find_assessed', moment);
     await run('find_life', moment);
     await run('find_merge');
     await run('find_events', moment);
     await run('find_assessments', moment);
-    const [summary] = await database.rows(await files.text('warehouse/find_summary'));
-    return { ...(summary as unknown as Omit<FindSummary, 'failed'>), failed };
+    const [summary] = await database.rows(await files.read('warehouse/find_summary'));
+    return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
   });
 }
 
-type Run = (name: string, params?: Params) => Promise<void>;
+type Run = (name: string, params?: SqlParams) => Promise<void>;
 
 /** Asks every rule; a wrong one of a user's own is told and must not take the others down. */
-async function askRules(options: FindOptions, run: Run): Promise<readonly RefusedRule[]> {
+async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
   for (const macro of ['semver_key', 'iso_time']) {
-    await database.run(await files.filled(`warehouse/${macro}`, { kind: 'temp macro' }));
+    await database.run(await files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
   }
   await run('find_found');
   const { rules, refused } = await readRules(files);
-  const params = parametersOf(options);
+  const params = ruleParams(options);
   const errors = new Map<string, string>();
   for (const rule of rules) {
-    const error = await ask(options, rule, params);
+    const error = await evaluateRule(options, rule, params);
     if (error !== undefined) errors.set(rule.name, error);
   }
-  for (const { rule, problem } of await database.rows(await files.text('warehouse/find_wrong'))) {
+  for (const { rule, problem } of await database.rows(await files.read('warehouse/find_wrong'))) {
     errors.set(String(rule), `it yields ${problem}`);
   }
   for (const rule of errors.keys()) await run('find_forget', { rule });
@@ -81,8 +82,12 @@ async function askRules(options: FindOptions, run: Run): Promise<readonly Refuse
 }
 
 /** Asks one rule; the database's words where it refuses. */
-async function ask({ database, files }: FindOptions, rule: Rule, params: Params): Promise<string | undefined> {
-  const query = await files.filled('warehouse/find_ask', { rows: rule.sql });
+async function evaluateRule(
+  { database, files }: EvaluateOptions,
+  rule: Rule,
+  params: SqlParams,
+): Promise<string | undefined> {
+  const query = await files.render('warehouse/find_ask', { rows: rule.sql });
   try {
     await database.run(query, { ...params, rule: rule.name });
     return undefined;
@@ -92,7 +97,7 @@ async function ask({ database, files }: FindOptions, rule: Rule, params: Params)
 }
 
 /** What a rule may use: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
-function parametersOf({ asOf, thresholds, targets }: FindOptions): Params {
+function ruleParams({ asOf, thresholds, targets }: EvaluateOptions): SqlParams {
   const snake = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
   const named = Object.entries(thresholds).map(([name, value]) => [snake(name), value]);
   return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: targets ?? null };
