@@ -1,4 +1,4 @@
-import type { Target } from '../core/config.ts';
+import type { Target } from '../config/config.ts';
 
 /** A landed file of rows: CSV with the names of its header, or JSON with one answer a line. */
 export interface LandingFile {

@@ -1,33 +1,33 @@
-import { inQuery, operation } from './operation.ts';
+import { defineOperation, queryParam } from './operation.ts';
 
 /** The 2 operations of the autoscaler agent, which takes no token. */
 
-const read = { kind: 'autoscaler', method: 'GET', changes: false, repeat: 'read', reversible: true } as const;
+const read = { kind: 'autoscaler', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
 const endpoints = 'scheduler-autoscaler-mesh.md, Endpoints, Autoscaler';
 
 export const autoscaler = {
   health: {
-    read: operation({
+    read: defineOperation({
       ...read,
       name: 'autoscaler.health.read',
       path: '/health',
-      about: 'tells whether the agent is alive: 200, or 503, which is an answer too',
+      description: 'tells whether the agent is alive: 200, or 503, which is an answer too',
       params: {},
-      answers: 'health',
+      responseType: 'health',
       permission: 'none',
-      rule: `${endpoints}: Health`,
+      docsUrl: `${endpoints}: Health`,
     }),
   },
   metrics: {
-    read: operation({
+    read: defineOperation({
       ...read,
       name: 'autoscaler.metrics.read',
       path: '/metrics',
-      about: "reads the agent's own metrics",
-      params: { format: inQuery('prometheus for the text format; JSON by default') },
-      answers: 'object',
+      description: "reads the agent's own metrics",
+      params: { format: queryParam('prometheus for the text format; JSON by default') },
+      responseType: 'object',
       permission: 'none',
-      rule: `${endpoints}: Metrics`,
+      docsUrl: `${endpoints}: Metrics`,
     }),
   },
 } as const;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { Redactor } from '../core/redact.ts';
-import { watchForSecrets } from '../core/secret-watch.ts';
-import { failed, type Outcome } from '../http/outcome.ts';
-import { chunksOf, type Intake } from '../http/read-body.ts';
-import { looksLikeHtml, wordsOf } from '../http/words.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
+import { createSecretScanner } from '../core/redact/secret-scanner.ts';
+import { failure, type Result } from '../http/outcome.ts';
+import { type BodyLimits, readChunks } from '../http/response-body.ts';
+import { extractErrorMessage, looksLikeHtml } from '../http/words.ts';
 
-export interface Downloaded {
+export interface DownloadResult {
   readonly status: number;
   /** Size of the file. */
   readonly bytes: number;
@@ -14,13 +14,13 @@ export interface Downloaded {
   readonly sha256: string;
   readonly contentType: string;
   /** Whether `null` begins a field anywhere, in quotes or not: some CSV of the explorer writes NULL so (live-services.md A4). */
-  readonly mentionsBareNull: boolean;
+  readonly hasBareNull: boolean;
   /** Whether a known secret stands in it, which it was written with. */
-  readonly holdsSecret: boolean;
+  readonly containsSecret: boolean;
 }
 
 /** The beginning of a body, before anything is written. */
-export interface Head {
+export interface BodyPreview {
   readonly contentType: string;
   readonly firstBytes: string;
 }
@@ -33,20 +33,24 @@ const NULL = 'null';
 const BEFORE_NULL: ReadonlySet<number | undefined> = new Set([...',\n'].map((before) => before.charCodeAt(0)));
 
 /** Streams a body into `file`, which is emptied first; a body that is HTML, refused by `refuse`, or cut is a problem. */
-export async function saveBody(
+export async function downloadToFile(
   response: Response,
   file: string,
-  { refuse, redactor, ...intake }: Intake & { refuse: (head: Head) => string | undefined; redactor: Redactor },
-): Promise<Outcome<Downloaded>> {
+  {
+    validatePreview,
+    redactor,
+    ...intake
+  }: BodyLimits & { validatePreview: (head: BodyPreview) => string | undefined; redactor: Redactor },
+): Promise<Result<DownloadResult>> {
   const contentType = response.headers.get('content-type') ?? '';
   const hash = createHash('sha256');
-  const secrets = watchForSecrets(redactor);
+  const secrets = createSecretScanner(redactor);
   let bytes = 0;
   let tail = Buffer.alloc(0);
-  let mentionsBareNull = false;
-  const chunks = chunksOf(response, intake);
-  const { head, rest } = await peek(chunks);
-  const refusal = refusalOf({ contentType, firstBytes: head.toString('utf8') }, refuse);
+  let hasBareNull = false;
+  const chunks = readChunks(response, intake);
+  const { head, rest } = await readPreview(chunks);
+  const refusal = validateStart({ contentType, firstBytes: head.toString('utf8') }, validatePreview);
   if (refusal) {
     await chunks.return(undefined);
     return malformed(response.status, refusal);
@@ -54,11 +58,12 @@ export async function saveBody(
   const handle = await open(file, 'w');
   let writing = Promise.resolve();
   try {
-    for await (const block of inBlocks(rest)) {
+    for await (const block of toBlocks(rest)) {
       hash.update(block);
-      secrets.see(block);
+      secrets.push(block);
       bytes += block.length;
-      mentionsBareNull ||= hasBareNull(block) || hasBareNull(Buffer.concat([tail, block.subarray(0, NULL.length)]));
+      hasBareNull ||=
+        containsBareNull(block) || containsBareNull(Buffer.concat([tail, block.subarray(0, NULL.length)]));
       tail = Buffer.concat([tail, block.subarray(-NULL.length)]).subarray(-NULL.length);
       await writing;
       writing = handle.appendFile(block); // all of it: a plain write may take a part
@@ -68,17 +73,17 @@ export async function saveBody(
   } finally {
     await handle.close();
   }
-  const promised = promisedBytes(response.headers);
+  const promised = expectedBytes(response.headers);
   if (promised !== undefined && promised !== bytes) {
-    const words = `the answer broke off: ${bytes} of ${promised} bytes`;
-    return failed({ failure: 'truncated', status: response.status, words, again: 'yes', unsent: false });
+    const message = `the answer broke off: ${bytes} of ${promised} bytes`;
+    return failure({ failure: 'truncated', status: response.status, message, retryable: 'yes', notProcessed: false });
   }
   const { status } = response;
   const sha256 = hash.digest('hex');
-  return { ok: true, value: { status, bytes, sha256, contentType, mentionsBareNull, holdsSecret: secrets.found() } };
+  return { ok: true, value: { status, bytes, sha256, contentType, hasBareNull, containsSecret: secrets.matched() } };
 }
 
-function hasBareNull(part: Buffer): boolean {
+function containsBareNull(part: Buffer): boolean {
   for (let at = part.indexOf(NULL, 1); at > 0; at = part.indexOf(NULL, at + 1)) {
     if (BEFORE_NULL.has(part[at - 1])) return true;
   }
@@ -86,7 +91,9 @@ function hasBareNull(part: Buffer): boolean {
 }
 
 /** Reads until there is enough to judge by, and gives it back as part of the whole. */
-async function peek(chunks: AsyncGenerator<Uint8Array>): Promise<{ head: Buffer; rest: AsyncGenerator<Buffer> }> {
+async function readPreview(
+  chunks: AsyncGenerator<Uint8Array>,
+): Promise<{ head: Buffer; rest: AsyncGenerator<Buffer> }> {
   const first: Uint8Array[] = [];
   for (let bytes = 0; bytes < HEAD_BYTES; ) {
     const { value, done } = await chunks.next();
@@ -103,7 +110,7 @@ async function peek(chunks: AsyncGenerator<Uint8Array>): Promise<{ head: Buffer;
 }
 
 /** Larger pieces of the same; what came before a failure comes out before it is thrown, so that the file shows it. */
-async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let block: Buffer[] = [];
   let bytes = 0;
   let failure: { readonly error: unknown } | undefined;
@@ -122,17 +129,20 @@ async function* inBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (failure) throw failure.error;
 }
 
-function refusalOf(head: Head, refuse: (head: Head) => string | undefined): string | undefined {
-  if (looksLikeHtml(head.firstBytes)) return `got ${wordsOf(head.firstBytes)} in place of the data`;
-  return refuse(head);
+function validateStart(
+  head: BodyPreview,
+  validatePreview: (head: BodyPreview) => string | undefined,
+): string | undefined {
+  if (looksLikeHtml(head.firstBytes)) return `got ${extractErrorMessage(head.firstBytes)} in place of the data`;
+  return validatePreview(head);
 }
 
-function malformed(status: number, words: string): Outcome<never> {
-  return failed({ failure: 'malformed', status, words, again: 'few', unsent: false });
+function malformed(status: number, message: string): Result<never> {
+  return failure({ failure: 'malformed', status, message, retryable: 'few', notProcessed: false });
 }
 
 /** Bytes that must come; unknown for a compressed body, whose length counts what is on the wire. */
-function promisedBytes(headers: Headers): number | undefined {
+function expectedBytes(headers: Headers): number | undefined {
   const length = headers.get('content-length');
   return length === null || headers.has('content-encoding') ? undefined : Number(length);
 }

@@ -1,9 +1,9 @@
 import { autoscaler } from './autoscaler.ts';
 import { mesh } from './mesh.ts';
 import type { Operation } from './operation.ts';
-import { platform } from './platform.ts';
-import { scheduler } from './scheduler.ts';
-import { secrets } from './secrets.ts';
+import { platform } from './platform/operations.ts';
+import { scheduler } from './scheduler/operations.ts';
+import { secrets } from './secrets/operations.ts';
 
 export { autoscaler, mesh, platform, scheduler, secrets };
 

@@ -1,22 +1,22 @@
-import { isSecretField, type Redactor } from '../core/redact.ts';
-import { isObject } from './answer.ts';
+import { isSecretField, type Redactor } from '../core/redact/redactor.ts';
 import type { Args, Operation } from './operation.ts';
+import { isObject } from './response.ts';
 
 /** Makes the redactor know the secrets of a call before it is sent: the service's words may repeat them. */
-export function registerSecrets(operation: Operation, args: Args, body: unknown, redactor: Redactor): void {
+export function collectSecrets(operation: Operation, args: Args, body: unknown, redactor: Redactor): void {
   for (const [name, param] of Object.entries(operation.params)) {
     if (param.secret && args[name] !== undefined) addSecret(args[name], redactor);
   }
-  registerSecretFields(body, redactor);
+  collectSecretFields(body, redactor);
 }
 
 /** Every value under a field whose name marks a secret, anywhere in a body or an answer. */
-export function registerSecretFields(value: unknown, redactor: Redactor): void {
-  if (Array.isArray(value)) for (const item of value) registerSecretFields(item, redactor);
+export function collectSecretFields(value: unknown, redactor: Redactor): void {
+  if (Array.isArray(value)) for (const item of value) collectSecretFields(item, redactor);
   if (!isObject(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     if (isSecretField(name)) addSecret(inner, redactor);
-    else registerSecretFields(inner, redactor);
+    else collectSecretFields(inner, redactor);
   }
 }
 

@@ -1,16 +1,16 @@
-import { platform } from '../services/platform.ts';
-import { askPools } from './pools.ts';
-import type { Source } from './source.ts';
+import { platform } from '../services/platform/operations.ts';
+import { fetchPools } from './pools.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** Pools with the workspaces attached to them and allowed to use them (platform.md, "Agent pool": relationships). */
-export const agentPools: Source = {
+export const agentPools: SourceDefinition = {
   name: 'agent_pools',
   kind: 'platform',
-  probe: (service) => service.call(platform['agent-pools'].list, { 'page[size]': 1 }),
+  checkAccess: (service) => service.call(platform['agent-pools'].list, { 'page[size]': 1 }),
   async extract(run) {
-    for (const page of await run.shared('agent pools', () => askPools(run))) {
-      await run.land.line({}, page.text);
-      run.land.expect(page.items.length);
+    for (const page of await run.once('agent pools', () => fetchPools(run))) {
+      await run.landing.writeJson({}, page.text);
+      run.landing.expectRows(page.items.length);
     }
   },
 };

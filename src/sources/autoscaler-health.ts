@@ -1,14 +1,14 @@
 import { autoscaler } from '../services/autoscaler.ts';
-import type { Source } from './source.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** 503 is an answer: the agent says that it is not alive (scheduler-autoscaler-mesh.md, "Autoscaler"). */
-export const autoscalerHealth: Source = {
+export const autoscalerHealth: SourceDefinition = {
   name: 'autoscaler_health',
   kind: 'autoscaler',
-  probe: (service) => service.call(autoscaler.health.read),
-  async extract({ service, land, options, asOf }) {
-    const { status } = await service.call(autoscaler.health.read, {}, options);
-    await land.line({ status, checked_at: asOf });
-    land.expect(1);
+  checkAccess: (service) => service.call(autoscaler.health.read),
+  async extract({ client, landing, requestOptions, asOf }) {
+    const { status } = await client.call(autoscaler.health.read, {}, requestOptions);
+    await landing.writeJson({ status, checked_at: asOf });
+    landing.expectRows(1);
   },
 };

@@ -1,14 +1,14 @@
 import { autoscaler } from '../services/autoscaler.ts';
-import { listIn, type Source } from './source.ts';
+import { requiredArray, type SourceDefinition } from './source.ts';
 
 /** The autoscaler's own metrics, of its last interval. */
-export const autoscalerMetrics: Source = {
+export const autoscalerMetrics: SourceDefinition = {
   name: 'autoscaler_metrics',
   kind: 'autoscaler',
-  probe: (service) => service.call(autoscaler.metrics.read),
-  async extract({ service, land, options }) {
-    const answer = await service.call(autoscaler.metrics.read, {}, options);
-    listIn(answer.json(), 'Gauges', 'autoscaler_metrics');
-    await land.line({}, answer.text);
+  checkAccess: (service) => service.call(autoscaler.metrics.read),
+  async extract({ client, landing, requestOptions }) {
+    const answer = await client.call(autoscaler.metrics.read, {}, requestOptions);
+    requiredArray(answer.json(), 'Gauges', 'autoscaler_metrics');
+    await landing.writeJson({}, answer.text);
   },
 };

@@ -1,14 +1,14 @@
 import { mesh } from '../services/mesh.ts';
-import { listIn, type Source } from './source.ts';
+import { requiredArray, type SourceDefinition } from './source.ts';
 
 /** The CA roots that the mesh trusts. */
-export const caRoots: Source = {
+export const caRoots: SourceDefinition = {
   name: 'ca_roots',
   kind: 'mesh',
-  probe: (service) => service.call(mesh['ca-roots'].read),
-  async extract({ service, land, options }) {
-    const answer = await service.call(mesh['ca-roots'].read, {}, options);
-    land.expect(listIn(answer.json(), 'Roots', 'ca_roots').length);
-    await land.line({}, answer.text);
+  checkAccess: (service) => service.call(mesh['ca-roots'].read),
+  async extract({ client, landing, requestOptions }) {
+    const answer = await client.call(mesh['ca-roots'].read, {}, requestOptions);
+    landing.expectRows(requiredArray(answer.json(), 'Roots', 'ca_roots').length);
+    await landing.writeJson({}, answer.text);
   },
 };

@@ -1,30 +1,35 @@
-import { type Failure, ServiceError } from '../http/service-error.ts';
-import { platform } from '../services/platform.ts';
-import { type Extraction, text } from './source.ts';
+import { type FailureKind, ServiceError } from '../http/errors.ts';
+import { platform } from '../services/platform/operations.ts';
+import { type ExtractContext, optionalString } from './source.ts';
 
-export interface Divisible {
+export interface PartitionKey {
   readonly view: string;
   /** Text fields to divide by, with whether a row may have none. */
   readonly fields: readonly { readonly name: string; readonly nullable: boolean }[];
 }
 
 /** What a query that asks for too much comes to: the explorer gives up after 60 s (platform.md, Limits). */
-const TOO_MUCH: ReadonlySet<Failure> = new Set<Failure>(['server', 'timeout', 'truncated', 'too-large']);
+const OVERLOAD_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'server',
+  'timeout',
+  'truncated',
+  'too-large',
+]);
 
-export function isTooMuch(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && TOO_MUCH.has(error.failure);
+export function isOverload(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && OVERLOAD_FAILURES.has(error.failure);
 }
 
 type Filters = readonly string[];
 
 /** Filters of parts that together are what `filter` keeps; undefined when nothing is left to divide by. `blind`: without a look at the rows. */
-export async function divide(
-  run: Extraction,
-  divisible: Divisible,
+export async function partition(
+  run: ExtractContext,
+  divisible: PartitionKey,
   filter: Filters,
   blind = false,
 ): Promise<readonly Filters[] | undefined> {
-  const sample = blind ? [] : await sampleOf(run, divisible, filter);
+  const sample = blind ? [] : await fetchSample(run, divisible, filter);
   const open = divisible.fields.flatMap(({ name, nullable }) =>
     [...CHARACTERS].map((character) => ({ name, nullable, character })),
   );
@@ -53,28 +58,28 @@ const isEmpty = (field: string) => `${field}:is_empty`;
 const SAMPLE = 100;
 
 /** Some rows' texts, to find what halves them; none where even a page is too much. */
-async function sampleOf(
-  { service, options }: Extraction,
-  { view, fields }: Divisible,
+async function fetchSample(
+  { client, requestOptions }: ExtractContext,
+  { view, fields }: PartitionKey,
   filter: Filters,
 ): Promise<readonly Readonly<Record<string, string>>[]> {
   const names = fields.map(({ name }) => name);
   const args = { type: view, filter, fields: names, 'page[size]': SAMPLE };
   try {
-    for await (const { items } of service.pages(platform.explorer.query, args, options)) {
-      return items.map((item) => textsOf(item, names));
+    for await (const { items } of client.pages(platform.explorer.query, args, requestOptions)) {
+      return items.map((item) => readTexts(item, names));
     }
   } catch (error) {
-    if (!isTooMuch(error)) throw error;
+    if (!isOverload(error)) throw error;
   }
   return [];
 }
 
-function textsOf(item: unknown, names: readonly string[]): Readonly<Record<string, string>> {
+function readTexts(item: unknown, names: readonly string[]): Readonly<Record<string, string>> {
   const attributes = (item as { attributes?: unknown } | null)?.attributes;
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = text(attributes, name.replaceAll('_', '-')) ?? text(attributes, name);
+      const value = optionalString(attributes, name.replaceAll('_', '-')) ?? optionalString(attributes, name);
       return value === undefined ? [] : [[name, value]];
     }),
   );

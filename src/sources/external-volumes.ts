@@ -1,11 +1,11 @@
-import { scheduler } from '../services/scheduler.ts';
-import type { Source } from './source.ts';
-import { landByPlugin, probePlugins } from './volume-list.ts';
+import { scheduler } from '../services/scheduler/operations.ts';
+import { checkPluginAccess, extractByPlugin } from './shared/volumes.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** Volumes as the storage providers know them, of every plugin that a registered volume names. */
-export const externalVolumes: Source = {
+export const externalVolumes: SourceDefinition = {
   name: 'external_volumes',
   kind: 'scheduler',
-  probe: (service) => probePlugins(service, scheduler['external-volumes'].list),
-  extract: (run) => landByPlugin(run, scheduler['external-volumes'].list),
+  checkAccess: (service) => checkPluginAccess(service, scheduler['external-volumes'].list),
+  extract: (run) => extractByPlugin(run, scheduler['external-volumes'].list),
 };

@@ -4,7 +4,7 @@ import { agents } from './agents.ts';
 import { autoscalerHealth } from './autoscaler-health.ts';
 import { autoscalerMetrics } from './autoscaler-metrics.ts';
 import { caRoots } from './ca-roots.ts';
-import { explorerView } from './explorer.ts';
+import { explorerView } from './explorer/views.ts';
 import { externalVolumes } from './external-volumes.ts';
 import { keyDistributions } from './key-distributions.ts';
 import { keys } from './keys.ts';
@@ -13,12 +13,12 @@ import { leafCertificates } from './leaf-certificates.ts';
 import { meshRoles } from './mesh-roles.ts';
 import { savedViewRows } from './saved-view-rows.ts';
 import { savedViews } from './saved-views.ts';
-import type { Source } from './source.ts';
+import type { SourceDefinition } from './source.ts';
 import { volumeSnapshots } from './volume-snapshots.ts';
 import { volumes } from './volumes.ts';
 
 /** Every source, one line each; what a source fills stands in `queries/tables/*.sql`. */
-export const sources: readonly Source[] = [
+export const sources: readonly SourceDefinition[] = [
   explorerView('workspaces'),
   explorerView('tf_versions'),
   explorerView('providers'),

@@ -1,12 +1,12 @@
-import { secrets } from '../services/secrets.ts';
-import { landNamed } from './names.ts';
-import { probeNamed } from './probe.ts';
-import type { Source } from './source.ts';
+import { secrets } from '../services/secrets/operations.ts';
+import { extractNamed } from './names.ts';
+import { checkNamed } from './probe.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** Keys with their versions (secrets.md, "Key"). */
-export const keys: Source = {
+export const keys: SourceDefinition = {
   name: 'keys',
   kind: 'secrets',
-  probe: (service) => probeNamed(service, secrets.keys.list, secrets.keys.read),
-  extract: (run) => landNamed(run, secrets.keys.list, secrets.keys.read),
+  checkAccess: (service) => checkNamed(service, secrets.keys.list, secrets.keys.read),
+  extract: (run) => extractNamed(run, secrets.keys.list, secrets.keys.read),
 };

@@ -1,12 +1,12 @@
-import { secrets } from '../services/secrets.ts';
-import { landNamed } from './names.ts';
-import { probeNamed } from './probe.ts';
-import type { Source } from './source.ts';
+import { secrets } from '../services/secrets/operations.ts';
+import { extractNamed } from './names.ts';
+import { checkNamed } from './probe.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** KMS providers, without their credentials (secrets.md, "KMS provider"). */
-export const kmsProviders: Source = {
+export const kmsProviders: SourceDefinition = {
   name: 'kms_providers',
   kind: 'secrets',
-  probe: (service) => probeNamed(service, secrets.kms.list, secrets.kms.read),
-  extract: (run) => landNamed(run, secrets.kms.list, secrets.kms.read),
+  checkAccess: (service) => checkNamed(service, secrets.kms.list, secrets.kms.read),
+  extract: (run) => extractNamed(run, secrets.kms.list, secrets.kms.read),
 };

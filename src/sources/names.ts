@@ -1,25 +1,25 @@
 import type { Operation } from '../services/operation.ts';
-import { eachListed } from './listed.ts';
-import { type Extraction, nameIn } from './source.ts';
+import { listThenRead } from './shared/list-and-read.ts';
+import { type ExtractContext, requiredString } from './source.ts';
 
 /** The names that a LIST of the secrets server answers with; an empty list is an answer too. */
 export async function listNames(
-  run: Extraction,
+  run: ExtractContext,
   operation: Operation,
   args: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> {
-  const answer = await run.service.call(operation, args, run.options);
+  const answer = await run.client.call(operation, args, run.requestOptions);
   const { data } = answer.json() as { data?: { keys?: unknown } };
   const names = Array.isArray(data?.keys) ? data.keys : [];
-  return names.map((name, index) => nameIn({ key: name }, 'key', operation.name, index));
+  return names.map((name, index) => requiredString({ key: name }, 'key', operation.name, index));
 }
 
 /** Lands what reading each named thing answers, one a line. */
-export async function landNamed(run: Extraction, list: Operation, read: Operation): Promise<void> {
+export async function extractNamed(run: ExtractContext, list: Operation, read: Operation): Promise<void> {
   const again = () => listNames(run, list);
-  await eachListed(run, await run.shared(list.name, again), again, String, async (name) => {
-    const answer = await run.service.call(read, { name }, run.options);
-    await run.land.line({ name }, answer.text);
-    run.land.expect(1);
+  await listThenRead(run, await run.once(list.name, again), again, String, async (name) => {
+    const answer = await run.client.call(read, { name }, run.requestOptions);
+    await run.landing.writeJson({ name }, answer.text);
+    run.landing.expectRows(1);
   });
 }

@@ -1,20 +1,20 @@
-import { ServiceError } from '../http/service-error.ts';
-import { platform } from '../services/platform.ts';
-import { eachListed } from './listed.ts';
-import { readPages } from './pages.ts';
+import { ServiceError } from '../http/errors.ts';
+import { platform } from '../services/platform/operations.ts';
 import { PAGE_SIZE } from './pools.ts';
-import { type Extraction, type Source, text } from './source.ts';
+import { listThenRead } from './shared/list-and-read.ts';
+import { fetchPages } from './shared/snapshot-pages.ts';
+import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
 
 /**
  * What every saved view returns now. A view whose query the service refuses (its field is gone, say) is an answer about that
  * view, kept as such; anything else that fails makes the pull incomplete.
  */
-export const savedViewRows: Source = {
+export const savedViewRows: SourceDefinition = {
   name: 'saved_view_rows',
   kind: 'platform',
-  probe: (service) => service.call(platform.views.list),
+  checkAccess: (service) => service.call(platform.views.list),
   extract: async (run) => {
-    await eachListed(
+    await listThenRead(
       run,
       await viewIds(run),
       () => viewIds(run),
@@ -24,17 +24,17 @@ export const savedViewRows: Source = {
   },
 };
 
-async function viewIds(run: Extraction): Promise<readonly string[]> {
-  const pages = await readPages(run, platform.views.list, {});
-  return pages.flatMap(({ items }) => items.flatMap((item) => text(item, 'id') ?? []));
+async function viewIds(run: ExtractContext): Promise<readonly string[]> {
+  const pages = await fetchPages(run, platform.views.list, {});
+  return pages.flatMap(({ items }) => items.flatMap((item) => optionalString(item, 'id') ?? []));
 }
 
-async function landView(run: Extraction, id: string): Promise<void> {
+async function landView(run: ExtractContext, id: string): Promise<void> {
   try {
-    const pages = await readPages(run, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE });
-    for (const page of pages) await run.land.line({ view_id: id, offset: page.offset }, page.text);
+    const pages = await fetchPages(run, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE });
+    for (const page of pages) await run.landing.writeJson({ view_id: id, offset: page.offset }, page.text);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.failure !== 'invalid') throw error;
-    await run.land.line({ view_id: id, error: error.words });
+    await run.landing.writeJson({ view_id: id, error: error.serviceMessage });
   }
 }

@@ -1,13 +1,13 @@
-import { platform } from '../services/platform.ts';
-import { landPages } from './pages.ts';
-import type { Source } from './source.ts';
+import { platform } from '../services/platform/operations.ts';
+import { extractPages } from './shared/snapshot-pages.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** Explorer queries that the organization keeps under a name. */
-export const savedViews: Source = {
+export const savedViews: SourceDefinition = {
   name: 'saved_views',
   kind: 'platform',
-  probe: (service) => service.call(platform.views.list),
+  checkAccess: (service) => service.call(platform.views.list),
   extract: async (run) => {
-    await landPages(run, platform.views.list, {});
+    await extractPages(run, platform.views.list, {});
   },
 };

@@ -1,11 +1,11 @@
-import { scheduler } from '../services/scheduler.ts';
-import type { Source } from './source.ts';
-import { landByPlugin, probePlugins } from './volume-list.ts';
+import { scheduler } from '../services/scheduler/operations.ts';
+import { checkPluginAccess, extractByPlugin } from './shared/volumes.ts';
+import type { SourceDefinition } from './source.ts';
 
 /** Snapshots as the storage providers know them, of every plugin that a registered volume names. */
-export const volumeSnapshots: Source = {
+export const volumeSnapshots: SourceDefinition = {
   name: 'volume_snapshots',
   kind: 'scheduler',
-  probe: (service) => probePlugins(service, scheduler.snapshots.list),
-  extract: (run) => landByPlugin(run, scheduler.snapshots.list),
+  checkAccess: (service) => checkPluginAccess(service, scheduler.snapshots.list),
+  extract: (run) => extractByPlugin(run, scheduler.snapshots.list),
 };

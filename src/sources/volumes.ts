@@ -1,34 +1,34 @@
-import type { ArgsOf } from '../services/operation.ts';
-import { scheduler } from '../services/scheduler.ts';
-import { eachListed } from './listed.ts';
-import { probeFirst } from './probe.ts';
-import { requireAbout, type Source, text } from './source.ts';
-import { askVolumes, type ListedVolume, sharedVolumes, volumeOf } from './volume-list.ts';
+import type { OperationArgs } from '../services/operation.ts';
+import { scheduler } from '../services/scheduler/operations.ts';
+import { checkListAndRead } from './probe.ts';
+import { listThenRead } from './shared/list-and-read.ts';
+import { fetchVolumes, fetchVolumesOnce, type ListedVolume, parseListedVolume } from './shared/volumes.ts';
+import { assertSubject, optionalString, type SourceDefinition } from './source.ts';
 
 /** CSI volumes, and the allocations that claim them, which only reading a volume shows. */
-export const volumes: Source = {
+export const volumes: SourceDefinition = {
   name: 'volumes',
   kind: 'scheduler',
-  probe: (service) =>
-    probeFirst(service, scheduler.volumes.list, { type: 'csi' }, (item) => {
-      const id = text(item, 'ID');
-      return id === undefined ? undefined : service.call(scheduler.volumes.read, readArgs(volumeOf(item, id)));
+  checkAccess: (service) =>
+    checkListAndRead(service, scheduler.volumes.list, { type: 'csi' }, (item) => {
+      const id = optionalString(item, 'ID');
+      return id === undefined ? undefined : service.call(scheduler.volumes.read, readArgs(parseListedVolume(item, id)));
     }),
   async extract(run) {
-    const { pages, volumes: listed } = await sharedVolumes(run);
-    for (const page of pages) await run.land.line({ kind: 'list' }, page);
-    run.land.expect(listed.length);
-    const again = async () => (await askVolumes(run)).volumes;
-    await eachListed(run, listed, again, nameOf, async (volume) => {
-      const answer = await run.service.call(scheduler.volumes.read, readArgs(volume), run.options);
-      requireAbout(answer.json(), 'ID', volume.id, 'volumes');
-      await run.land.line({ kind: 'read' }, answer.text);
+    const { pages, volumes: listed } = await fetchVolumesOnce(run);
+    for (const page of pages) await run.landing.writeJson({ kind: 'list' }, page);
+    run.landing.expectRows(listed.length);
+    const again = async () => (await fetchVolumes(run)).volumes;
+    await listThenRead(run, listed, again, nameOf, async (volume) => {
+      const answer = await run.client.call(scheduler.volumes.read, readArgs(volume), run.requestOptions);
+      assertSubject(answer.json(), 'ID', volume.id, 'volumes');
+      await run.landing.writeJson({ kind: 'read' }, answer.text);
     });
   },
 };
 
 /** `default` is what the service takes by itself; the documents know no such parameter of reading a volume. */
-function readArgs({ id, namespace }: ListedVolume): ArgsOf<typeof scheduler.volumes.read> {
+function readArgs({ id, namespace }: ListedVolume): OperationArgs<typeof scheduler.volumes.read> {
   return { volume_id: id, ...(namespace !== undefined && namespace !== 'default' && { namespace }) };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { operationHelp, operationsMarkdown } from '../../src/services/describe.ts';
 import { operations } from '../../src/services/index.ts';
+import { formatOperationHelp, formatOperationsMarkdown } from '../../src/services/operation-docs.ts';
 import {
   autoscalerEndpoints,
   meshEndpoints,
@@ -53,7 +53,7 @@ describe('what may be repeated and undone', () => {
   const named = (pick: (operation: (typeof all)[number]) => boolean) => all.filter(pick).map(({ name }) => name);
 
   it('rotate, generate, create, distribute and what touches the storage provider are never sent again', () => {
-    expect(named(({ repeat }) => repeat === 'never')).toEqual([
+    expect(named(({ retryPolicy }) => retryPolicy === 'never')).toEqual([
       'platform.agent-pools.create',
       'platform.views.create',
       'secrets.keys.create',
@@ -68,7 +68,7 @@ describe('what may be repeated and undone', () => {
   });
 
   it('only what changes nothing is retried as a read', () => {
-    for (const { name, changes, repeat } of all) expect(repeat === 'read', name).toBe(!changes);
+    for (const { name, mutates, retryPolicy } of all) expect(retryPolicy === 'read', name).toBe(!mutates);
   });
 
   it('deleting a key, a volume or a snapshot cannot be undone', () => {
@@ -87,7 +87,7 @@ describe('what may be repeated and undone', () => {
 
 describe('texts from the declarations', () => {
   it('docs/operations.md has a row for each operation (npx vitest -u writes it)', async () => {
-    const table = operationsMarkdown(all);
+    const table = formatOperationsMarkdown(all);
     const rows = table.split('\n');
     for (const { name } of all)
       expect(
@@ -99,8 +99,8 @@ describe('texts from the declarations', () => {
 
   it('help names every parameter, the permission and the rule', () => {
     for (const operation of all) {
-      const help = operationHelp(operation);
-      for (const text of [...Object.keys(operation.params), operation.permission, operation.rule]) {
+      const help = formatOperationHelp(operation);
+      for (const text of [...Object.keys(operation.params), operation.permission, operation.docsUrl]) {
         expect(help).toContain(text);
       }
     }

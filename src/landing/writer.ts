@@ -1,0 +1,192 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse, stringify } from 'lossless-json';
+import type { Target } from '../config/config.ts';
+import { isSecretField, mayContainSecret, type Redactor, stripSecretFields } from '../core/redact/redactor.ts';
+import { type LineCheckpoint, LineWriter } from './line-writer.ts';
+import { type LandingFile, type Manifest, targetFingerprint } from './manifest.ts';
+import { dropColumns, maskFile } from './scrub.ts';
+
+export interface LandingOptions {
+  /** `data/landing/RUN/TARGET`; made when the first file needs it. */
+  readonly directory: string;
+  readonly source: string;
+  readonly target: Target;
+  readonly runId: string;
+  /** ISO 8601. */
+  readonly asOf: string;
+  readonly redactor: Redactor;
+  /** Receives every number given to `expectRows`, for the progress display. */
+  readonly onExpectedRows?: (rows: number) => void;
+}
+
+/** A state that a landing can be rolled back to. */
+export interface LandingCheckpoint {
+  readonly json: LineCheckpoint;
+  readonly csv: LineCheckpoint;
+  readonly expectedRows: number | undefined;
+  readonly allocated: number;
+  readonly registered: number;
+}
+
+/**
+ * Writes the landing of one source of one target: data files, then a manifest. No secret reaches the disk: fields that hold
+ * secrets by name are dropped, known secret values are masked.
+ */
+export class LandingWriter {
+  readonly #options: LandingOptions;
+  readonly #json: LineWriter;
+  readonly #csv: LineWriter;
+  readonly #start: Promise<LandingCheckpoint>;
+  #csvColumns: readonly string[] = [];
+  #expectedRows: number | undefined;
+  /** Names of files that were allocated, complete or not. */
+  readonly #allocated: string[] = [];
+  readonly #registered: LandingFile[] = [];
+
+  constructor(options: LandingOptions) {
+    const { directory, source } = options;
+    this.#options = options;
+    this.#json = new LineWriter(directory, `${source}.ndjson`);
+    this.#csv = new LineWriter(directory, `${source}.csv`, () => `${this.#csvColumns.join(',')}\n`);
+    this.#start = this.checkpoint();
+  }
+
+  /** Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came. */
+  writeJson(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void> {
+    return this.#json.write(this.#options.redactor.text(formatLine(fields, body)));
+  }
+
+  /** Writes lines of CSV. `columns` is the header, the same in every call. */
+  writeCsv(columns: readonly string[], lines: string): Promise<void> {
+    this.#csvColumns = columns;
+    return this.#csv.write(this.#options.redactor.text(lines));
+  }
+
+  /** Reserves a file that the caller writes. @returns its path; `register` then adds it to the landing */
+  async allocate(extension: string): Promise<string> {
+    const { directory, source } = this.#options;
+    await mkdir(directory, { recursive: true });
+    const file = `${source}.${extension}`;
+    this.#allocated.push(file);
+    return join(directory, file);
+  }
+
+  async register(file: LandingFile, { containsSecret }: { readonly containsSecret: boolean }): Promise<void> {
+    const { directory, redactor } = this.#options;
+    const path = join(directory, file.file);
+    const withoutColumns = file.columns?.some(isSecretField) && (await dropColumns(path, file.columns, isSecretField));
+    this.#registered.push({ ...file, ...withoutColumns, ...(containsSecret && (await maskFile(path, redactor))) });
+  }
+
+  /** Adds to the number of rows that the service reports. */
+  expectRows(rows: number): void {
+    this.#expectedRows = (this.#expectedRows ?? 0) + rows;
+    this.#options.onExpectedRows?.(rows);
+  }
+
+  async checkpoint(): Promise<LandingCheckpoint> {
+    return {
+      json: await this.#json.checkpoint(),
+      csv: await this.#csv.checkpoint(),
+      expectedRows: this.#expectedRows,
+      allocated: this.#allocated.length,
+      registered: this.#registered.length,
+    };
+  }
+
+  /** Removes everything written after a checkpoint. @default everything */
+  async rollback(to?: LandingCheckpoint): Promise<void> {
+    const state = to ?? (await this.#start);
+    await this.#json.rollback(state.json);
+    await this.#csv.rollback(state.csv);
+    this.#expectedRows = state.expectedRows;
+    this.#registered.splice(state.registered);
+    for (const file of this.#allocated.splice(state.allocated)) await this.#remove(file);
+  }
+
+  /** Closes the files and writes the manifest. */
+  async commit(): Promise<Manifest> {
+    const { directory, source, target, runId, asOf } = this.#options;
+    const json = await this.#json.commit();
+    const csv = await this.#csv.commit();
+    const manifest: Manifest = {
+      source,
+      target: target.name,
+      service: targetFingerprint(target),
+      run_id: runId,
+      as_of: asOf,
+      files: [
+        ...this.#registered,
+        ...(json ? [{ ...json, format: 'ndjson' as const }] : []),
+        ...(csv ? [{ ...csv, format: 'csv' as const, columns: this.#csvColumns }] : []),
+      ],
+      expected_rows: this.#expectedRows ?? null,
+    };
+    await writeManifest(directory, manifest);
+    return manifest;
+  }
+
+  /** Removes the manifest, and keeps the data files under `.rejected` names for inspection. */
+  async reject(): Promise<void> {
+    await this.#close();
+    for (const file of this.#files()) {
+      await keepRejected(join(this.#options.directory, file), this.#options.redactor);
+    }
+  }
+
+  /** Removes the manifest and the data files, to free their disk space. */
+  async discard(): Promise<void> {
+    await this.#close();
+    for (const file of this.#files()) await this.#remove(file);
+  }
+
+  async #close(): Promise<void> {
+    await this.#remove(`${this.#options.source}.json`);
+    await this.#json.close();
+    await this.#csv.close();
+  }
+
+  /** Names of all data files that may exist. */
+  #files(): ReadonlySet<string> {
+    const { source } = this.#options;
+    const written = [`${source}.ndjson`, `${source}.csv`].flatMap((name) => [name, `${name}.part`]);
+    return new Set([...this.#allocated, ...written]);
+  }
+
+  #remove(file: string): Promise<void> {
+    return rm(join(this.#options.directory, file), { force: true });
+  }
+}
+
+function formatLine(fields: Readonly<Record<string, string | number | null>>, body: string | undefined): string {
+  const start = JSON.stringify(fields).slice(0, -1);
+  if (body === undefined) return `${start}}\n`;
+  const comma = start === '{' ? '' : ',';
+  return `${start}${comma}"body":${toOneLine(stripSecrets(body))}}\n`;
+}
+
+function stripSecrets(json: string): string {
+  if (!mayContainSecret(json)) return json;
+  return stringify(stripSecretFields(parse(json))) ?? 'null';
+}
+
+/** Line breaks between JSON tokens have no meaning; strings cannot contain raw ones. */
+function toOneLine(json: string): string {
+  return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/gu, ' ') : json;
+}
+
+async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const file = join(directory, `${manifest.source}.json`);
+  await writeFile(`${file}.part`, `${JSON.stringify(manifest, null, 2)}\n`);
+  await rename(`${file}.part`, file);
+}
+
+/** Renames a rejected file, so that a later attempt cannot be mistaken for it. */
+async function keepRejected(path: string, redactor: Redactor): Promise<void> {
+  if (!existsSync(path)) return;
+  await maskFile(path, redactor);
+  await rename(path, `${path.replace(/\.part$/u, '')}.rejected`);
+}

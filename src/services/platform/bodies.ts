@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { HASHICORP_VIEWS } from './explorer-fields.ts';
+
+/** Bodies of platform.md; fields they do not list are let through, since services add fields. */
+
+const poolName = z
+  .string('is required: the pool is named by it')
+  .regex(/^[A-Za-z0-9_-]+$/u, 'may hold letters, numbers, `-` and `_` only');
+const poolType = z.literal('agent-pools', 'must be `agent-pools`');
+const allowedWorkspaces = z.looseObject({
+  'allowed-workspaces': z
+    .looseObject({
+      data: z.array(
+        z.looseObject({
+          id: z.string('must be a workspace id').min(1, 'must be a workspace id'),
+          type: z.literal('workspaces', 'must be `workspaces`'),
+        }),
+        'must be a list of {id, type}',
+      ),
+    })
+    .optional(),
+});
+const organizationScoped = z.boolean('must be true or false').optional();
+
+export const createPoolBody = z.looseObject({
+  data: z.looseObject(
+    {
+      type: poolType,
+      attributes: z.looseObject({ name: poolName, 'organization-scoped': organizationScoped }, 'is required'),
+      relationships: allowedWorkspaces.optional(),
+    },
+    'is required',
+  ),
+});
+
+export const updatePoolBody = z.looseObject({
+  data: z.looseObject(
+    {
+      type: poolType,
+      attributes: z.looseObject({ name: poolName.optional(), 'organization-scoped': organizationScoped }).optional(),
+      relationships: allowedWorkspaces.optional(),
+    },
+    'is required',
+  ),
+});
+
+const strings = z.array(z.string('must be text'), 'must be a list of text');
+const filterItem = z.looseObject({
+  field: z.string('is required'),
+  operator: z.string('is required'),
+  value: strings,
+});
+const viewName = z.string('is required').min(1, 'must not be empty');
+
+const flatCreate = z.looseObject({
+  name: viewName,
+  query_type: z.enum(HASHICORP_VIEWS, `must be one of ${HASHICORP_VIEWS.join(', ')}`),
+  query: z.looseObject(
+    { filter: z.array(filterItem).optional(), fields: strings.optional(), sort: strings.optional() },
+    'is required',
+  ),
+});
+
+/** All parts are required: an update replaces the whole query (platform.md "Saved view body"; live-services.md A5). */
+const flatUpdate = z.looseObject({
+  name: viewName,
+  query: z.looseObject(
+    { filter: z.array(filterItem, 'is required'), fields: strings, sort: strings },
+    'is required: an update replaces the whole query',
+  ),
+});
+
+/** The real product's own form is taken as it is: who writes it knows what it means. */
+const isJsonApi = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'attributes' in value && !('query' in value);
+
+const flatOrJsonApi = (flat: z.ZodType) =>
+  z.looseObject({
+    data: z.unknown().superRefine((value, context) => {
+      if (isJsonApi(value)) return;
+      const result = flat.safeParse(value);
+      for (const { path, message } of result.error?.issues ?? []) context.addIssue({ code: 'custom', path, message });
+    }),
+  });
+
+export const createViewBody = flatOrJsonApi(flatCreate);
+export const updateViewBody = flatOrJsonApi(flatUpdate);

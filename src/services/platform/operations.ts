@@ -1,0 +1,248 @@
+import { defineOperation, pageParams, pathParam, queryParam } from '../operation.ts';
+import { validateExplorerArgs, validateViewBody } from '../platform-checks.ts';
+import { createPoolBody, createViewBody, updatePoolBody, updateViewBody } from './bodies.ts';
+import { encodeExplorerQuery, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
+
+/** The 17 operations of platform.md: agent pools, agents, explorer, saved views. */
+
+const MANAGE_POOLS = 'manage agent pools';
+const READ_ALL = 'owners, or a team that reads all workspaces or projects, or the organization token';
+const read = { kind: 'platform', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
+const write = { kind: 'platform', mutates: true, retryPolicy: 'unsent', reversible: true } as const;
+const pools = 'platform.md, Endpoints, Agent pools and agents';
+const explorer = 'platform.md, Endpoints, Explorer queries';
+const POOLS = '/organizations/{organization_name}/agent-pools';
+const EXPLORER = '/organizations/{organization_name}/explorer';
+const include = queryParam('related resources to include: workspaces');
+const viewId = pathParam('id of the saved view (sq-…)');
+const explorerParams = {
+  type: { ...queryParam('view: workspaces, tf_versions, providers, modules'), required: true },
+  filter: queryParam('FIELD:OPERATOR:VALUE, repeatable, joined by AND', 'filters'),
+  sort: queryParam('field to sort by, `-` first for descending'),
+  fields: queryParam('fields to return, comma-separated; all by default', 'names'),
+} as const;
+const explorerForms = {
+  validate: validateExplorerArgs,
+  encodeQuery: encodeExplorerQuery,
+  hashicorp: toHashicorpQuery,
+} as const;
+const poolExample =
+  '{"data": {"type": "agent-pools", "attributes": {"name": "edge", "organization-scoped": false}, "relationships": {"allowed-workspaces": {"data": [{"id": "ws-…", "type": "workspaces"}]}}}}';
+const viewExample =
+  '{"data": {"name": "drifted", "query_type": "workspaces", "query": {"type": "workspaces", "filter": [{"field": "drifted", "operator": "is", "value": ["true"]}], "fields": ["workspace_name"], "sort": ["workspace_name"]}}}';
+
+export const platform = {
+  'agent-pools': {
+    list: defineOperation({
+      ...read,
+      name: 'platform.agent-pools.list',
+      path: POOLS,
+      description: 'lists the agent pools of the organization',
+      params: {
+        q: queryParam('part of a name to search for'),
+        sort: queryParam('name or created-at, `-` first for descending'),
+        'filter[allowed_workspaces][name]': queryParam('pools that the named workspace may use'),
+        include,
+        ...pageParams,
+      },
+      responseType: 'document',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: List pools`,
+      pagination: 'page',
+    }),
+    show: defineOperation({
+      ...read,
+      name: 'platform.agent-pools.show',
+      path: '/agent-pools/{id}',
+      description: 'shows an agent pool',
+      params: { id: pathParam('id of the pool (apool-…)'), include },
+      responseType: 'document',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: Show pool`,
+    }),
+    create: defineOperation({
+      ...write,
+      retryPolicy: 'never',
+      name: 'platform.agent-pools.create',
+      method: 'POST',
+      path: POOLS,
+      description: 'creates an agent pool',
+      params: {},
+      body: { schema: createPoolBody, required: true, example: poolExample },
+      responseType: 'document',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: Create pool; Create and update pool body`,
+    }),
+    update: defineOperation({
+      ...write,
+      name: 'platform.agent-pools.update',
+      method: 'PATCH',
+      path: '/agent-pools/{id}',
+      description: 'changes name, scope or allowed workspaces of a pool',
+      params: { id: pathParam('id of the pool (apool-…)') },
+      body: { schema: updatePoolBody, required: true, example: poolExample },
+      responseType: 'document',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: Update pool; Create and update pool body`,
+    }),
+    delete: defineOperation({
+      ...write,
+      name: 'platform.agent-pools.delete',
+      method: 'DELETE',
+      path: '/agent-pools/{agent_pool_id}',
+      description: 'deletes an agent pool that no workspace uses',
+      params: { agent_pool_id: pathParam('id of the pool (apool-…)') },
+      responseType: 'any',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: Delete pool`,
+    }),
+  },
+  agents: {
+    list: defineOperation({
+      ...read,
+      name: 'platform.agents.list',
+      path: '/agent-pools/{agent_pool_id}/agents',
+      description: 'lists the agents of a pool',
+      params: {
+        agent_pool_id: pathParam('id of the pool (apool-…)'),
+        'filter[last-ping-since]': queryParam('only agents that pinged since then (ISO 8601)', 'timestamp'),
+        ...pageParams,
+      },
+      responseType: 'document',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: List agents`,
+      pagination: 'page',
+    }),
+    show: defineOperation({
+      ...read,
+      name: 'platform.agents.show',
+      path: '/agents/{id}',
+      description: 'shows an agent',
+      params: { id: pathParam('id of the agent (agent-…)') },
+      responseType: 'document',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: Show agent`,
+    }),
+    delete: defineOperation({
+      ...write,
+      name: 'platform.agents.delete',
+      method: 'DELETE',
+      path: '/agents/{id}',
+      description: 'deletes an agent whose status is unknown, errored or exited',
+      params: { id: pathParam('id of the agent (agent-…)') },
+      responseType: 'any',
+      permission: MANAGE_POOLS,
+      docsUrl: `${pools}: Delete agent; States and transitions`,
+    }),
+  },
+  explorer: {
+    query: defineOperation({
+      ...read,
+      ...explorerForms,
+      name: 'platform.explorer.query',
+      path: EXPLORER,
+      description: 'queries a view of the explorer, in pages of JSON',
+      params: { ...explorerParams, ...pageParams },
+      responseType: 'document',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Execute a query; Filter syntax`,
+      pagination: 'page',
+    }),
+    export: defineOperation({
+      ...read,
+      ...explorerForms,
+      name: 'platform.explorer.export',
+      path: `${EXPLORER}/export/csv`,
+      description: 'queries a view of the explorer, all rows as CSV',
+      params: explorerParams,
+      responseType: 'csv',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Export CSV; Filter syntax`,
+    }),
+  },
+  views: {
+    list: defineOperation({
+      ...read,
+      name: 'platform.views.list',
+      path: `${EXPLORER}/views`,
+      description: 'lists the saved views',
+      params: {},
+      responseType: 'document',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: List saved views`,
+      pagination: 'page',
+    }),
+    show: defineOperation({
+      ...read,
+      name: 'platform.views.show',
+      path: `${EXPLORER}/views/{view_id}`,
+      description: 'shows a saved view',
+      params: { view_id: viewId },
+      responseType: 'document',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Show saved view`,
+    }),
+    create: defineOperation({
+      ...write,
+      retryPolicy: 'never',
+      name: 'platform.views.create',
+      method: 'POST',
+      path: `${EXPLORER}/views`,
+      description: 'saves a query as a view',
+      params: {},
+      body: { schema: createViewBody, required: true, example: viewExample },
+      validate: validateViewBody,
+      hashicorp: toHashicorpView,
+      responseType: 'document',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Create saved view; Saved view body`,
+    }),
+    update: defineOperation({
+      ...write,
+      name: 'platform.views.update',
+      method: 'PATCH',
+      path: `${EXPLORER}/views/{view_id}`,
+      description: 'replaces name and query of a saved view',
+      params: { view_id: viewId },
+      body: { schema: updateViewBody, required: true, example: viewExample },
+      validate: validateViewBody,
+      hashicorp: toHashicorpView,
+      responseType: 'document',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Update saved view; Saved view body`,
+    }),
+    delete: defineOperation({
+      ...write,
+      name: 'platform.views.delete',
+      method: 'DELETE',
+      path: `${EXPLORER}/views/{view_id}`,
+      description: 'deletes a saved view',
+      params: { view_id: viewId },
+      responseType: 'any',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Delete saved view`,
+    }),
+    results: defineOperation({
+      ...read,
+      name: 'platform.views.results',
+      path: `${EXPLORER}/views/{view_id}/results`,
+      description: 'runs a saved view, in pages of JSON',
+      params: { view_id: viewId, ...pageParams },
+      responseType: 'document',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Re-run saved view`,
+      pagination: 'page',
+    }),
+    csv: defineOperation({
+      ...read,
+      name: 'platform.views.csv',
+      path: `${EXPLORER}/views/{view_id}/csv`,
+      fallbackPath: `${EXPLORER}/views/{view_id}/export/csv`,
+      description: 'runs a saved view, all rows as CSV',
+      params: { view_id: viewId },
+      responseType: 'csv',
+      permission: READ_ALL,
+      docsUrl: `${explorer}: Re-run saved view as CSV`,
+    }),
+  },
+} as const;

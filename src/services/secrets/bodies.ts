@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import type { Target } from '../../config/config.ts';
+import type { ArgIssue, Args } from '../operation.ts';
+
+/** Bodies of secrets.md; fields they do not list are let through, since services add fields. */
+
+export const KEY_TYPES = [
+  'aes256-gcm96',
+  'rsa-2048',
+  'rsa-3072',
+  'rsa-4096',
+  'ecdsa-p256',
+  'ecdsa-p384',
+  'ecdsa-p521',
+] as const;
+
+const filled = z.string('is required').min(1, 'must not be empty');
+const whole = z.union([z.int('must be a whole number'), z.bigint()]);
+
+export const createKeyBody = z.looseObject({
+  type: z.enum(KEY_TYPES, `must be one of ${KEY_TYPES.join(', ')}`).optional(),
+});
+
+export const updateKeyBody = z.looseObject({
+  min_enabled_version: z
+    .int('must be a whole number, 0 enables all versions')
+    .min(0, 'must not be negative')
+    .optional(),
+  deletion_allowed: z.boolean('must be true or false').optional(),
+});
+
+const CREDENTIALS = 'must be a map of text to text, or a list of `name=value`';
+
+/** A map, or the payload form's list of `name=value` (secrets.md, "Create or update provider"). */
+const credentials = z.union(
+  [
+    z.record(z.string(), z.string(CREDENTIALS)),
+    z.unknown().refine((value) => Array.isArray(value) && value.every(isPair), CREDENTIALS),
+  ],
+  CREDENTIALS,
+);
+
+function isPair(value: unknown): boolean {
+  return typeof value === 'string' && /^[^=]+=/u.test(value);
+}
+
+export const writeProviderBody = z.looseObject({
+  provider: filled,
+  key_collection: filled,
+  credentials: credentials.optional(),
+});
+
+const PURPOSE = 'is required: a list with at least one purpose, or a comma-separated text';
+const purpose = z.union(
+  [z.array(z.string(PURPOSE).min(1, PURPOSE)).min(1, PURPOSE), z.string().regex(/[^,\s]/u, PURPOSE)],
+  PURPOSE,
+);
+
+export const distributeKeyBody = z.looseObject({
+  purpose,
+  protection: z.string('must be text').min(1, 'must not be empty').optional(),
+});
+
+const pem = z.string('must be PEM text').optional();
+
+export const meshConfigBody = z
+  .looseObject({
+    address: filled.regex(/^[^/\s]+:\d+$/u, 'must be HOST:PORT'),
+    scheme: z.enum(['http', 'https'], 'must be http or https').optional(),
+    // An empty token makes Vault bootstrap Consul's ACLs (live-services.md B3).
+    token: z.string('must be text').min(1, 'must not be empty: the server would bootstrap ACLs of its own').optional(),
+    ca_cert: pem,
+    client_cert: pem,
+    client_key: pem,
+  })
+  .superRefine(({ client_cert, client_key }, context) => {
+    if (Boolean(client_cert) === Boolean(client_key)) return;
+    const missing = client_cert ? 'client_key' : 'client_cert';
+    context.addIssue({ code: 'custom', path: [missing], message: 'client_cert and client_key go together: give both' });
+  });
+
+/** Optional in the real product since Consul 1.12 (live-services.md B3). */
+export function validateMeshConfig(_args: Args, body: unknown, target: Target): ArgIssue[] {
+  const given = (body as { token?: unknown } | undefined)?.token !== undefined;
+  return given || target.flavor === 'hashicorp' ? [] : [{ path: 'body.token', message: 'is required' }];
+}
+
+const DURATION = 'must be seconds, or a duration such as 30m';
+const duration = z.union([z.string().regex(/^(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)?)*$/u, DURATION), whole], DURATION);
+
+export const meshRoleBody = z.looseObject({
+  token_type: z.enum(['client', 'management'], 'must be client or management').optional(),
+  policy: z.base64('must be base64').optional(),
+  policies: z
+    .union([z.array(z.string()), z.string()], 'must be a list of names, or below version 1.4 a comma-separated text')
+    .optional(),
+  local: z.boolean('must be true or false').optional(),
+  ttl: duration.optional(),
+  max_ttl: duration.optional(),
+  lease: duration.optional(),
+});
+
+/** Fields of version 1.4 and above, which do not go with those below it (secrets.md, "Mesh role"). */
+const NEW_FIELDS = ['token_type', 'policy', 'local', 'ttl', 'max_ttl'];
+/** What else the real product takes as the source of a role's rights (live-services.md B3). */
+const HASHICORP_SOURCES = ['consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
+
+/** A role is in the form of one version of the mesh system, and says what it permits. */
+export function validateMeshRole(_args: Args, body: unknown, target: Target): ArgIssue[] {
+  const role = (body ?? {}) as Record<string, unknown>;
+  const has = (name: string) => role[name] !== undefined && role[name] !== '';
+  const hashicorp = target.flavor === 'hashicorp';
+  const old = typeof role.policies === 'string' || has('lease');
+  const newer = NEW_FIELDS.filter(has);
+  const problems: ArgIssue[] = [];
+  if (old && newer.length > 0 && !hashicorp) {
+    const message = `lease and policies as text are for versions below 1.4 and do not go with ${newer.join(', ')}`;
+    problems.push({ path: `body.${has('lease') ? 'lease' : 'policies'}`, message });
+  }
+  if (has('policy') && has('policies')) {
+    problems.push({ path: 'body.policies', message: 'give either policy or policies' });
+  }
+  const sources = ['policy', 'policies', ...(hashicorp ? HASHICORP_SOURCES : [])];
+  const permits = sources.some((name) => has(name) && (!Array.isArray(role[name]) || role[name].length > 0));
+  if (!permits && role.token_type !== 'management') {
+    problems.push({ path: 'body.policy', message: 'policy or policies is required unless token_type is management' });
+  }
+  return problems;
+}

@@ -1,0 +1,203 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { TargetKind } from '../../src/config/config.ts';
+import { platform, scheduler, secrets } from '../../src/services/index.ts';
+import type { Operation } from '../../src/services/operation.ts';
+import { type Served, serve, talk, targetFor } from '../http/talk.ts';
+
+let server: Served;
+afterEach(() => server.close());
+
+type Answer = string | { readonly body: string; readonly headers: Record<string, string> };
+
+/** Every page of a list, from a server that answers by the query. */
+async function read(kind: TargetKind, operation: Operation, args: object, answer: (query: URLSearchParams) => Answer) {
+  server = await serve((request, response) => {
+    const answered = answer(new URL(request.url ?? '', 'http://x').searchParams);
+    const { body, headers } = typeof answered === 'string' ? { body: answered, headers: {} } : answered;
+    response.writeHead(200, headers).end(body);
+  });
+  const { service, meter, lines } = talk(targetFor(kind, server.origin));
+  const pages: unknown[] = [];
+  const totals: unknown[] = [];
+  const error = await (async () => {
+    for await (const { items, total } of service.pages<Operation>(operation, { ...args }, { meter })) {
+      pages.push(items);
+      totals.push(total);
+    }
+  })().catch((thrown: unknown) => thrown);
+  await service.close();
+  const queries = server.requests.map(({ url }) => decodeURIComponent(url.split('?')[1] ?? ''));
+  return { pages, totals, error, queries, meter, lines };
+}
+
+const jsonApi = (ids: readonly string[], pagination?: object, links?: object) =>
+  JSON.stringify({
+    data: ids.map((id) => ({ id })),
+    ...(pagination && { meta: { pagination } }),
+    ...(links && { links }),
+  });
+
+describe('pages by number', () => {
+  it('are followed to the last, with every other parameter', async () => {
+    const { pages, totals, queries, error, meter } = await read(
+      'platform',
+      platform['agent-pools'].list,
+      { q: 'a', 'page[size]': 2 },
+      (query) => {
+        const page = Number(query.get('page[number]') ?? 1);
+        return jsonApi([`a${page}`, `b${page}`], {
+          'current-page': page,
+          'next-page': page < 3 ? page + 1 : null,
+          'total-count': 6,
+        });
+      },
+    );
+    expect(error).toBeUndefined();
+    expect(pages).toEqual([1, 2, 3].map((page) => [{ id: `a${page}` }, { id: `b${page}` }]));
+    expect(totals).toEqual([6, 6, 6]);
+    expect(queries).toEqual(['q=a&page[size]=2', 'q=a&page[size]=2&page[number]=2', 'q=a&page[size]=2&page[number]=3']);
+    expect(meter.requests).toBe(3);
+  });
+
+  it('begin where page[number] says', async () => {
+    const { queries } = await read(
+      'platform',
+      platform.explorer.query,
+      { type: 'modules', 'page[number]': 4 },
+      (query) =>
+        jsonApi([query.get('page[number]') ?? ''], {
+          'current-page': 4,
+          'next-page': query.get('page[number]') === '4' ? 5 : null,
+        }),
+    );
+    expect(queries).toEqual(['type=modules&page[number]=4', 'type=modules&page[number]=5']);
+  });
+
+  it.each([[undefined], [{}], [{ next: null }]])(
+    'without meta.pagination and links.next are one page: %j',
+    async (links) => {
+      const { pages, error } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], undefined, links));
+      expect([pages, error]).toEqual([[[{ id: 'a' }]], undefined]);
+    },
+  );
+
+  it.each([
+    ['without next-page', {}],
+    ['without meta.pagination', undefined],
+  ])('%s follow links.next within the origin, for its number only', async (_, pagination) => {
+    const { queries, error } = await read('platform', platform.views.list, {}, (query) =>
+      query.has('page[number]')
+        ? jsonApi(['b'], pagination)
+        : jsonApi(['a'], pagination, { next: '/api/v2/other?page%5Bnumber%5D=2&evil=1' }),
+    );
+    expect([queries, error]).toEqual([['', 'page[number]=2'], undefined]);
+  });
+
+  it('asked for ahead are given up where one fails', async () => {
+    const { error, meter, lines } = await read('platform', platform.views.list, {}, (query) => {
+      const page = Number(query.get('page[number]') ?? 1);
+      if (page === 2) return jsonApi(['a1'], { 'next-page': 3, 'total-pages': 9 });
+      if (page > 2) return { body: '<html>', headers: {} };
+      return jsonApi(['a1'], { 'next-page': 2, 'total-pages': 9 });
+    });
+    const { retries } = meter;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(error).toMatchObject({ failure: 'malformed' });
+    expect([meter.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
+  });
+
+  it('that lead to another origin are refused', async () => {
+    const { error, queries } = await read('platform', platform.views.list, {}, () =>
+      jsonApi(['a'], {}, { next: 'https://evil.example/api/v2/x?page[number]=2' }),
+    );
+    expect(error).toMatchObject({
+      failure: 'malformed',
+      words: 'links.next leads to another origin, https://evil.example',
+    });
+    expect(queries).toHaveLength(1);
+  });
+
+  it.each<[string, (page: number) => string]>([
+    ['that name themselves as next', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page })],
+    ['that go back', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page === 1 ? 2 : 1 })],
+    ['that repeat their rows', (page) => jsonApi(['same', 'rows'], { 'next-page': page + 1 })],
+    ['that stay empty without an end', (page) => jsonApi(page === 1 ? ['a'] : [], { 'next-page': page + 1 })],
+    ['whose next is no number', () => jsonApi(['a'], { 'next-page': 'two' })],
+  ])('%s end in an error', async (_, answer) => {
+    const { error, queries } = await read('platform', platform.agents.list, { agent_pool_id: 'p' }, (query) =>
+      answer(Number(query.get('page[number]') ?? 1)),
+    );
+    expect(error).toMatchObject({ failure: 'malformed', words: expect.stringContaining('the list would never end') });
+    expect(queries.length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('pages by token', () => {
+  const list = { plugin_id: 'ab', per_page: 1 };
+
+  it('follow NextToken of the body', async () => {
+    const { pages, queries } = await read('scheduler', scheduler['external-volumes'].list, list, (query) =>
+      query.get('next_token') === 't/2&'
+        ? '{"NextToken":"","Volumes":[{"ExternalID":"b"}]}'
+        : '{"NextToken":"t/2&","Volumes":[{"ExternalID":"a"}]}',
+    );
+    expect(pages).toEqual([[{ ExternalID: 'a' }], [{ ExternalID: 'b' }]]);
+    expect(queries).toEqual(['plugin_id=ab&per_page=1', 'plugin_id=ab&per_page=1&next_token=t/2&']);
+  });
+
+  it('follow the header X-Nomad-NextToken', async () => {
+    const { pages } = await read('scheduler', scheduler.volumes.list, { type: 'csi' }, (query) =>
+      query.has('next_token') ? '[{"ID":"b"}]' : { body: '[{"ID":"a"}]', headers: { 'X-Nomad-NextToken': 'n' } },
+    );
+    expect(pages).toEqual([[{ ID: 'a' }], [{ ID: 'b' }]]);
+  });
+
+  it('may be null', async () => {
+    const { pages, error } = await read(
+      'scheduler',
+      scheduler.snapshots.list,
+      list,
+      () => '{"NextToken":"","Snapshots":null}',
+    );
+    expect([pages, error]).toEqual([[[]], undefined]);
+  });
+
+  it.each([
+    ['a token that repeats', 'same', ['a', 'b', 'c', 'd']],
+    ['tokens without an end over the same rows', '', ['a', 'a', 'a', 'a']],
+  ])('%s is an error', async (_, fixed, ids) => {
+    let asked = 0;
+    const { error } = await read('scheduler', scheduler.snapshots.list, list, () => {
+      asked++;
+      return JSON.stringify({ NextToken: fixed || `t${asked}`, Snapshots: [{ ID: ids[asked - 1] }] });
+    });
+    expect(error).toMatchObject({ failure: 'malformed' });
+    expect(asked).toBeLessThanOrEqual(3);
+  });
+});
+
+it.each([
+  [platform.views.create, {}, { data: { name: 'a', query_type: 'modules', query: { filter: [] } } }],
+  [platform['agent-pools'].update, { id: 'apool-1' }, { data: { type: 'agent-pools' } }],
+] as const)('a write may answer nothing: $0.name', async (operation, args, body) => {
+  server = await serve((_, response) => response.writeHead(204).end());
+  const { service } = talk(targetFor('platform', server.origin));
+  const answer = await service.call<Operation>(operation, args, { body });
+  await service.close();
+  expect([answer.status, answer.text, server.requests.length]).toEqual([204, '', 1]);
+});
+
+it('a list without pages is one page', async () => {
+  const { pages } = await read('secrets', secrets.keys.list, {}, () => '{"data":{"keys":["a","b"]}}');
+  expect(pages).toEqual([['a', 'b']]);
+});
+
+it('a warning is said once, not for every page', async () => {
+  const { lines } = await read(
+    'platform',
+    platform.explorer.query,
+    { type: 'workspaces', sort: 'nothing_known' },
+    (query) => jsonApi([query.get('page[number]') ?? '1'], { 'next-page': query.has('page[number]') ? null : 2 }),
+  );
+  expect(lines).toHaveLength(1);
+});
