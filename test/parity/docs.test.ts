@@ -6,13 +6,13 @@ import { EXIT } from '../../src/core/errors.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { cli } from '../helpers/cli.ts';
 
 const read = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
 const README = read('README.md');
-const files = sqlFiles([PACKAGE_ROOT]);
+const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 
 /** First cells of the rows of a Markdown table under the given head. */

@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 
 const ROOT = join(PACKAGE_ROOT, 'queries');
-const files = sqlFiles([PACKAGE_ROOT]);
+const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 const database = await openDatabase(':memory:');
 await (await migrate(database, files, tables))();
 for (const macro of ['semver_key', 'iso_time']) {
-  await database.run(await files.filled(`warehouse/${macro}`, { kind: 'temp macro' }));
+  await database.run(await files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
 }
-// Filled and run by every load; here so that what drops it can be prepared.
+// Every load creates this table; here it lets the statements prepare that drop it.
 await database.run('create temp table stage_lists as select 1 as one');
 afterAll(() => database.close());
 
@@ -23,24 +23,36 @@ const names = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.sql'))
   .map((path) => path.replaceAll('\\', '/').slice(0, -'.sql'.length))
   .sort();
-const textOf = (name: string) => readFileSync(join(ROOT, `${name}.sql`), 'utf8');
+const readQuery = (name: string) => readFileSync(join(ROOT, `${name}.sql`), 'utf8');
 const withoutComments = (sql: string) => sql.replaceAll(/^\s*--.*$/gmu, '').replaceAll(/\s--\s.*$/gmu, '');
-const isTemplate = (name: string) => /\{\{\w+\}\}/u.test(withoutComments(textOf(name)));
-const whole = names.filter((name) => !isTemplate(name));
+const isTemplate = (name: string) => /\{\{\w+\}\}/u.test(withoutComments(readQuery(name)));
+const statements = names.filter((name) => !isTemplate(name));
 
-/** Some queries start from temporary tables that others make: those are made first, over nothing. */
-async function makeTemporaryTables(database: Database): Promise<void> {
-  let waiting = whole.filter((name) => /create or replace temp table/iu.test(textOf(name)));
+const tableFiles = names.filter((name) => name.startsWith('tables/'));
+const tableIn = (file: string) => tables.get(file.slice('tables/'.length))!;
+
+const RELATION_COMMENTS = `
+  select table_name as relation, comment from duckdb_tables()
+  union all
+  select view_name, comment from duckdb_views()`;
+const UNCOMMENTED_COLUMNS = `
+  select table_name as relation, column_name as "column" from duckdb_columns()
+  where comment is null and not internal and column_name not in ('valid_from', 'valid_to')
+  order by column_index`;
+
+/** Some queries read temporary tables that other queries create: creates those first, without rows. */
+async function createTemporaryTables(database: Database): Promise<void> {
+  let waiting = statements.filter((name) => /create or replace temp table/iu.test(readQuery(name)));
   for (let left = Number.POSITIVE_INFINITY; waiting.length < left; ) {
     left = waiting.length;
     const failed: string[] = [];
-    for (const name of waiting) await runOverNothing(database, textOf(name)).catch(() => failed.push(name));
+    for (const name of waiting) await runWithoutRows(database, readQuery(name)).catch(() => failed.push(name));
     waiting = failed;
   }
 }
 
-/** Parameters are moments, which may be null, or JSON lists, which may be empty. */
-async function runOverNothing(database: Database, sql: string): Promise<void> {
+/** Parameters are timestamps, which may be null, or JSON lists, which may be empty. */
+async function runWithoutRows(database: Database, sql: string): Promise<void> {
   const prepared = await database.connection.prepare(sql);
   const run = async (bind: (index: number) => void) => {
     for (let index = 1; index <= prepared.parameterCount; index++) bind(index);
@@ -49,67 +61,95 @@ async function runOverNothing(database: Database, sql: string): Promise<void> {
   await run((index) => prepared.bindVarchar(index, '[]')).catch(() => run((index) => prepared.bindNull(index)));
 }
 
-await makeTemporaryTables(database);
+await createTemporaryTables(database);
 
-test.each(whole)('queries/%s.sql prepares against a migrated warehouse', async (name) => {
-  const prepared = await database.connection.prepare(textOf(name));
-  expect(prepared.parameterCount).toBeGreaterThanOrEqual(0);
-  prepared.destroySync();
+/** The files for which `check` fails, each with its error. */
+async function failingFiles(checked: readonly string[], check: (name: string) => unknown): Promise<readonly string[]> {
+  const failing: string[] = [];
+  for (const name of checked) {
+    try {
+      await check(name);
+    } catch (error) {
+      failing.push(`queries/${name}.sql: ${(error as Error).message}`);
+    }
+  }
+  return failing;
+}
+
+function assert(condition: boolean, message: string): void {
+  if (!condition) throw new Error(message);
+}
+
+test('every statement prepares against a migrated warehouse', async () => {
+  const failing = await failingFiles(statements, async (name) => {
+    const prepared = await database.connection.prepare(readQuery(name));
+    prepared.destroySync();
+  });
+  expect(failing).toEqual([]);
 });
 
-test.each(names)('queries/%s.sql is one statement', async (name) => {
-  const sql = withoutComments(textOf(name)).replace(/;\s*$/u, '');
-  expect(sql.replaceAll(/'(?:[^']|'')*'/gu, '')).not.toContain(';');
+test('every file holds one statement', async () => {
+  const failing = await failingFiles(names, (name) => {
+    const sql = withoutComments(readQuery(name)).replace(/;\s*$/u, '');
+    assert(!sql.replaceAll(/'(?:[^']|'')*'/gu, '').includes(';'), 'more than one statement');
+  });
+  expect(failing).toEqual([]);
 });
 
-const RECORDS = /^warehouse\/|^tables\//u;
+test('every query begins with a comment that says what it returns', async () => {
+  const queries = statements.filter((name) => !/^(?:warehouse|tables)\//u.test(name));
+  const failing = await failingFiles(queries, (name) =>
+    assert(/^-- \S/u.test(readQuery(name)), 'no comment in the first line'),
+  );
+  expect(failing).toEqual([]);
+});
 
-test.each(whole.filter((name) => !RECORDS.test(name)))(
-  'queries/%s.sql begins with a comment that says what it yields',
-  (name) => {
-    expect(textOf(name)).toMatch(/^-- \S/u);
-  },
-);
-
-test.each(names.filter((name) => /^reports\/|^status\//u.test(name)))(
-  'queries/%s.sql shows its rows in an order',
-  (name) => {
-    const sql = withoutComments(textOf(name));
-    const oneRow = !/\bfrom\b/iu.test(sql) || name.endsWith('/summary');
-    expect(oneRow || /\border by\b/iu.test(sql)).toBe(true);
-  },
-);
-
-describe.each([...tables.values()])('the table $name', ({ name, grain, key, source, columns, ddl }) => {
-  test('says its grain, and its key where a source fills it', () => {
-    expect(grain).not.toBe('');
-    if (source !== undefined) expect(key.length).toBeGreaterThan(0);
-    const known = columns.map((column) => column.name);
-    for (const column of key) expect(known).toContain(column);
+test('everything that a report shows has an order', async () => {
+  const shown = names.filter((name) => /^reports\/|^status\//u.test(name) && !name.endsWith('/summary'));
+  const failing = await failingFiles(shown, (name) => {
+    const sql = withoutComments(readQuery(name));
+    assert(!/\bfrom\b/iu.test(sql) || /\border by\b/iu.test(sql), 'no order by');
   });
+  expect(failing).toEqual([]);
+});
 
-  test('declares every column of the DDL, each with a type and a meaning', async () => {
-    const declared = ddl.split('\n').filter((line) => /^ {2}\w/u.test(line));
-    const history = source === undefined ? 0 : 2;
-    expect(columns.length).toBe(declared.length - history);
-    for (const { type, comment } of columns) expect([type, comment]).not.toContain('');
+test('every table declares its grain, and its key where a source fills it', async () => {
+  const failing = await failingFiles(tableFiles, (name) => {
+    const { grain, key, source, columns } = tableIn(name);
+    assert(grain !== '', 'no `-- grain:`');
+    assert(source === undefined || key.length > 0, 'no `-- key:`');
+    const known = new Set(columns.map((column) => column.name));
+    const unknown = key.filter((column) => !known.has(column));
+    assert(unknown.length === 0, `the key names ${unknown.join(', ')}, which is not a column`);
   });
+  expect(failing).toEqual([]);
+});
 
-  test('has its comments in the warehouse, on the present and on the history', async () => {
-    const shown = source === undefined ? [name] : [name, `${name}_history`];
-    for (const relation of shown) {
-      const rows = await database.rows(
-        'select column_name, comment from duckdb_columns() where table_name = $relation order by column_index',
-        { relation },
-      );
-      const bare = rows.filter(({ comment }) => comment === null).map(({ column_name }) => column_name);
-      expect(bare.filter((column) => column !== 'valid_from' && column !== 'valid_to')).toEqual([]);
-      const [about] = await database.rows(
-        `select comment from duckdb_tables() where table_name = $relation
-         union all select comment from duckdb_views() where view_name = $relation`,
-        { relation },
-      );
-      expect(about?.comment).toContain(grain);
+test('every column has a type and a comment', async () => {
+  const failing = await failingFiles(tableFiles, (name) => {
+    const { ddl, source, columns } = tableIn(name);
+    const declared = ddl.split('\n').filter((line) => /^ {2}\w/u.test(line)).length - (source === undefined ? 0 : 2);
+    assert(columns.length === declared, 'a column without a comment (`  name type, -- comment`)');
+    const bare = columns.filter(({ type, comment }) => type === '' || comment === '').map((column) => column.name);
+    assert(bare.length === 0, `no type or comment: ${bare.join(', ')}`);
+  });
+  expect(failing).toEqual([]);
+});
+
+test('the warehouse shows the comments of tables, views and columns', async () => {
+  const comments = new Map(
+    (await database.rows(RELATION_COMMENTS)).map(({ relation, comment }) => [String(relation), String(comment)]),
+  );
+  const uncommented = new Map<string, string[]>();
+  for (const { relation, column } of await database.rows(UNCOMMENTED_COLUMNS)) {
+    uncommented.set(String(relation), [...(uncommented.get(String(relation)) ?? []), String(column)]);
+  }
+  const failing = await failingFiles(tableFiles, (file) => {
+    const { name, grain, source } = tableIn(file);
+    for (const relation of source === undefined ? [name] : [name, `${name}_history`]) {
+      assert(comments.get(relation)?.includes(grain) ?? false, `${relation} does not show the grain`);
+      assert(!uncommented.has(relation), `${relation} has no comment on ${uncommented.get(relation)?.join(', ')}`);
     }
   });
+  expect(failing).toEqual([]);
 });
