@@ -3,135 +3,150 @@ import { createInterface } from 'node:readline';
 import { Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
-import type { Context } from './core/context.ts';
-import { EXIT, type ExitCode, messageOf, TidemarkError, unusablePath } from './core/errors.ts';
+import { type Colors, createColors, isColorEnabled } from './core/color.ts';
+import type { Context, HttpTimeouts } from './core/context.ts';
+import { EXIT, type ExitCode, errorMessage, fileSystemError, TidemarkError } from './core/errors.ts';
 import { createLog } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
-import { createRedactor, type Redactor } from './core/redact.ts';
-import type { Timing } from './core/timing.ts';
+import { createRedactor, type Redactor } from './core/redact/redactor.ts';
 import { version } from './version.ts';
 
-/** What a run of the command takes from the process; tests hand in their own. */
-export interface Io {
+/** What a command takes from its process; tests pass their own. */
+export interface CliIo {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly readStdin: () => Promise<string>;
-  /** One typed line. @default the first of `readStdin` */
+  /** One typed line. @default the first line of `readStdin` */
   readonly readLine?: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
   readonly stdoutIsTerminal: boolean;
   /** stderr, where it is a terminal. */
   readonly terminal: NodeJS.WriteStream | undefined;
   readonly signal: AbortSignal;
-  /** Waits and bounds of talking to services. @default those of http/timing.ts */
-  readonly timing?: Partial<Timing>;
+  /** @default DEFAULT_TIMEOUTS */
+  readonly timeouts?: Partial<HttpTimeouts>;
 }
 
-/** Runs one command line and answers with its exit code; never throws. */
-export async function run(io: Io): Promise<ExitCode> {
+/** What `dispatch` derives from the process once, before the command line is parsed. */
+interface Session extends CliIo {
+  readonly redactor: Redactor;
+  readonly colors: Colors;
+  readonly stderrColors: Colors;
+}
+
+/** Runs one command line and returns its exit code; never throws. */
+export async function run(io: CliIo): Promise<ExitCode> {
   const redactor = createRedactor();
-  const stderr = (text: string) => io.stderr(redactor.text(text));
+  const isDisabled = io.argv.includes('--no-color');
+  const session: Session = {
+    ...io,
+    redactor,
+    stderr: (text) => io.stderr(redactor.text(text)),
+    colors: createColors(isColorEnabled({ isTerminal: io.stdoutIsTerminal, env: io.env, isDisabled })),
+    stderrColors: createColors(isColorEnabled({ isTerminal: io.terminal !== undefined, env: io.env, isDisabled })),
+  };
   try {
-    return await dispatch({ ...io, stderr }, redactor);
+    return await dispatch(session);
   } catch (error) {
-    return explain(error, stderr);
+    return reportError(error, session);
   }
 }
 
-async function dispatch(io: Io, redactor: Redactor): Promise<ExitCode> {
+async function dispatch(session: Session): Promise<ExitCode> {
   let exit: ExitCode = EXIT.done;
-  const program = createProgram(io);
-  const context = () => contextOf(program, io, redactor, (code) => (exit = code));
-  const chosen = commandName(io.argv);
-  for (const { name, about, load } of commands) {
-    if (name === chosen) (await load())(program, context);
-    else program.command(name).description(about);
+  const program = createProgram(session);
+  const context = () => createContext(program, session, (code) => (exit = code));
+  const selected = findCommandName(session.argv);
+  for (const { name, description, load } of commands) {
+    if (name === selected) (await load())(program, context);
+    else program.command(name).description(description);
   }
-  await program.parseAsync([...io.argv], { from: 'user' });
+  await program.parseAsync([...session.argv], { from: 'user' });
   return exit;
 }
 
-function createProgram({ stdout, stderr, stdoutIsTerminal }: Io): Command {
+function createProgram({ stdout, stderr, colors }: Session): Command {
   return new Command('tidemark')
     .description(
-      'Nightly history of an infrastructure-as-code estate: pull, compare, report, act on what was approved.',
+      'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
     )
     .option('--config <file>', 'configuration file', './tidemark.yaml')
-    .option('--json', 'machine-readable result on stdout')
-    .option('--quiet', 'no progress, only warnings and errors')
-    .option('--no-color', 'no colours')
-    .option('--now <timestamp>', 'take this as the present')
-    .version(version, '--version', 'version of tidemark')
-    .helpOption('--help', 'what a command does and takes')
-    .helpCommand('help [command]', 'what a command does and takes')
+    .option('--json', 'print the result as JSON')
+    .option('--quiet', 'print warnings and errors only')
+    .option('--no-color', 'print without colour')
+    .option('--now <timestamp>', 'use this as the current time')
+    .version(version, '--version', 'print the version')
+    .helpOption('--help', 'show help for a command')
+    .helpCommand('help [command]', 'show help for a command')
     .showSuggestionAfterError()
     .exitOverride()
+    .configureHelp({ styleTitle: (title) => colors.bold(title) })
     .configureOutput({
       writeOut: stdout,
       writeErr: stderr,
-      getOutHasColors: () => stdoutIsTerminal,
+      getOutHasColors: () => colors.isColorSupported,
       getErrHasColors: () => false,
     });
 }
 
-/** Global options that take a value, whose value is not the command. */
-const VALUED = new Set(['--config', '--now']);
+/** Global options with a value; the value is not the command. */
+const OPTIONS_WITH_VALUE = new Set(['--config', '--now']);
 
-function commandName(argv: readonly string[]): string | undefined {
-  const words = argv.filter((word, index) => !word.startsWith('-') && !VALUED.has(argv[index - 1] ?? ''));
+function findCommandName(argv: readonly string[]): string | undefined {
+  const words = argv.filter((word, index) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.has(argv[index - 1] ?? ''));
   return words[0] === 'help' ? words[1] : words[0];
 }
 
-function contextOf(program: Command, io: Io, redactor: Redactor, exit: (code: ExitCode) => void): Context {
-  const options = program.opts<{ config: string; json?: boolean; quiet?: boolean; color: boolean; now?: string }>();
+function createContext(program: Command, session: Session, exit: (code: ExitCode) => void): Context {
+  const options = program.opts<{ config: string; json?: boolean; quiet?: boolean; now?: string }>();
   const now = options.now === undefined ? undefined : parseTimestamp(options.now);
   if (options.now !== undefined && !now) {
-    throw new TidemarkError('USAGE', `--now ${options.now} is no timestamp`, {
+    throw new TidemarkError('USAGE', `--now ${options.now} is not a timestamp`, {
       hint: 'give one such as 2026-11-20T02:15:00Z',
     });
   }
   const quiet = options.quiet ?? false;
+  const { readStdin, readLine, stderr, redactor, stderrColors } = session;
   return {
-    ...io,
-    readLine: io.readLine ?? (async () => (await io.readStdin()).split('\n', 1)[0] ?? ''),
+    ...session,
+    readLine: readLine ?? (async () => (await readStdin()).split('\n', 1)[0] ?? ''),
     exit,
-    redactor,
     quiet,
     json: options.json ?? false,
-    color: options.color && io.stdoutIsTerminal && !io.env.NO_COLOR,
-    terminal: quiet ? undefined : io.terminal,
+    terminal: quiet ? undefined : session.terminal,
     configFile: options.config,
     clock: now ? frozenClock(now) : systemClock,
-    log: createLog({ write: io.stderr, redactor, quiet }),
+    log: createLog({ write: stderr, redactor, quiet, colors: stderrColors }),
   };
 }
 
-function explain(error: unknown, stderr: (text: string) => void): ExitCode {
+function reportError(error: unknown, { stderr, stderrColors: colors }: Session): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof TidemarkError) {
     const hint = error.hint ? `\n  ${error.hint}` : '';
-    stderr(`error: ${error.message}${hint}\n`);
+    stderr(`${colors.red('error:')} ${error.message}${hint}\n`);
     return error.exit;
   }
-  const unusable = unusablePath(error);
+  const unusable = fileSystemError(error);
   if (unusable && !unusable.path.startsWith(PACKAGE_ROOT)) {
-    stderr(`error: ${unusable.path} cannot be used: ${unusable.reason}\n`);
+    stderr(`${colors.red('error:')} ${unusable.path} cannot be used: ${unusable.reason}\n`);
     return EXIT.usage;
   }
-  stderr(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : messageOf(error)}\n`);
+  const detail = error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
+  stderr(`${colors.red('internal error:')} ${detail}\n`);
   return EXIT.bug;
 }
 
-/** Time that a stopped command has to end by itself. */
+/** How long a command may take to stop after a signal. */
 const GRACE_MS = 4_500;
 
-/** The command as a process. */
+/** Runs the command line of this process. */
 export async function main(): Promise<void> {
   const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // every request under way listens
+  setMaxListeners(0, stop.signal); // every request in flight listens
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(EXIT.incomplete);
@@ -139,7 +154,7 @@ export async function main(): Promise<void> {
       setTimeout(() => process.exit(EXIT.incomplete), GRACE_MS).unref();
     });
   }
-  process.stdout.on('error', leaveOnClosedPipe);
+  process.stdout.on('error', exitOnClosedPipe);
   process.exitCode = await run({
     argv: process.argv.slice(2),
     cwd: process.cwd(),
@@ -155,8 +170,8 @@ export async function main(): Promise<void> {
   });
 }
 
-/** `tidemark sql … | head` is no failure. */
-function leaveOnClosedPipe(error: NodeJS.ErrnoException): void {
+/** `tidemark sql … | head` closes the pipe; that is not an error. */
+function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   throw error;
 }

@@ -1,17 +1,22 @@
-import { resolve } from 'node:path';
+import { createReadStream, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Config, loadConfig, type Target } from '../core/config.ts';
+import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { nearestName } from '../core/yaml-file.ts';
-import { isList } from '../services/answer.ts';
-import { checkCall } from '../services/check.ts';
-import { connect } from '../services/connect.ts';
-import { operationHelp, operationRow } from '../services/describe.ts';
+import { stripControls } from '../core/log.ts';
+import { parseJson, parseLossless, printJson } from '../http/json.ts';
+import { createServiceClient } from '../services/client.ts';
+import type { DownloadResult } from '../services/download.ts';
 import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
-import { readArgs, readBody } from './api-input.ts';
-import { printAll, printAnswer, printDownload } from './api-output.ts';
+import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
+import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
+import { validateRequest } from '../services/validate-request.ts';
+import { readConfig, unknownName } from './options.ts';
+import { indent } from './output.ts';
 
 interface Options {
   readonly target?: string;
@@ -22,20 +27,19 @@ interface Options {
   readonly help?: true;
 }
 
-/** `tidemark api`: one call of any operation. */
 export function registerApi(program: Command, context: () => Context): void {
   const command = program
     .command('api')
-    .description('one call of any operation')
-    .argument('[operation]', 'KIND.RESOURCE.VERB; `--list` shows them')
-    .argument('[parameters...]', 'name=value, with the names of the API documents')
-    .option('--target <name>', 'target to call; may be left out where one of the kind is configured')
+    .description('call any operation of a service')
+    .argument('[operation]', 'KIND.RESOURCE.VERB; see --list')
+    .argument('[parameters...]', 'name=value; see --help OPERATION')
+    .option('--target <name>', 'target to call; required where several of the kind are configured')
     .option('--body <json>', 'request body: JSON, @FILE, or - for standard input')
     .option('--all', 'follow every page and print one array')
-    .option('--yes', 'change something without being asked')
+    .option('--yes', 'change something without confirmation')
     .option('--list', 'list the operations')
     .helpOption(false)
-    .addOption(new Option('--help', 'what the operation takes'))
+    .addOption(new Option('--help', 'show help, for an operation if one is given'))
     .action((name: string | undefined, parameters: string[], options: Options) => {
       if (name === undefined && !options.list) command.help({ error: !options.help });
       return api(context(), name, parameters, options);
@@ -43,23 +47,23 @@ export function registerApi(program: Command, context: () => Context): void {
 }
 
 async function api(context: Context, name: string | undefined, parameters: string[], options: Options): Promise<void> {
-  if (options.list) return context.stdout(listOf(context.json));
+  if (options.list) return context.stdout(formatOperationList(context.json));
   const operation = findOperation(name ?? '');
-  if (options.help) return context.stdout(operationHelp(operation));
+  if (options.help) return context.stdout(formatOperationHelp(operation));
   if (options.all && !isList(operation)) {
-    throw new TidemarkError('USAGE', `${operation.name}: --all is for lists`, { hint: 'leave --all out' });
+    throw new TidemarkError('USAGE', `${operation.name} is not a list: --all does not apply`, { hint: 'remove --all' });
   }
-  const args = readArgs(operation, parameters);
-  const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
+  const args = parseArgs(operation, parameters);
+  const config = readConfig(context);
   const target = findTarget(config, operation, options.target);
   const body = await readBody(options.body, context);
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
-  checkCall(operation, target, args, body, quiet);
-  if (operation.changes) await confirm(context, operation, target, args, options.yes ?? false);
+  validateRequest(operation, target, args, body, quiet);
+  if (operation.mutates) await confirm(context, operation, target, args, options.yes ?? false);
   await call(context, config, target, { operation, args, body, all: options.all ?? false });
 }
 
-interface Asked {
+interface ApiCall {
   readonly operation: Operation;
   readonly args: Args;
   readonly body: unknown;
@@ -70,16 +74,16 @@ async function call(
   context: Context,
   config: Config,
   target: Target,
-  { operation, args, body, all }: Asked,
+  { operation, args, body, all }: ApiCall,
 ): Promise<void> {
   const { redactor, log, signal, env } = context;
-  const service = connect(target, { redactor, log, signal, env, maxWaitMs: config.maxWait * 1000 });
-  const options = { body, write: operation.changes };
+  const service = createServiceClient(target, { redactor, log, signal, env, maxWaitMs: config.maxWait * 1000 });
+  const options = { body, write: operation.mutates };
   try {
     if (all) await printAll(context, operation, service.pages(operation, args, options));
-    else if (operation.answers === 'csv') {
+    else if (operation.responseType === 'csv') {
       await printDownload(context, (file) => service.download(operation, args, file, options));
-    } else printAnswer(context, await service.call(operation, args, options));
+    } else printResponse(context, await service.call(operation, args, options));
   } finally {
     await service.close();
   }
@@ -88,33 +92,30 @@ async function call(
 function findOperation(name: string): Operation {
   const operation = operations.get(name);
   if (operation) return operation;
-  const nearest = nearestName(name, operations.keys());
-  throw new TidemarkError('USAGE', `unknown operation ${name}`, {
-    hint: nearest ? `did you mean ${nearest}?` : 'see `tidemark api --list`',
-  });
+  throw unknownName('operation', name, operations.keys(), 'see `tidemark api --list`');
 }
 
-function findTarget({ targets }: Config, { name: operation, kind }: Operation, asked: string | undefined): Target {
+function findTarget({ targets }: Config, { name: operation, kind }: Operation, requested: string | undefined): Target {
   const ofKind = targets.filter((target) => target.kind === kind).map(({ name }) => name);
-  const wanted = asked ?? (ofKind.length === 1 ? ofKind[0] : undefined);
+  const wanted = requested ?? (ofKind.length === 1 ? ofKind[0] : undefined);
   if (wanted === undefined) {
     const hint = ofKind.length === 0 ? `add one of kind ${kind} to \`targets\`` : `choose one: ${ofKind.join(', ')}`;
     const message =
-      ofKind.length === 0 ? 'no target of its kind is configured' : '--target is needed: several are configured';
+      ofKind.length === 0
+        ? 'no target of this kind is configured'
+        : '--target is required: several targets of this kind are configured';
     throw new TidemarkError('USAGE', `${operation}: ${message}`, { hint });
   }
   const target = targets.find(({ name }) => name === wanted);
   if (target) return target;
-  const nearest = nearestName(
+  throw unknownName(
+    'target',
     wanted,
     targets.map(({ name }) => name),
   );
-  throw new TidemarkError('USAGE', `unknown target ${wanted}`, {
-    hint: nearest ? `did you mean ${nearest}?` : `known are ${targets.map(({ name }) => name).join(', ')}`,
-  });
 }
 
-/** @throws TidemarkError UNSAFE unless the change was asked for with `--yes`, or confirmed on the terminal. */
+/** @throws TidemarkError UNSAFE unless the change is requested with `--yes` or confirmed on the terminal. */
 async function confirm(
   context: Context,
   operation: Operation,
@@ -123,22 +124,117 @@ async function confirm(
   yes: boolean,
 ): Promise<void> {
   if (yes) return;
-  const what = `${operation.name} at ${target.name}`;
+  const what = `${operation.name} on ${target.name}`;
   if (!context.stdinIsTerminal) {
-    throw new TidemarkError('UNSAFE', `${what} changes something there: not done without --yes`, { hint: 'add --yes' });
+    throw new TidemarkError('UNSAFE', `${what} changes the remote service and needs --yes`, { hint: 'add --yes' });
   }
-  const given = Object.entries(args).map(
+  const values = Object.entries(args).map(
     ([name, value]) => `${name}=${operation.params[name]?.secret ? '***' : String(value)}`,
   );
   const undo = operation.reversible ? '' : ' This cannot be undone.';
-  context.stderr(`${[what, ...given].join(' ')}: ${operation.about}.${undo} Go on? [y/N] `);
+  context.stderr(`${[what, ...values].join(' ')}: ${operation.description}.${undo} Continue? [y/N] `);
   const line = await context.readLine();
-  if (!/^\s*y(?:es)?\s*$/iu.test(line)) throw new TidemarkError('UNSAFE', `${what}: not confirmed, nothing was sent`);
+  if (!/^\s*y(?:es)?\s*$/iu.test(line))
+    throw new TidemarkError('UNSAFE', `${what}: not confirmed; no request was sent`);
 }
 
-function listOf(json: boolean): string {
+function formatOperationList(json: boolean): string {
   const all = [...operations.values()];
-  if (json) return `${JSON.stringify(all.map(operationRow), null, 2)}\n`;
+  if (json) return `${JSON.stringify(all.map(toOperationRow), null, 2)}\n`;
   const width = Math.max(...all.map(({ name }) => name.length));
-  return all.map(({ name, changes, about }) => `${name.padEnd(width)}  ${changes ? '!' : ' '}  ${about}\n`).join('');
+  return all
+    .map(({ name, mutates, description }) => `${name.padEnd(width)}  ${mutates ? '!' : ' '}  ${description}\n`)
+    .join('');
+}
+
+/** Parses `name=value` words; the values of a repeated name become a list. */
+export function parseArgs({ name: operation, params }: Operation, words: readonly string[]): Args {
+  const values = new Map<string, string[]>();
+  for (const word of words) {
+    const at = word.indexOf('='); // parameter names, such as filter[0][f][is][0], contain none
+    if (at <= 0) {
+      throw new TidemarkError('USAGE', `${operation}: \`${word}\` is not name=value`, {
+        hint: `parameters are ${Object.keys(params).join(', ') || 'none'}`,
+      });
+    }
+    const name = word.slice(0, at);
+    values.set(name, [...(values.get(name) ?? []), word.slice(at + 1)]);
+  }
+  return Object.fromEntries([...values].map(([name, list]) => [name, list.length === 1 ? list[0] : list]));
+}
+
+/** Parses `--body`: JSON, `@FILE`, or `-` for standard input. 64-bit integers keep their digits; no message contains the text. */
+export async function readBody(given: string | undefined, { cwd, readStdin }: Context): Promise<unknown> {
+  if (given === undefined) return undefined;
+  const text =
+    given === '-' ? await readStdin() : given.startsWith('@') ? readFile(resolve(cwd, given.slice(1))) : given;
+  try {
+    return parseJson(text.replace(/^\uFEFF/u, ''));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new TidemarkError('USAGE', '--body is not valid JSON', { hint: 'give JSON, @FILE, or - for standard input' });
+  }
+}
+
+function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new TidemarkError('USAGE', `--body: ${file} cannot be read`, { cause, hint: 'give a readable file after @' });
+  }
+}
+
+/** Prints JSON indented and with every digit, other text as it was sent, and `{"status": 204}` for an empty body. */
+export function printResponse(context: Context, { status, text }: ServiceResponse): void {
+  context.stdout(text.trim() === '' ? formatEmpty(status) : formatBody(context, text));
+}
+
+function formatEmpty(status: number): string {
+  return `{"status": ${status}}\n`;
+}
+
+function formatBody(context: Context, text: string): string {
+  try {
+    return `${printJson(parseLossless(text))}\n`;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return toPrintable(context, text.endsWith('\n') ? text : `${text}\n`);
+  }
+}
+
+/** Prints the items of all pages as one array, as the pages arrive. */
+export async function printAll(
+  context: Context,
+  operation: Operation,
+  pages: AsyncIterable<ResponsePage>,
+): Promise<void> {
+  let isOpen = false;
+  for await (const { text } of pages) {
+    for (const item of findItems(operation, parseLossless(text)) ?? []) {
+      context.stdout(`${isOpen ? ',\n' : '[\n'}${indent(printJson(item))}`);
+      isOpen = true;
+    }
+  }
+  context.stdout(isOpen ? '\n]\n' : '[]\n');
+}
+
+/** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */
+export async function printDownload(
+  context: Context,
+  download: (file: string) => Promise<DownloadResult>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-api-'));
+  try {
+    const file = join(folder, 'response');
+    const { status, bytes } = await download(file);
+    if (bytes === 0) context.stdout(formatEmpty(status));
+    for await (const chunk of createReadStream(file, 'utf8')) context.stdout(toPrintable(context, chunk as string));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Remote text must not control the terminal; a pipe or a file receives every byte. */
+function toPrintable({ stdoutIsTerminal }: Context, text: string): string {
+  return stdoutIsTerminal ? stripControls(text) : text;
 }

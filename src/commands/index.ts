@@ -1,81 +1,89 @@
 import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 
-/** Adds a command to the program; `context` is ready once the command line is parsed. */
-export type Register = (program: Command, context: () => Context) => void;
+/** Adds a command to the program; `context` may be called once the command line is parsed. */
+export type RegisterCommand = (program: Command, context: () => Context) => void;
 
-/** Every command, one line each; only the one that is called is loaded. */
+/** Every command. Only the selected one is loaded. */
 export const commands: readonly {
   readonly name: string;
-  readonly about: string;
-  readonly load: () => Promise<Register>;
+  readonly description: string;
+  readonly load: () => Promise<RegisterCommand>;
 }[] = [
   {
     name: 'init',
-    about: 'write a commented tidemark.yaml and .env.example',
+    description: 'write a commented tidemark.yaml and .env.example',
     load: async () => (await import('./init.ts')).registerInit,
   },
   {
     name: 'demo',
-    about: 'play several nights of an invented estate, and leave its warehouse and reports',
+    description: 'run the nightly job on a generated estate and keep its warehouse and reports',
     load: async () => (await import('./demo.ts')).registerDemo,
   },
   {
     name: 'sandbox',
-    about: 'serve the five services on loopback',
+    description: 'serve the five services on the loopback interface',
     load: async () => (await import('./sandbox.ts')).registerSandbox,
   },
   {
     name: 'doctor',
-    about: 'check targets, permissions, limits, clock, warehouse and mail',
+    description: 'check targets, permissions, limits, clock, warehouse and mail',
     load: async () => (await import('./doctor.ts')).registerDoctor,
   },
-  { name: 'pull', about: 'extract and load', load: async () => (await import('./pull.ts')).registerPull },
+  {
+    name: 'pull',
+    description: 'extract from the targets and load the warehouse',
+    load: async () => (await import('./pull.ts')).registerPull,
+  },
   {
     name: 'run',
-    about: 'one job now: pull, findings, reports, mail',
+    description: 'run one job now: pull, findings, reports, mail',
     load: async () => (await import('./run.ts')).registerRun,
   },
   {
     name: 'schedule',
-    about: 'stay up and run every job at its time',
+    description: 'run every job at its scheduled time',
     load: async () => (await import('./schedule.ts')).registerSchedule,
   },
   {
     name: 'mail',
-    about: "send a job's digest, or show it",
+    description: 'send the digest of a job, or preview it',
     load: async () => (await import('./mail.ts')).registerMail,
   },
   {
     name: 'status',
-    about: 'last runs, freshness of every source, next runs',
+    description: 'show the last runs, the freshness of every source, and the next runs',
     load: async () => (await import('./status.ts')).registerStatus,
   },
   {
     name: 'sql',
-    about: 'read-only SQL over the published warehouse',
+    description: 'run read-only SQL on the published warehouse',
     load: async () => (await import('./sql.ts')).registerSql,
   },
   {
     name: 'tables',
-    about: 'the tables, their columns, types and meaning',
+    description: 'describe the tables and their columns',
     load: async () => (await import('./tables.ts')).registerTables,
   },
-  { name: 'report', about: 'render reports', load: async () => (await import('./report.ts')).registerReport },
+  { name: 'report', description: 'render reports', load: async () => (await import('./report.ts')).registerReport },
   {
     name: 'findings',
-    about: 'the findings and their life',
+    description: 'list findings, or accept them',
     load: async () => (await import('./findings.ts')).registerFindings,
   },
   {
     name: 'playbook',
-    about: 'act on findings: plan, approve, apply',
+    description: 'plan, approve and apply changes for findings',
     load: async () => (await import('./playbook.ts')).registerPlaybook,
   },
-  { name: 'api', about: 'one call of any operation', load: async () => (await import('./api.ts')).registerApi },
+  {
+    name: 'api',
+    description: 'call any operation of a service',
+    load: async () => (await import('./api.ts')).registerApi,
+  },
   {
     name: 'export',
-    about: 'the warehouse as Hive-partitioned Parquet',
+    description: 'export the warehouse as Hive-partitioned Parquet',
     load: async () => (await import('./export.ts')).registerExport,
   },
 ];

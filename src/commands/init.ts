@@ -5,33 +5,39 @@ import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
+import { writeResult } from './output.ts';
 
-/** The commented examples that `init` copies; a test holds them valid. */
+/** The commented examples that `init` copies. */
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 
 export function registerInit(program: Command, context: () => Context): void {
   program
     .command('init')
     .description('write a commented tidemark.yaml and .env.example')
-    .option('--force', 'replace what is there')
+    .option('--force', 'replace existing files')
     .action((options: { force?: boolean }) => init(context(), options.force ?? false));
 }
 
 async function init(context: Context, force: boolean): Promise<void> {
   const config = resolve(context.cwd, context.configFile);
   const env = resolve(context.cwd, '.env.example');
-  const standing = [config, env].find((file) => existsSync(file));
-  if (standing && !force) {
-    throw new TidemarkError('UNSAFE', `${basename(standing)} is already there`, {
+  const existing = [config, env].find((file) => existsSync(file));
+  if (existing && !force) {
+    throw new TidemarkError('UNSAFE', `${basename(existing)} already exists`, {
       hint: 'replace it with `tidemark init --force`',
     });
   }
   await copyFile(join(TEMPLATES, 'tidemark.yaml'), config);
   await copyFile(join(TEMPLATES, 'env.example'), env);
   const written = [config, env];
-  context.stdout(
-    context.json
-      ? `${JSON.stringify({ written }, null, 2)}\n`
-      : `${written.map((file) => `wrote ${basename(file)}`).join('\n')}\nfill in your targets, then try \`tidemark doctor\`\n`,
-  );
+  writeResult(context, { written }, () => {
+    const lines = written
+      .map(
+        (file) => `wrote ${basename(file)}
+`,
+      )
+      .join('');
+    return `${lines}fill in your targets, then try \`tidemark doctor\`
+`;
+  });
 }

@@ -1,15 +1,17 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
+import { type Job, loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { type Job, loadJob } from '../core/jobs.ts';
-import { askedAudience } from '../mail/audience.ts';
-import { type Composed, type ComposeOptions, composeMessages, requireMail } from '../mail/compose.ts';
-import { writeEml } from '../mail/eml.ts';
-import { type OutboxHome, statesOf, writeOutbox } from '../mail/outbox.ts';
-import { type Delivery, sendFrom, sendPending } from '../mail/send.ts';
+import { type ComposeOptions, type ComposeResult, composeMessages } from '../mail/compose.ts';
+import { writeEml } from '../mail/message.ts';
+import { getStatuses, type OutboxStore, writeOutbox } from '../mail/outbox.ts';
+import { explicitRecipients } from '../mail/recipients.ts';
+import { type Delivery, sendFromOutbox, sendPending } from '../mail/send.ts';
+import { resolveMailSettings } from '../mail/transport.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
+import { collect, readConfig } from './options.ts';
+import { writeResult } from './output.ts';
 
 interface Options {
   readonly to: readonly string[];
@@ -17,47 +19,51 @@ interface Options {
   readonly pending?: boolean;
 }
 
-const collect = (value: string, previous: readonly string[]) => [...previous, value];
-
 export function registerMail(program: Command, context: () => Context): void {
   program
     .command('mail')
-    .description("send the digest of a job's last run, or show it")
-    .argument('[job]', 'name of a file in jobs/; with --pending, all of them when none is named')
-    .option('--to <address>', 'send it here instead, all of it; repeatable', collect, [])
-    .option('--dry-run', 'write it to OUTPUT/mail/JOB.RECIPIENT.eml and send nothing')
-    .option('--pending', 'send what waits in the outbox')
+    .description("send the digest of a job's last run, or preview it")
+    .argument('[job]', 'name of a file in jobs/; optional with --pending')
+    .option('--to <address>', 'send the complete digest to this address instead; repeatable', collect, [])
+    .option('--dry-run', 'write OUTPUT/mail/JOB.RECIPIENT.eml and send nothing')
+    .option('--pending', 'send the pending messages of the outbox')
     .action((job: string | undefined, options: Options) => mail(context(), job, options));
 }
 
 async function mail(context: Context, name: string | undefined, options: Options): Promise<void> {
-  const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
+  const config = readConfig(context);
   if (options.pending) {
-    if (options.dryRun || options.to.length > 0) throw new TidemarkError('USAGE', '--pending stands alone');
-    requireMail(config);
-    answer(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
+    if (options.dryRun || options.to.length > 0)
+      throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
+    resolveMailSettings(config);
+    reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
     return;
   }
-  if (name === undefined) throw new TidemarkError('USAGE', 'name a job, or give --pending');
+  if (name === undefined) throw new TidemarkError('USAGE', 'give a job or --pending');
   const job = await loadJob(config, context.env, name);
   if (!job.mail && options.to.length === 0) {
-    throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'name a recipient with --to' });
+    throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'give a recipient with --to' });
   }
-  requireMail(config);
-  askedAudience(name, options.to); // a wrong address is told before anything is opened
-  if (options.dryRun) await show(context, config, job, options.to);
+  resolveMailSettings(config);
+  explicitRecipients(name, options.to); // reports an invalid address before the warehouse is opened
+  if (options.dryRun) await preview(context, config, job, options.to);
   else await send(context, config, job, options.to);
 }
 
-async function show(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
+async function preview(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
   const published = await openPublished(config);
   try {
-    const { messages } = await composeMessages(await optionsOf(context, config, job, published, to));
-    const { sender } = requireMail(config);
+    const { messages } = await composeMessages(await composeOptions(context, config, job, published, to));
+    const { sender } = resolveMailSettings(config);
     const files: string[] = [];
     for (const message of messages) files.push(await writeEml(message, sender, config.output));
-    context.stdout(
-      context.json ? `${JSON.stringify({ files }, null, 2)}\n` : files.map((file) => `${file}\n`).join(''),
+    writeResult(context, { files }, () =>
+      files
+        .map(
+          (file) => `${file}
+`,
+        )
+        .join(''),
     );
   } finally {
     published.database.close();
@@ -65,29 +71,29 @@ async function show(context: Context, config: Config, job: Job, to: readonly str
 }
 
 async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
-  (await openPublished(config)).database.close(); // without one there is nothing to tell of, and none is to be made
+  (await openPublished(config)).database.close(); // fails without a warehouse; none is created
   const session = { config, purpose: `mail ${job.name}`, now: context.clock.now(), log: context.log };
   const deliveries = await withWarehouse(session, async (warehouse) => {
-    const composed = await composeMessages(await optionsOf(context, config, job, warehouse, to));
-    await sayWhoHasIt(context, warehouse, composed);
+    const composed = await composeMessages(await composeOptions(context, config, job, warehouse, to));
+    await logEarlierDeliveries(context, warehouse, composed);
     await writeOutbox(warehouse, composed.messages);
-    // who asks for it at an address of their own must not set off what waits for others
+    // with explicit recipients, only their messages are sent
     const messageIds = to.length > 0 ? composed.messages.map(({ messageId }) => messageId) : undefined;
-    return sendFrom(warehouse, { config, context, job: job.name, ...(messageIds && { messageIds }) });
+    return sendFromOutbox(warehouse, { config, context, job: job.name, ...(messageIds && { messageIds }) });
   });
-  answer(context, deliveries);
+  reportDeliveries(context, deliveries);
 }
 
-async function optionsOf(
+async function composeOptions(
   context: Context,
   config: Config,
   job: Job,
-  home: OutboxHome,
+  home: OutboxStore,
   to: readonly string[],
 ): Promise<ComposeOptions> {
-  const [run] = await home.database.rows(await home.files.text('mail/last_run'), { job: job.name });
+  const [run] = await home.database.rows(await home.files.read('mail/last_run'), { job: job.name });
   if (!run) {
-    throw new TidemarkError('UNREACHABLE', 'there is no run yet to tell of', {
+    throw new TidemarkError('UNREACHABLE', 'the job has no run yet', {
       hint: `try \`tidemark run ${job.name}\``,
     });
   }
@@ -97,29 +103,31 @@ async function optionsOf(
     job,
     run: { runId: String(run.run_id), asOf: new Date(String(run.started_at)) },
     composedAt: context.clock.now(),
-    asked: true,
+    isRequested: true,
     ...(to.length > 0 && { to }),
   };
 }
 
-/** The digest of a run goes to a recipient once; who wants it again asks with `--to`. */
-async function sayWhoHasIt({ log }: Context, home: OutboxHome, { messages }: Composed): Promise<void> {
-  const states = await statesOf(
+/** The digest of a run is sent to a recipient once; `--to` sends it again. */
+async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messages }: ComposeResult): Promise<void> {
+  const states = await getStatuses(
     home,
     messages.map(({ messageId }) => messageId),
   );
   for (const { messageId, to, job } of messages) {
     const state = states.get(messageId);
     if (state === 'sent')
-      log.info(`${to.address} has it already; again with \`tidemark mail ${job} --to ${to.address}\``);
+      log.info(
+        `${to.address} already has the digest; to send it again, run \`tidemark mail ${job} --to ${to.address}\``,
+      );
     if (state === 'refused')
-      log.warn(`${to.address} was refused before; again with \`tidemark mail ${job} --to ${to.address}\``);
+      log.warn(`${to.address} was rejected earlier; to send it again, run \`tidemark mail ${job} --to ${to.address}\``);
   }
 }
 
-function answer(context: Context, deliveries: readonly Delivery[]): void {
+function reportDeliveries(context: Context, deliveries: readonly Delivery[]): void {
   const waiting = deliveries.filter(({ status }) => status !== 'sent');
-  if (context.json) context.stdout(`${JSON.stringify(deliveries, null, 2)}\n`);
-  else context.stdout(`${deliveries.length - waiting.length} of ${deliveries.length} digests sent\n`);
+  const sent = deliveries.length - waiting.length;
+  writeResult(context, deliveries, () => `${sent} of ${deliveries.length} digests sent\n`);
   if (waiting.length > 0) context.exit(EXIT.incomplete);
 }

@@ -1,78 +1,80 @@
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Config, loadConfig } from '../core/config.ts';
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import type { Playbook } from '../playbooks/playbook.ts';
-import { applyPlan, DEFAULT_MAX_FAILURES, exitOfApplied } from '../remediation/apply.ts';
+import { applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from '../remediation/apply.ts';
 import { approvePlan } from '../remediation/approve.ts';
-import { DEFAULT_CAPS } from '../remediation/caps.ts';
+import type { Playbook } from '../remediation/define.ts';
 import { readLedger } from '../remediation/ledger.ts';
 import { ledgerRows } from '../remediation/ledger-rows.ts';
-import { makePlan } from '../remediation/plan.ts';
+import { DEFAULT_LIMITS } from '../remediation/limits.ts';
+import { createPlan } from '../remediation/plan.ts';
 import { readPlan, writePlan } from '../remediation/plan-file.ts';
-import { loadPlaybooks, playbookNamed } from '../remediation/registry.ts';
-import { appliedText, ledgerText, planText, playbookList, playbookRow } from './playbook-text.ts';
-import { targetNames } from './pull.ts';
+import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
+import { assertTargets, collect, percentage, positiveNumber, readConfig } from './options.ts';
+import { plural, writeResult } from './output.ts';
+import { formatApplyResult, formatLedger, formatPlan, formatPlaybooks, toPlaybookRow } from './playbook-output.ts';
 
-const HOW = `
-A plan is made, looked at, approved, applied:
+const HELP = `
+A plan is created, reviewed, approved and applied:
   tidemark playbook plan reap-dead-agents -o plan.json
   tidemark playbook show plan.json
   tidemark playbook approve plan.json --by NAME
   tidemark playbook apply plan.json
 A file STOP in the data folder stops an apply before its next action.
-CONTRIBUTING.md and docs/playbooks.md show how to write one: a SQL file, a TypeScript file, a line.
+docs/playbooks.md describes how to write a playbook.
 `;
 
-const collect = (value: string, previous: readonly string[]) => [...previous, value];
-
 export function registerPlaybook(program: Command, context: () => Context): void {
-  const group = program.command('playbook').description('act on findings').addHelpText('after', HOW);
+  const group = program
+    .command('playbook')
+    .description('plan, approve and apply changes for findings')
+    .addHelpText('after', HELP);
   group
     .command('list')
-    .description('the playbooks: rule, operations, whether they can be undone')
+    .description('list the playbooks with their rules and operations')
     .action(() => list(context()));
   group
     .command('plan')
-    .description('what a playbook would do; reads only')
+    .description('create a plan; only reads')
     .argument('<name>', 'playbook')
-    .option('-o, --output <file>', 'write the plan there, to be approved and applied')
-    .option('--max-actions <n>', 'refuse a plan of more actions', atLeastOne, DEFAULT_CAPS.maxActions)
+    .option('-o, --output <file>', 'write the plan to a file')
+    .option('--max-actions <n>', 'refuse a plan with more actions', positiveNumber, DEFAULT_LIMITS.maxActions)
     .option(
       '--max-percent <p>',
-      "refuse a plan that touches more of a target's rows in the table",
-      percent,
-      DEFAULT_CAPS.maxPercent,
+      "refuse a plan that affects more of a target's rows in the table",
+      percentage,
+      DEFAULT_LIMITS.maxPercent,
     )
     .option('--target <name>', 'only this target; repeatable', collect, [])
     .action((name: string, options: PlanOptions) => plan(context(), name, options));
   group
     .command('show')
-    .description('a plan: what, where, why, since when, whether it can be undone')
+    .description('show the actions of a plan, with their outcomes')
     .argument('<file>', 'plan')
     .action((file: string) => show(context(), file));
   group
     .command('approve')
-    .description('approve exactly the actions of a plan')
+    .description('approve the actions of a plan')
     .argument('<file>', 'plan')
     .requiredOption('--by <name>', 'who approves')
-    .option('--irreversible', 'also actions that cannot be undone')
+    .option('--irreversible', 'include actions that cannot be undone')
     .action((file: string, options: ApproveOptions) => approve(context(), file, options));
   group
     .command('apply')
-    .description('do what an approved plan says; again, to go on where it stopped')
+    .description('apply an approved plan; run it again to resume')
     .argument('<file>', 'plan')
     .option(
       '--max-failures <n>',
-      'stop after so many actions that failed or are unconfirmed',
-      atLeastOne,
+      'stop after this many failed or unconfirmed actions',
+      positiveNumber,
       DEFAULT_MAX_FAILURES,
     )
     .action((file: string, options: { readonly maxFailures: number }) => apply(context(), file, options.maxFailures));
   group
     .command('ledger')
-    .description('every action that was ever begun, and its outcome')
-    .option('--plan <id>', 'only those of this plan')
+    .description('list every started action with its outcome')
+    .option('--plan <id>', 'only actions of this plan')
     .action((options: { readonly plan?: string }) => ledger(context(), options.plan));
 }
 
@@ -88,67 +90,50 @@ interface ApproveOptions {
   readonly irreversible?: boolean;
 }
 
-function atLeastOne(text: string): number {
-  if (!/^[1-9]\d*$/u.test(text)) throw new InvalidArgumentError('must be a whole number above 0');
-  return Number(text);
-}
-
-function percent(text: string): number {
-  const value = Number(text);
-  if (!/^\d+(?:\.\d+)?$/u.test(text) || value <= 0 || value > 100) {
-    throw new InvalidArgumentError('must be above 0 and at most 100');
-  }
-  return value;
-}
-
-/** The configuration, and the playbooks, which are all checked before any is used. */
+/** The configuration and all playbooks, which are validated before any is used. */
 async function prepare(context: Context): Promise<{ config: Config; playbooks: readonly Playbook[] }> {
-  const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
+  const config = readConfig(context);
   return { config, playbooks: await loadPlaybooks(config) };
-}
-
-function print({ json, stdout }: Context, value: unknown, text: () => string): void {
-  stdout(json ? `${JSON.stringify(value, null, 2)}\n` : text());
 }
 
 async function list(context: Context): Promise<void> {
   const { playbooks } = await prepare(context);
-  print(context, playbooks.map(playbookRow), () => playbookList(playbooks));
+  writeResult(context, playbooks.map(toPlaybookRow), () => formatPlaybooks(playbooks, context.colors));
 }
 
 async function plan(context: Context, name: string, options: PlanOptions): Promise<void> {
   const { config, playbooks } = await prepare(context);
-  const targets = targetNames(config, options.target);
-  const made = await makePlan({
+  const targets = assertTargets(config, options.target);
+  const created = await createPlan({
     config,
     context,
-    playbook: playbookNamed(playbooks, name),
-    caps: options,
+    playbook: getPlaybook(playbooks, name),
+    limits: options,
     ...(targets.length > 0 && { targets }),
   });
   const file = options.output === undefined ? undefined : resolve(context.cwd, options.output);
-  if (file !== undefined) await writePlan(file, made);
-  print(context, made, () => planText(made));
+  if (file !== undefined) await writePlan(file, created);
+  writeResult(context, created, () => formatPlan(created, context.colors));
   if (file !== undefined)
-    context.log.info(`written to ${options.output}; approve it with \`tidemark playbook approve\``);
+    context.log.info(`plan written to ${options.output}; approve it with \`tidemark playbook approve\``);
 }
 
 async function show(context: Context, file: string): Promise<void> {
   const { config } = await prepare(context);
   const shown = await readPlan(resolve(context.cwd, file));
   const entries = await readLedger(config.data);
-  print(context, shown, () => planText(shown, entries));
+  writeResult(context, shown, () => formatPlan(shown, context.colors, entries));
 }
 
 async function approve(context: Context, file: string, { by, irreversible = false }: ApproveOptions): Promise<void> {
   const now = context.clock.now();
   const approved = await approvePlan(resolve(context.cwd, file), { by, irreversible, now });
   const { plan_id, actions, approval, expires_at } = approved;
-  print(
+  writeResult(
     context,
     { plan_id, actions: actions.length, approval, expires_at },
     () =>
-      `plan ${plan_id}, ${actions.length} action(s), is approved by ${approval?.by}; it holds until ${expires_at}\n`,
+      `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approval?.by}; valid until ${expires_at}\n`,
   );
 }
 
@@ -156,9 +141,9 @@ async function apply(context: Context, file: string, maxFailures: number): Promi
   const { config, playbooks } = await prepare(context);
   const approved = await readPlan(resolve(context.cwd, file));
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
-  print(context, applied, () => appliedText(applied, approved));
+  writeResult(context, applied, () => formatApplyResult(applied, approved, context.colors));
   if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);
-  context.exit(exitOfApplied(applied));
+  context.exit(applyExitCode(applied));
 }
 
 async function ledger(context: Context, planId: string | undefined): Promise<void> {
@@ -166,5 +151,5 @@ async function ledger(context: Context, planId: string | undefined): Promise<voi
   const rows = ledgerRows(await readLedger(config.data)).filter(
     ({ plan_id }) => planId === undefined || plan_id === planId,
   );
-  print(context, rows, () => ledgerText(rows));
+  writeResult(context, rows, () => formatLedger(rows, context.colors));
 }

@@ -1,16 +1,15 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
-import { searchPath } from '../core/paths.ts';
-import { nearestName } from '../core/yaml-file.ts';
-import { landed } from '../pipeline/landings.ts';
-import { type Pull, planPulls } from '../pipeline/pull.ts';
-import { exitOf, type RunResult, requirePulls, runPulls } from '../pipeline/run.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { readLanding } from '../landing/store.ts';
+import { type Pull, selectPulls } from '../pipeline/pull.ts';
+import { assertPulls, exitCode, type RunResult, runPulls } from '../pipeline/run.ts';
 import { sources } from '../sources/index.ts';
-import { sqlFiles } from '../warehouse/sql-files.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
+import { assertTargets, collect, readConfig, unknownName } from './options.ts';
+import { writeResult } from './output.ts';
 
 interface Options {
   readonly target: readonly string[];
@@ -20,19 +19,17 @@ interface Options {
   readonly acceptShrink: readonly string[];
 }
 
-const collect = (value: string, previous: readonly string[]) => [...previous, value];
-
 export function registerPull(program: Command, context: () => Context): void {
   program
     .command('pull')
-    .description('extract and load')
+    .description('extract from the targets and load the warehouse')
     .option('--target <name>', 'only this target; repeatable', collect, [])
     .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
-    .option('--from <run>', 'load again what this run landed, without the network')
-    .option('--fresh', 'ask for everything anew, also what an interrupted pull has landed')
+    .option('--from <run>', 'load the landing of this run again, without the network')
+    .option('--fresh', 'extract everything again, including what an interrupted pull landed')
     .option(
       '--accept-shrink <source>',
-      'pull this source and take the mass disappearance of its rows; repeatable',
+      'pull this source and accept the loss of many of its rows; repeatable',
       collect,
       [],
     )
@@ -40,63 +37,49 @@ export function registerPull(program: Command, context: () => Context): void {
 }
 
 async function pull(context: Context, options: Options): Promise<void> {
-  const config = loadConfig(resolve(context.cwd, context.configFile), context.env, context.redactor);
+  const config = readConfig(context);
   const acceptShrink = await sourceNames(config, options.acceptShrink);
-  const asked = await sourceNames(config, options.source);
-  const planned = planPulls(config, {
-    targets: targetNames(config, options.target),
-    sources: asked.length > 0 ? asked : acceptShrink,
+  const requested = await sourceNames(config, options.source);
+  const selected = selectPulls(config, {
+    targets: assertTargets(config, options.target),
+    sources: requested.length > 0 ? requested : acceptShrink,
   });
-  const selected = options.target.length + options.source.length + acceptShrink.length > 0;
-  const pulls = options.from === undefined || selected ? planned : await landedOnes(config, options.from, planned);
+  const isFiltered = options.target.length + options.source.length + acceptShrink.length > 0;
+  const pulls =
+    options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
   const result = await runPulls({
     config,
     context,
     job: 'pull',
-    pulls: requirePulls(pulls),
+    pulls: assertPulls(pulls),
     acceptShrink,
     fresh: options.fresh ?? false,
     ...(options.from !== undefined && { from: options.from }),
   });
-  tell(context, result);
-  context.exit(exitOf(result));
+  writeResult(context, result, () => formatRunSummary(result));
+  context.exit(exitCode(result));
 }
 
-/** Those of the pulls that a run has landed: what it was not asked for, or did not get, is no failure of loading it again. */
-async function landedOnes(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
-  const { manifests } = await landed(config, run);
+/** The pulls that a run landed: loading it again does not fail for what it never extracted. */
+async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
+  const { manifests } = await readLanding(config, run);
   return pulls.filter(({ target, source }) => manifests.has(`${target.name}/${source.name}`));
 }
 
-function tell({ json, stdout }: Context, result: RunResult): void {
-  if (json) {
-    stdout(`${JSON.stringify(result, null, 2)}\n`);
-    return;
-  }
-  const complete = result.pulls.filter(({ status }) => status === 'complete').length;
-  stdout(`run ${result.run_id}: ${result.status}, ${complete} of ${result.pulls.length} sources complete\n`);
+/** One line: run, status, and how many sources are complete. */
+export function formatRunSummary({ run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>): string {
+  const complete = pulls.filter((pull) => pull.status === 'complete').length;
+  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete
+`;
 }
 
-/** Known target names. @throws TidemarkError USAGE naming the nearest. */
-export function targetNames(config: Config, names: readonly string[]): readonly string[] {
-  const known = config.targets.map(({ name }) => name);
-  return names.map((name) => (known.includes(name) ? name : refuse('target', name, known)));
-}
-
-/** Source names; a table's name stands for the source that fills it. @throws TidemarkError USAGE naming the nearest. */
 async function sourceNames(config: Config, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return [];
-  const tables = await loadTables(sqlFiles(searchPath(config.directory)));
+  const tables = await loadTables(createSqlFiles(overlayRoots(config.directory)));
   const known = new Set(sources.map(({ name }) => name));
   return names.map((name) => {
     const source = known.has(name) ? name : tables.get(name)?.source;
-    return source ?? refuse('source', name, [...known]);
-  });
-}
-
-function refuse(what: string, name: string, known: readonly string[]): never {
-  const nearest = nearestName(name, known);
-  throw new TidemarkError('USAGE', `unknown ${what} ${name}`, {
-    hint: nearest ? `did you mean ${nearest}?` : `known are ${known.join(', ')}`,
+    if (source === undefined) throw unknownName('source', name, known);
+    return source;
   });
 }

@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import type { Flavor } from '../sandbox/types.ts';
+import { wholeNumber } from './options.ts';
 
 interface Options {
   readonly workspaces?: number;
@@ -10,34 +11,29 @@ interface Options {
   readonly latency?: number;
   readonly port?: number;
   readonly flavor?: Flavor;
-  readonly nights: number;
+  readonly days: number;
 }
 
 export function registerSandbox(program: Command, context: () => Context): void {
   program
     .command('sandbox')
-    .description('serve the five services on loopback until stopped, and print a config for them')
-    .option('--workspaces <n>', 'size of the estate', whole)
-    .option('--seed <n>', 'another estate', whole)
-    .option('--rate <n>', 'requests a second that each service allows', whole)
-    .option('--latency <ms>', 'slow every answer by so much', whole)
-    .option('--port <n>', 'first of five ports', whole)
-    .option('--nights <n>', 'nights that have passed', whole, 0)
+    .description('serve the five services on the loopback interface until stopped, and print a configuration for them')
+    .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
+    .option('--seed <n>', 'seed of the generated estate', wholeNumber)
+    .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
+    .option('--latency <ms>', 'delay of every response', wholeNumber)
+    .option('--port <n>', 'first of five ports', wholeNumber)
+    .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
     .option('--flavor <flavor>', 'documents, or hashicorp for what the real products do')
     .action((options: Options) => serve(context(), options));
 }
 
-function whole(text: string): number {
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('must be a whole number');
-  return Number(text);
-}
-
-async function serve(context: Context, { nights, latency, ...options }: Options): Promise<void> {
+async function serve(context: Context, { days, latency, ...options }: Options): Promise<void> {
   const sandbox = await startSandbox({ ...options, ...(latency !== undefined && { latencyMs: latency }) });
   try {
-    for (let night = 0; night < nights; night++) sandbox.advance();
+    for (let day = 0; day < days; day++) sandbox.tick();
     context.stdout(sandbox.config());
-    context.log.info('serving; stop with Ctrl-C');
+    context.log.info('serving; press Ctrl-C to stop');
     await new Promise<void>((stopped) => {
       if (context.signal.aborted) stopped();
       context.signal.addEventListener('abort', () => stopped(), { once: true });

@@ -1,34 +1,59 @@
 import type { Clock } from './clock.ts';
+import type { Colors } from './color.ts';
 import type { ExitCode } from './errors.ts';
 import type { Log } from './log.ts';
-import type { Redactor } from './redact.ts';
-import type { Timing } from './timing.ts';
+import type { Redactor } from './redact/redactor.ts';
 
-/** Everything a command takes from the process, handed in once so that it also runs inside a test. */
+/** Times and bounds of a service's requests. They are parameters so that tests of code that waits take milliseconds. */
+export interface HttpTimeouts {
+  /** First back-off; it doubles with each attempt. @default 500 */
+  readonly backoffMs: number;
+  /** @default 10_000 */
+  readonly maxBackoffMs: number;
+  /** Attempts at a request that may be repeated, the first included. @default 5 */
+  readonly attempts: number;
+  /** @default 10_000 */
+  readonly connectMs: number;
+  /** Until the response headers. An explorer query takes up to 60 s (docs/services/platform.md#limits). @default 90_000 */
+  readonly headersMs: number;
+  /** Between two parts of a body. @default 60_000 */
+  readonly idleMs: number;
+  /** A whole response that is held in memory. @default 300_000 */
+  readonly responseMs: number;
+  /** A whole download. @default 3_600_000 */
+  readonly downloadMs: number;
+  /** Size of a response that is held in memory. @default 64 MiB */
+  readonly maxResponseBytes: number;
+  /** Size of a download. @default 16 GiB */
+  readonly maxDownloadBytes: number;
+}
+
+/** Everything that a command takes from the process. It is passed in once, so that a command also runs inside a test. */
 export interface Context {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads all of standard input. */
   readonly readStdin: () => Promise<string>;
-  /** Reads one line that a person types; empty at the end of input. */
+  /** Reads one line that the user types; empty at the end of input. */
   readonly readLine: () => Promise<string>;
   readonly stdinIsTerminal: boolean;
   readonly stdoutIsTerminal: boolean;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
-  /** stderr, where it is a terminal that progress can be drawn on. */
+  /** stderr, where it is a terminal that can show progress. */
   readonly terminal: NodeJS.WriteStream | undefined;
-  readonly color: boolean;
+  /** Colours for stdout: functions that return the text unchanged where stdout is not coloured. */
+  readonly colors: Colors;
   readonly json: boolean;
   readonly quiet: boolean;
   readonly configFile: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly redactor: Redactor;
-  /** The code that the command ends with, where it ends without an error. @default 0 */
+  /** Sets the exit code of a command that ends without an error. @default 0 */
   readonly exit: (code: ExitCode) => void;
   /** Aborted by SIGTERM and Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Waits and bounds of talking to services, where a test shortens them. */
-  readonly timing?: Partial<Timing>;
+  /** Set by tests to shorten waits. */
+  readonly timeouts?: Partial<HttpTimeouts>;
 }

@@ -1,4 +1,5 @@
-import type { Redactor } from './redact.ts';
+import { type Colors, createColors } from './color.ts';
+import type { Redactor } from './redact/redactor.ts';
 
 /** Plain lines on stderr. `info` is silent under `--quiet`; warnings and errors are not. */
 export interface Log {
@@ -11,18 +12,24 @@ export interface LogOptions {
   readonly write: (text: string) => void;
   readonly redactor: Redactor;
   readonly quiet: boolean;
+  /** For the words `warning:` and `error:`. @default no colour */
+  readonly colors?: Colors;
 }
 
 /** C0 controls, DEL, C1 and bidirectional overrides: names from outside must not steer a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu;
 
-export function printable(text: string): string {
+export function stripControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }
 
-export function createLog({ write, redactor, quiet }: LogOptions): Log {
+export function createLog({ write, redactor, quiet, colors = createColors(false) }: LogOptions): Log {
   const line = (prefix: string) => (text: string) =>
-    write(`${prefix}${redactor.text(printable(text).replaceAll('\n', ' '))}\n`);
-  return { info: quiet ? () => {} : line(''), warn: line('warning: '), error: line('error: ') };
+    write(`${prefix}${redactor.text(stripControls(text).replaceAll('\n', ' '))}\n`);
+  return {
+    info: quiet ? () => {} : line(''),
+    warn: line(`${colors.yellow('warning:')} `),
+    error: line(`${colors.red('error:')} `),
+  };
 }

@@ -40,7 +40,7 @@ function formatLine(
   return cells.join(SEPARATOR).trimEnd();
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: printable ASCII is the fast path; anything else is measured
+/** Printable ASCII, the fast path. */
 const PLAIN = /^[\x20-\x7e]*$/u;
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 /** East Asian Wide and Fullwidth (Unicode TR11) and emoji, which terminals draw two cells wide. */

@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { type Config, loadConfig } from '../config/config.ts';
+import { closestMatch } from '../config/yaml.ts';
+import { parseTimestamp } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+
+/** The configuration that `--config` names. */
+export function readConfig({ cwd, configFile, env, redactor }: Context): Config {
+  return loadConfig(resolve(cwd, configFile), env, redactor);
+}
+
+/** Parser of a repeatable option. */
+export function collect(value: string, previous: readonly string[]): readonly string[] {
+  return [...previous, value];
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('must be a whole number');
+  return Number(text);
+}
+
+export function positiveNumber(text: string): number {
+  if (!/^[1-9]\d*$/u.test(text)) throw new InvalidArgumentError('must be a whole number above 0');
+  return Number(text);
+}
+
+export function percentage(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(?:\.\d+)?$/u.test(text) || value <= 0 || value > 100) {
+    throw new InvalidArgumentError('must be above 0 and at most 100');
+  }
+  return value;
+}
+
+/** @throws TidemarkError USAGE naming the option. */
+export function parseTimestampOption(option: string, text: string): Date {
+  const timestamp = parseTimestamp(text);
+  if (timestamp) return timestamp;
+  throw new TidemarkError('USAGE', `${option} ${text} is not a timestamp`, {
+    hint: 'give one such as 2026-11-20 or 2026-11-20T02:15:00Z',
+  });
+}
+
+/** The error for a name that is not one of the known ones, with the closest match. */
+export function unknownName(what: string, name: string, known: Iterable<string>, hint?: string): TidemarkError {
+  const names = [...known];
+  const closest = closestMatch(name, names);
+  return new TidemarkError('USAGE', `unknown ${what} ${name}`, {
+    hint: closest ? `did you mean ${closest}?` : (hint ?? `known are ${names.join(', ')}`),
+  });
+}
+
+/** The names, if all are configured targets. @throws TidemarkError USAGE naming the closest match. */
+export function assertTargets({ targets }: Config, names: readonly string[]): readonly string[] {
+  const known = targets.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw unknownName('target', unknown, known);
+  return names;
+}

@@ -1,0 +1,122 @@
+import type { Colors } from '../core/color.ts';
+import type { ApplyResult } from '../remediation/apply.ts';
+import type { Playbook } from '../remediation/define.ts';
+import type { LedgerEntry } from '../remediation/ledger.ts';
+import { type LedgerRow, ledgerRows } from '../remediation/ledger-rows.ts';
+import type { Plan } from '../remediation/plan-file.ts';
+import { isReversible } from '../remediation/registry.ts';
+import { formatTable, plural } from './output.ts';
+
+/** IDs listed for each reason to skip. */
+const MAX_IDS = 3;
+
+export function formatPlaybooks(playbooks: readonly Playbook[], colors: Colors): string {
+  const rows = playbooks.map((playbook) => [
+    playbook.name,
+    playbook.rule,
+    listOperations(playbook).join(', '),
+    isReversible(playbook) ? 'yes' : 'no',
+    playbook.description,
+  ]);
+  const table = formatTable(['playbook', 'rule', 'operations', 'reversible', 'description'], rows, { colors });
+  return `${table}\nTo write a playbook, see docs/playbooks.md.\n`;
+}
+
+export function toPlaybookRow(playbook: Playbook) {
+  const { name, rule, description: about, table } = playbook;
+  return {
+    playbook: name,
+    rule,
+    about,
+    table,
+    operations: listOperations(playbook),
+    reversible: isReversible(playbook),
+  };
+}
+
+function listOperations({ actions: steps }: Playbook): readonly string[] {
+  return steps.map(({ operation }) => operation);
+}
+
+/** The actions of a plan with their reasons, then the skipped findings. */
+export function formatPlan(plan: Plan, colors: Colors, entries: readonly LedgerEntry[] = []): string {
+  const begun = new Map(selectPlanRows(plan, entries).map((row) => [row.action_id, row]));
+  const labels = ['id', 'action', 'target', 'reason', 'since', 'reversible', ...(begun.size > 0 ? ['status'] : [])];
+  const rows = plan.actions.map(({ action_id, summary, target, why, since, irreversible }) => [
+    action_id,
+    summary,
+    target,
+    why,
+    since.slice(0, 10),
+    irreversible ? 'no' : 'yes',
+    ...(begun.size > 0 ? [formatStatus(begun.get(action_id))] : []),
+  ]);
+  const irreversibleCount = plan.actions.filter(({ irreversible }) => irreversible).length;
+  const note = irreversibleCount === 0 ? '' : `, ${irreversibleCount} of them irreversible`;
+  return [
+    rows.length === 0 ? 'no actions\n' : formatTable(labels, rows, { colors, statusColumns: ['status'] }),
+    ...formatSkipped(plan, colors),
+    `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
+    `${formatApproval(plan)}; valid until ${plan.expires_at}`,
+    '',
+  ].join('\n');
+}
+
+function selectPlanRows({ plan_id }: Plan, entries: readonly LedgerEntry[]): readonly LedgerRow[] {
+  return ledgerRows(entries).filter((row) => row.plan_id === plan_id);
+}
+
+function formatStatus(row: LedgerRow | undefined): string {
+  if (!row) return '';
+  return row.reason === null ? row.status : `${row.status}: ${row.reason}`;
+}
+
+function formatSkipped({ skipped }: Plan, colors: Colors): readonly string[] {
+  const byReason = new Map<string, string[]>();
+  for (const { finding_id, reason } of skipped) byReason.set(reason, [...(byReason.get(reason) ?? []), finding_id]);
+  if (byReason.size === 0) return [];
+  const rows = [...byReason].map(([reason, ids]) => {
+    const more = ids.length > MAX_IDS ? ` +${ids.length - MAX_IDS}` : '';
+    return [`${ids.slice(0, MAX_IDS).join(', ')}${more}`, reason];
+  });
+  return [formatTable(['skipped', 'reason'], rows, { colors })];
+}
+
+function formatApproval({ approval }: Plan): string {
+  if (approval === null) return 'not approved';
+  return `approved by ${approval.by} at ${approval.at}${approval.irreversible ? ', irreversible actions included' : ''}`;
+}
+
+export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, colors: Colors): string {
+  const summaries = new Map(actions.map(({ action_id, summary }) => [action_id, summary]));
+  const lines = rows.map(({ action_id, status, reason }) => [action_id, status, summaries.get(action_id), reason]);
+  const counts = [...new Set(rows.map(({ status }) => status))].map(
+    (status) => `${rows.filter((row) => row.status === status).length} ${status}`,
+  );
+  const remaining = actions.length - rows.length;
+  return [
+    lines.length === 0
+      ? 'no actions were applied\n'
+      : formatTable(['id', 'status', 'action', 'reason'], lines, { colors, statusColumns: ['status'] }),
+    `${[...counts, ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ')}${stopped ? `; stopped: ${stopped.reason}` : ''}`,
+    '',
+  ].join('\n');
+}
+
+export function formatLedger(rows: readonly LedgerRow[], colors: Colors): string {
+  if (rows.length === 0) return 'the ledger is empty\n';
+  const lines = rows.map((row) => [
+    row.started_at.slice(0, 19),
+    row.status,
+    row.operation,
+    row.target,
+    Object.entries(row.params as Readonly<Record<string, unknown>>)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+    row.approved_by,
+    row.plan_id,
+    row.reason,
+  ]);
+  const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
+  return formatTable(labels, lines, { colors, statusColumns: ['status'] });
+}
