@@ -1,6 +1,6 @@
 -- help: Seconds that the last pull of a source waited for limits and back-off.
 -- grain: one row per target and source
-select target, source, arg_max(waited_ms / 1000, as_of) as value
+select target, source, arg_max(throttle_wait_ms / 1000, as_of) as value
 from pulls
 group by target, source
 order by target, source;

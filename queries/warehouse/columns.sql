@@ -1,4 +1,4 @@
--- The columns that each table has now, for adding those that a newer version declares.
+-- The columns of each table.
 select table_name as table, column_name as name
 from duckdb_columns()
 where schema_name = 'main' and not internal;

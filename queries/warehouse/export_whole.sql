@@ -1,2 +1,2 @@
--- A table that has no targets to partition by, as one Parquet file.
+-- A table without targets to partition by, as one Parquet file.
 copy (from {{table}}) to {{file}} (format parquet, compression zstd);

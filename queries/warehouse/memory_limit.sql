@@ -1,2 +1,2 @@
--- What DuckDB may hold in its buffers from here on.
+-- Sets the limit of DuckDB's buffer pool.
 set memory_limit = {{limit}};

@@ -1,4 +1,4 @@
--- Rows without their key; the load is refused when there is one. {{rows}}: the stage, or what a target holds.
+-- Rows without a key, of which the load allows none. {{rows}}: the stage, or the current rows of a target.
 select count(*) as rows
 from {{rows}}
 where {{keyMissing}};

@@ -8,11 +8,11 @@ select
   $expected_rows::bigint as expected_rows,
   $requests::bigint as requests,
   $retries::bigint as retries,
-  $waited_ms::bigint as waited_ms,
+  $throttle_wait_ms::bigint as throttle_wait_ms,
   $bytes::bigint as bytes,
   $started_at::timestamptz as started_at,
   $finished_at::timestamptz as finished_at,
   $error as error,
   $as_of::timestamptz as as_of,
-  $landed_at::timestamptz as landed_at,
-  $turned_away::bigint as turned_away;
+  $extracted_at::timestamptz as extracted_at,
+  $throttled::bigint as throttled;

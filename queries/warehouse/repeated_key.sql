@@ -1,4 +1,4 @@
--- A key that stands twice; the load is refused when there is one. {{rows}}: the stage, or what a target holds.
+-- A repeated key, of which the load allows none. {{rows}}: the stage, or the current rows of a target.
 select {{key}}, count(*) as times
 from {{rows}}
 group by {{key}}

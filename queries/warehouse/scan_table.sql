@@ -1,3 +1,3 @@
--- Reads every value of a table, so that DuckDB compares every block with its checksum.
+-- Reads every value of a table, so that DuckDB verifies the checksum of every block.
 select bit_xor(hash(columns(*)))
 from {{table}};

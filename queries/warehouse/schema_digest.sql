@@ -1,3 +1,3 @@
--- The digest of the definitions that the warehouse was last brought to.
+-- The digest of the definitions of the last migration.
 select digest
 from schema_digest;

@@ -1,6 +1,6 @@
--- grain: one row per target and source that was ever pulled, as known at a moment
--- status: of the last pull; as_of: of the last complete one; previous_as_of: of the complete one before it
-create or replace macro source_state_at(moment) as table
+-- grain: one row per target and source that was ever pulled, as of a time
+-- status: of the last pull; as_of: of the last complete one; previous_as_of: of the previous complete one
+create or replace macro source_state_at(at_time) as table
 with
   pulled as (
     select
@@ -11,7 +11,7 @@ with
       max(as_of) as tried_at,
       list_reverse_sort(list(distinct as_of) filter (where status = 'complete')) as complete,
     from pulls
-    where as_of <= moment::timestamptz
+    where as_of <= at_time::timestamptz
     group by target, source
   )
 select

@@ -1,4 +1,4 @@
--- An empty stage of a table's shape.
+-- An empty stage with the columns of a table.
 create or replace temp table stage_{{table}} as
 select {{columns}}
 from {{table}}_history

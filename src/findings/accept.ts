@@ -5,16 +5,15 @@ import type { SqlFiles } from '../warehouse/sql-files.ts';
 export interface Acceptance {
   readonly ids: readonly string[];
   readonly reason: string;
-  /** Who answers for it. */
+  /** The person responsible. */
   readonly owner: string;
-  /** When it ends. */
   readonly until: Date;
 }
 
 /**
- * Takes findings as they are, until the acceptance ends or one gets worse: its severity rises, or the weight that its rule gives
- * it grows. A resolved finding has no acceptance: if it comes back, it is news.
- * @throws TidemarkError USAGE when one of them is not there to be accepted, or the end has passed; nothing is then changed.
+ * Accepts findings until a time, or until they get worse: their severity or the weight given by the rule rises. Resolving a finding
+ * ends its acceptance.
+ * @throws TidemarkError USAGE if a finding is unknown or resolved, or the end has passed; no finding is then accepted.
  */
 export async function acceptFindings(
   database: Database,
@@ -26,14 +25,14 @@ export async function acceptFindings(
   const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
   await database.transaction(async () => {
     await assertOpen(database, files, ids);
-    await database.run(await files.read('warehouse/find_accept'), params);
-    await database.run(await files.read('warehouse/find_accept_event'), params);
+    await database.run(await files.read('warehouse/accept_findings'), params);
+    await database.run(await files.read('warehouse/record_acceptance'), params);
   });
 }
 
 /** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
 export async function assertOpen(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
-  const rows = await database.rows(await files.read('warehouse/find_one'), { ids });
+  const rows = await database.rows(await files.read('warehouse/findings_by_id'), { ids });
   const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
   const unknown = ids.filter((id) => !states.has(id));
   if (unknown.length > 0) {

@@ -1,5 +1,5 @@
-import { messageOf, TidemarkError } from '../core/errors.ts';
-import { discover } from '../core/paths.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { discoverFiles } from '../core/paths.ts';
 import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
@@ -9,46 +9,46 @@ export type Severity = (typeof SEVERITIES)[number];
 export interface Rule {
   readonly name: string;
   /** What it finds, in one sentence. */
-  readonly about: string;
-  /** Severity of a row that names none. */
+  readonly description: string;
+  /** Severity of rows without one. */
   readonly severity: Severity;
-  /** The highest severity that a row of it may have. */
+  /** The highest severity that a row may have. */
   readonly worst: Severity;
-  /** What kind of thing a finding of it is about. */
+  /** The subject type of its findings. */
   readonly subject: string;
-  /** Every source that it relies on: what it does not find is gone only when all of them were pulled completely. */
+  /** The sources that it reads. Its findings are resolved only if all of them were pulled completely. */
   readonly sources: readonly string[];
   /** Its query, without the closing semicolon. */
   readonly sql: string;
 }
 
-/** A rule that cannot be asked, and why. */
+/** A rule that cannot be evaluated, and why. */
 export interface InvalidRule {
   readonly rule: string;
   readonly error: string;
 }
 
-/** Every rule, in the order of their names; apart, those whose head is not as it must be. */
+/** All rules by name, and those with an invalid header. */
 export async function readRules(
   files: SqlFiles,
-): Promise<{ readonly rules: readonly Rule[]; readonly refused: readonly InvalidRule[] }> {
-  const names = [...(await discover(files.roots, 'queries/findings', '.sql')).keys()];
+): Promise<{ readonly rules: readonly Rule[]; readonly invalid: readonly InvalidRule[] }> {
+  const names = [...(await discoverFiles(files.roots, 'queries/findings', '.sql')).keys()];
   const rules: Rule[] = [];
-  const refused: InvalidRule[] = [];
+  const invalid: InvalidRule[] = [];
   for (const name of names) {
     try {
       rules.push(parseRule(name, await files.read(`findings/${name}`)));
     } catch (error) {
-      refused.push({ rule: name, error: messageOf(error) });
+      invalid.push({ rule: name, error: errorMessage(error) });
     }
   }
-  return { rules, refused };
+  return { rules, invalid };
 }
 
-/** Every rule by name. @throws TidemarkError DATA naming the files whose head is not as it must be. */
+/** All rules by name. @throws TidemarkError DATA naming the files with an invalid header. */
 export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Rule>> {
-  const { rules, refused } = await readRules(files);
-  if (refused.length > 0) throw new TidemarkError('DATA', refused.map(({ error }) => error).join('\n'));
+  const { rules, invalid } = await readRules(files);
+  if (invalid.length > 0) throw new TidemarkError('DATA', invalid.map(({ error }) => error).join('\n'));
   return new Map(rules.map((rule) => [rule.name, rule]));
 }
 
@@ -59,7 +59,7 @@ function parseRule(name: string, sql: string): Rule {
   const sources = line('sources');
   return {
     name,
-    about: line('rule'),
+    description: line('rule'),
     severity,
     worst: header.worst === undefined ? severity : parseSeverity(name, 'worst', header.worst),
     subject: line('subject'),
@@ -70,15 +70,16 @@ function parseRule(name: string, sql: string): Rule {
 
 function parseSeverity(name: string, key: string, text: string): Severity {
   return (
-    SEVERITIES.find((severity) => severity === text) ?? invalidHeader(name, key, `is none of ${SEVERITIES.join(', ')}`)
+    SEVERITIES.find((severity) => severity === text) ??
+    invalidHeader(name, key, `is not one of ${SEVERITIES.join(', ')}`)
   );
 }
 
 function invalidHeader(name: string, key: string, what: string): never {
-  throw new TidemarkError('DATA', `queries/findings/${name}.sql: the line \`-- ${key}: …\` of its head ${what}`);
+  throw new TidemarkError('DATA', `queries/findings/${name}.sql: the header line \`-- ${key}: …\` ${what}`);
 }
 
-/** The severities at or above one. */
+/** This severity and the higher ones. */
 export function atOrAbove(severity: Severity): readonly Severity[] {
   return SEVERITIES.slice(SEVERITIES.indexOf(severity));
 }

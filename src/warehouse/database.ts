@@ -1,16 +1,16 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
-import { messageOf, TidemarkError } from '../core/errors.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { DuckDBInstance, LIST, listValue, VARCHAR } from './duckdb.ts';
 import { type Row, toRows } from './values.ts';
 
 export type SqlParam = null | boolean | number | bigint | string | readonly string[];
 export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
 
-/** One DuckDB file, opened once in this process. Parameters that a statement does not mention are left out. */
+/** One DuckDB file, opened once in this process. Parameters that a statement does not use are ignored. */
 export interface Database {
   run(sql: string, params?: SqlParams): Promise<void>;
   rows(sql: string, params?: SqlParams): Promise<Row[]>;
-  /** Runs `work` in a transaction; anything thrown rolls it back. */
+  /** Runs `work` in a transaction, and rolls it back if `work` throws. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   readonly connection: DuckDBConnection;
   close(): void;
@@ -24,7 +24,7 @@ export interface OpenOptions {
   readonly tempDirectory?: string;
 }
 
-/** Opens `file` (or `:memory:`). Times are UTC; nothing is ever downloaded. @throws TidemarkError DATA when it is no warehouse. */
+/** Opens `file` (or `:memory:`). Times are UTC; no extension is downloaded. @throws TidemarkError DATA if it is not a database. */
 export async function openDatabase(file: string, options: OpenOptions = {}): Promise<Database> {
   const settings = {
     memory_limit: options.memoryLimit ?? '1GB',
@@ -44,7 +44,7 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
   return database;
 }
 
-/** @throws TidemarkError DATA in DuckDB's words when the file is no database, or damaged. */
+/** @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt. */
 export function openInstance(
   file: string,
   settings: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ export function openInstance(
   return DuckDBInstance.create(file, settings).catch((error: unknown) => {
     throw new TidemarkError('DATA', `${file} cannot be opened: ${firstLine(error)}`, {
       cause: error,
-      ...(settings.access_mode && { hint: 'the next `tidemark pull` publishes it anew from the working file' }),
+      ...(settings.access_mode && { hint: 'the next `tidemark pull` publishes it again from the working file' }),
     });
   });
 }
@@ -81,7 +81,7 @@ function createDatabase(connection: DuckDBConnection, close: () => void): Databa
         await connection.run('commit');
         return result;
       } catch (error) {
-        await connection.run('rollback').catch(() => undefined); // the first error is the one to tell
+        await connection.run('rollback').catch(() => undefined); // the first error is the one to report
         throw error;
       }
     },
@@ -90,12 +90,12 @@ function createDatabase(connection: DuckDBConnection, close: () => void): Databa
 
 function bind(prepared: DuckDBPreparedStatement, params: SqlParams): void {
   const values: Record<string, DuckDBValue> = {};
-  // An empty list does not tell what it is a list of.
+  // An empty list has no element type to infer.
   const types: Record<string, DuckDBType> = {};
   for (let index = 1; index <= prepared.parameterCount; index++) {
     const name = prepared.parameterName(index);
     const value = params[name];
-    if (value === undefined) throw new TidemarkError('DATA', `the query asks for $${name}, which was not given`);
+    if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);
     values[name] = Array.isArray(value) ? listValue(value as string[]) : (value as DuckDBValue);
     if (Array.isArray(value)) types[name] = LIST(VARCHAR);
   }
@@ -103,5 +103,5 @@ function bind(prepared: DuckDBPreparedStatement, params: SqlParams): void {
 }
 
 export function firstLine(error: unknown): string {
-  return messageOf(error).split('\n', 1)[0] ?? '';
+  return errorMessage(error).split('\n', 1)[0] ?? '';
 }

@@ -4,20 +4,17 @@ import { join } from 'node:path';
 import { diskFull, freeBytes } from '../core/disk.ts';
 import { warehouseFiles } from './publish.ts';
 
-/** A warehouse of all tables without a row takes 16 MiB. */
+/** An empty warehouse takes 16 MiB. */
 const NEW_FILE_BYTES = 20 * 1024 * 1024;
 
-/**
- * Bytes that a night may need: the working file grown to twice its size and a copy to publish, each beside what is there, and
- * another landing as large as the largest kept.
- */
+/** Bytes that a run may need: the working file at twice its size, a copy of it to publish, and a landing as large as the largest. */
 export async function requiredBytes(data: string): Promise<number> {
   const { work, published } = warehouseFiles(data);
   const file = Math.max(NEW_FILE_BYTES, await fileSize(work), await fileSize(published));
   return 3 * file + (await largestLanding(join(data, 'landing')));
 }
 
-/** @throws TidemarkError INCOMPLETE, exit code 1, before anything is written to a disk that has no room for it. */
+/** Runs before anything is written. @throws TidemarkError INCOMPLETE if the disk has too little free space. */
 export async function assertDiskSpace(data: string): Promise<void> {
   await mkdir(data, { recursive: true });
   const [needed, free] = [await requiredBytes(data), await freeBytes(data)];

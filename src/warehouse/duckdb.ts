@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /**
- * DuckDB's API for Node. An import would read each of its CommonJS files twice, once only for the names that it exports: 50 ms more,
- * which every command that opens a warehouse would wait for.
+ * DuckDB's API for Node, loaded by `require`: an import would parse each of its CommonJS files a second time to find its exports,
+ * which adds 50 ms to every command that opens a warehouse.
  */
 const duckdb = createRequire(import.meta.url)('@duckdb/node-api') as typeof import('@duckdb/node-api');
 

@@ -12,21 +12,24 @@ export interface Delta {
   readonly rowsAfter: number;
 }
 
-/** Compares the stage with what holds; `mergeStage` then writes exactly this. */
+/** Compares the stage with the current rows. `mergeStage` writes the difference. */
 export async function compareStage(database: Database, files: SqlFiles, table: Table, target: string): Promise<Delta> {
   if (table.members) await extractListColumn(database, files, table);
-  await database.run(await files.render('warehouse/compare', templateParts(table)), { target });
+  await database.run(await files.render('warehouse/compare_stage', templateParts(table)), { target });
   const [counts] = await database.rows(await files.render('warehouse/delta_counts', templateParts(table)), { target });
   return {
-    deleted: Number(counts?.gone),
-    inserted: Number(counts?.appeared),
+    deleted: Number(counts?.deleted),
+    inserted: Number(counts?.inserted),
     changed: Number(counts?.changed),
     rowsBefore: Number(counts?.rows_before),
     rowsAfter: Number(counts?.rows_after),
   };
 }
 
-/** Writes what `compareStage` found: closes what changed or went, adds what is new; `asOf` is later than any before (ISO 8601). */
+/**
+ * Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones.
+ * @param asOf later than any `valid_from` of the table (ISO 8601)
+ */
 export async function mergeStage(
   database: Database,
   files: SqlFiles,
@@ -35,10 +38,10 @@ export async function mergeStage(
   asOf: string,
 ): Promise<void> {
   const parts = templateParts(table);
-  const as_of = asOf;
-  if (table.members) await mergeListColumn(database, files, table, { target, as_of });
-  await database.run(await files.render('warehouse/close', parts), { as_of });
-  await database.run(await files.render('warehouse/append', parts), { as_of });
+  const params = { as_of: asOf };
+  if (table.members) await mergeListColumn(database, files, table, { target, ...params });
+  await database.run(await files.render('warehouse/close_versions', parts), params);
+  await database.run(await files.render('warehouse/append_versions', parts), params);
   await database.run(await files.render('warehouse/drop_delta', parts));
 }
 

@@ -3,18 +3,19 @@ import { quoteIdent, type SqlFiles } from './sql-files.ts';
 import type { Table } from './tables.ts';
 
 /**
- * Some columns list every workspace that uses something: one change of one workspace would store the whole list anew. Such a
- * column is kept member by member with history (`T_members`), its digest with the row (`T_rows`), and read back as the field.
+ * Some columns list every workspace that uses something. A change of one workspace would store the whole list again, so the history
+ * of such a column is stored per member (`T_members`), with a digest of the list in the row (`T_rows`). The view `T_history`
+ * puts the list together again.
  */
 
-/** Takes the lists out of a filled stage; what stands for them is their digest. */
+/** Moves the lists out of a filled stage and leaves their digests there. */
 export async function extractListColumn(database: Database, files: SqlFiles, table: Table): Promise<void> {
   const parts = { table: table.name, key: keyList(table), list: quoteIdent(table.members ?? '') };
-  await database.run(await files.render('warehouse/members_lists', parts));
-  await database.run(await files.render('warehouse/members_digest', parts));
+  await database.run(await files.render('warehouse/list_extract', parts));
+  await database.run(await files.render('warehouse/list_digest', parts));
 }
 
-/** Writes which members came, went or moved in the rows that the delta says have changed; before the rows themselves. */
+/** Writes the members that were added, removed or moved in changed rows. Must run before the rows themselves are merged. */
 export async function mergeListColumn(
   database: Database,
   files: SqlFiles,
@@ -30,24 +31,24 @@ export async function mergeListColumn(
     heldKey: sameKey(table, 'held', 'numbered'),
     memberKey: sameKey(table, 'version', 'member'),
   };
-  await database.run(await files.render('warehouse/members_rank', parts), params);
-  await database.run(await files.render('warehouse/members_close', parts), params);
-  await database.run(await files.render('warehouse/members_append', parts), params);
-  await database.run(await files.render('warehouse/members_drop', { table: table.name }));
+  await database.run(await files.render('warehouse/list_rank', parts), params);
+  await database.run(await files.render('warehouse/list_close', parts), params);
+  await database.run(await files.render('warehouse/list_append', parts), params);
+  await database.run(await files.render('warehouse/list_drop', { table: table.name }));
 }
 
-/** Makes the table of members and the view that puts lists together again. */
+/** Statements that create the member table and the history view. */
 export async function listColumnStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {
-  const typeOf = new Map(table.columns.map(({ name, type }) => [name, type]));
-  const keyColumns = ['target', ...table.key].map((name) => `${quoteIdent(name)} ${typeOf.get(name)}`).join(',\n  ');
+  const types = new Map(table.columns.map(({ name, type }) => [name, type]));
+  const keyColumns = ['target', ...table.key].map((name) => `${quoteIdent(name)} ${types.get(name)}`).join(',\n  ');
   const sameMember = sameKey(table, 'member', 'version');
-  const list = await files.render('warehouse/members_list', { table: table.name, sameKey: sameMember });
+  const list = await files.render('warehouse/list_value', { table: table.name, sameKey: sameMember });
   const columnsWithList = table.columns
     .map(({ name }) => (name === table.members ? `(${list}) as ${quoteIdent(name)}` : `version.${quoteIdent(name)}`))
     .join(',\n  ');
   return [
-    await files.render('warehouse/members_table', { table: table.name, keyColumns }),
-    await files.render('warehouse/members_history', { table: table.name, columnsWithList }),
+    await files.render('warehouse/list_table', { table: table.name, keyColumns }),
+    await files.render('warehouse/list_history', { table: table.name, columnsWithList }),
   ];
 }
 

@@ -2,16 +2,16 @@ import type { Database } from './database.ts';
 import { quoteLiteral, type SqlFiles } from './sql-files.ts';
 
 /**
- * What loading leaves to DuckDB of `memoryLimit`, so that the limit holds for the process: Node, the reader's buffers and what
- * DuckDB takes outside of its own come to about as much again. Loads take no longer by it; with more, a stage only fills it.
+ * The part of `memoryLimit` that DuckDB gets for loads, so that the whole process stays within the limit: Node, the CSV reader's
+ * buffers and DuckDB's allocations outside its buffer pool need the rest. A lower limit does not slow loads.
  */
 const LOAD_SHARE = 1 / 4;
-/** Less than this, and two threads that compress rows of a wide table may not find room. */
+/** With less, two threads that compress rows of a wide table may run out of memory. */
 const MIN_MB = 250;
 
 const MEGABYTES: Readonly<Record<string, number>> = { k: 1 / 1000, m: 1, g: 1000, t: 1_000_000 };
 
-/** The part of a size such as `1GB` (as `memoryLimit` allows them) that loads get. */
+/** The limit for loads, from a size such as `1GB`. */
 export function loadMemoryLimit(memoryLimit: string): string {
   const [, amount = '', unit = 'g', binary] = /^([\d.]+)\s*([KMGT])(i?)B$/iu.exec(memoryLimit) ?? [];
   const power = ['k', 'm', 'g', 't'].indexOf(unit.toLowerCase()) + 1;
@@ -19,7 +19,7 @@ export function loadMemoryLimit(memoryLimit: string): string {
   return `${Math.round(Math.max(whole * LOAD_SHARE, Math.min(whole, MIN_MB)) * 1000)}KB`;
 }
 
-/** Lets DuckDB have all of `memoryLimit` from here on. */
+/** Gives DuckDB all of `memoryLimit` from now on. */
 export async function raiseMemoryLimit(database: Database, files: SqlFiles, memoryLimit: string): Promise<void> {
   await database.run(await files.render('warehouse/memory_limit', { limit: quoteLiteral(memoryLimit) }));
 }

@@ -16,15 +16,15 @@ export function warehouseFiles(data: string): WarehouseFiles {
   };
 }
 
-/** Where a copy grows before it gets its name. */
-const nextTo = (file: string) => `${file}.next`;
+/** Where a copy is written before the rename. */
+const temporaryPath = (file: string) => `${file}.next`;
 
 /**
- * Puts a copy of a closed, checkpointed file in the place of another at one stroke: readers that hold the old one keep it.
- * A `.wal` beside either name belongs to another file's life and would be replayed into this one, so it goes first.
+ * Replaces a file atomically by a copy of a closed, checkpointed one; open readers keep the old version. A stale `.wal` would be
+ * replayed into the new file, so it is removed first.
  */
 export async function publishFile(from: string, to: string, mode: number): Promise<void> {
-  const next = nextTo(to);
+  const next = temporaryPath(to);
   await rm(next, { force: true });
   try {
     await copyFile(from, next, constants.COPYFILE_FICLONE);
@@ -33,15 +33,15 @@ export async function publishFile(from: string, to: string, mode: number): Promi
     await rm(`${to}.wal`, { force: true });
     await rename(next, to);
   } catch (error) {
-    await rm(next, { force: true }); // on a full disk, half a copy is in the way of everything else
+    await rm(next, { force: true }); // on a full disk, a partial copy takes the space of everything else
     throw error;
   }
   await sync(dirname(to));
 }
 
-/** What a killed process was about to publish. */
+/** Removes the partial copies of a killed process. */
 export async function removeLeftovers({ published, work }: WarehouseFiles): Promise<void> {
-  for (const file of [published, work]) await rm(nextTo(file), { force: true });
+  for (const file of [published, work]) await rm(temporaryPath(file), { force: true });
 }
 
 async function sync(path: string): Promise<void> {

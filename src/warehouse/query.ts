@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Config } from '../core/config.ts';
-import { messageOf, TidemarkError } from '../core/errors.ts';
-import { searchPath } from '../core/paths.ts';
+import type { Config } from '../config/config.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
 import { openInstance } from './database.ts';
 import { StatementType } from './duckdb.ts';
 import { warehouseFiles } from './publish.ts';
@@ -20,7 +20,7 @@ export interface QueryOptions {
   readonly query: string;
   /** Values of `$name`; DuckDB casts the text to what the query compares it with. */
   readonly params: Readonly<Record<string, string>>;
-  /** Every table then shows what was known at this moment. */
+  /** Shows every table as of this time. */
   readonly asOf?: Date;
   /** Writes the result to this Parquet file instead of returning rows. */
   readonly parquet?: string;
@@ -34,8 +34,8 @@ export interface QueryResult {
 }
 
 /**
- * Runs one SELECT over the published warehouse. It can read nothing else: no file, no network, no setting can be changed.
- * @throws TidemarkError DATA with DuckDB's words when the query is refused; UNREACHABLE when there is no warehouse.
+ * Runs one SELECT over the published warehouse. The query has no access to files or the network and cannot change settings.
+ * @throws TidemarkError DATA with DuckDB's message if the query fails; UNREACHABLE if there is no warehouse.
  */
 export async function runQuery(options: QueryOptions): Promise<QueryResult> {
   const { published } = warehouseFiles(options.config.data);
@@ -56,7 +56,7 @@ export async function runQuery(options: QueryOptions): Promise<QueryResult> {
     return await runSelect(connection, options);
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    throw new TidemarkError('DATA', `the query was refused: ${messageOf(error)}`, { cause: error });
+    throw new TidemarkError('DATA', `the query failed: ${errorMessage(error)}`, { cause: error });
   } finally {
     options.signal.removeEventListener('abort', interrupt);
     connection.closeSync();
@@ -64,24 +64,24 @@ export async function runQuery(options: QueryOptions): Promise<QueryResult> {
   }
 }
 
-/** Temporary views hide each table behind its past. */
+/** Hides each table behind a temporary view of its past. */
 async function applyAsOf(connection: DuckDBConnection, config: Config, asOf: Date): Promise<void> {
-  const files = createSqlFiles(searchPath(config.directory));
+  const files = createSqlFiles(overlayRoots(config.directory));
   for (const table of (await loadTables(files)).values()) {
     if (!table.source) continue;
     const parts = {
       table: quoteIdent(table.name),
-      at: quoteIdent(`${table.name}_at`),
-      moment: quoteLiteral(asOf.toISOString()),
+      macro: quoteIdent(`${table.name}_at`),
+      asOf: quoteLiteral(asOf.toISOString()),
     };
-    await connection.run(await files.render('warehouse/as_of', parts));
+    await connection.run(await files.render('warehouse/as_of_view', parts));
   }
 }
 
-/** The file that is written until it is whole. */
+/** Written first, and renamed when complete. */
 const partialPath = (parquet: string) => `${parquet}.part`;
 
-/** Order matters: the one path before access is closed, and the lock on settings last. */
+/** The order matters: allow the one path, then close access, then lock the settings. */
 async function lockDown(connection: DuckDBConnection, parquet: string | undefined): Promise<void> {
   await connection.run("set TimeZone = 'UTC'");
   if (parquet !== undefined) await connection.run(`set allowed_paths = [${quoteLiteral(partialPath(parquet))}]`);
@@ -91,7 +91,7 @@ async function lockDown(connection: DuckDBConnection, parquet: string | undefine
 
 async function runSelect(connection: DuckDBConnection, { query, params, parquet }: QueryOptions): Promise<QueryResult> {
   const statements = await connection.extractStatements(query);
-  if (statements.count !== 1) throw new TidemarkError('DATA', `one statement is expected, ${statements.count} came`);
+  if (statements.count !== 1) throw new TidemarkError('DATA', `expected one statement, got ${statements.count}`);
   const prepared = await statements.prepare(0);
   if (prepared.statementType !== StatementType.SELECT && prepared.statementType !== StatementType.EXPLAIN) {
     throw new TidemarkError('DATA', 'the warehouse is read-only: give a SELECT, DESCRIBE, SUMMARIZE or EXPLAIN');
@@ -132,12 +132,11 @@ function bindValues(
   prepared: { readonly parameterCount: number; parameterName(index: number): string },
   params: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const asked = Array.from({ length: prepared.parameterCount }, (_, index) => prepared.parameterName(index + 1));
-  const missing = asked.find((name) => params[name] === undefined);
+  const used = Array.from({ length: prepared.parameterCount }, (_, index) => prepared.parameterName(index + 1));
+  const missing = used.find((name) => params[name] === undefined);
   if (missing !== undefined)
-    throw new TidemarkError('USAGE', `the query asks for $${missing}`, { hint: `give --param ${missing}=VALUE` });
-  const unused = Object.keys(params).find((name) => !asked.includes(name));
-  if (unused !== undefined)
-    throw new TidemarkError('USAGE', `--param ${unused}: the query does not mention $${unused}`);
-  return Object.fromEntries(asked.map((name) => [name, params[name] as string]));
+    throw new TidemarkError('USAGE', `the query uses $${missing}`, { hint: `give --param ${missing}=VALUE` });
+  const unused = Object.keys(params).find((name) => !used.includes(name));
+  if (unused !== undefined) throw new TidemarkError('USAGE', `--param ${unused}: the query does not use $${unused}`);
+  return Object.fromEntries(used.map((name) => [name, params[name] as string]));
 }

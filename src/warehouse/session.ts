@@ -1,54 +1,53 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Config } from '../core/config.ts';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { diskFull, freeBytes } from '../core/disk.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { searchPath } from '../core/paths.ts';
+import { overlayRoots } from '../core/paths.ts';
 import { type Database, openDatabase } from './database.ts';
 import { assertDiskSpace, requiredBytes } from './disk-space.ts';
-import { classifyStorageError, type FatalStorageError } from './integrity.ts';
+import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
 import { acquireLock } from './lock.ts';
+import { loadMemoryLimit } from './memory-limit.ts';
 import { migrate } from './migrate.ts';
 import { publishFile, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
-import { isUnchanged, recordFingerprint, verifyChecksums } from './scan.ts';
 import { createSqlFiles, type SqlFiles } from './sql-files.ts';
 import { loadTables, type Table } from './tables.ts';
-import { openWorkingCopy, restoreFromPublished } from './work-file.ts';
 
 /** The working warehouse, open for writing under the lock. */
 export interface Warehouse {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly tables: ReadonlyMap<string, Table>;
-  /** Finishes a change of the schema, while nothing else asks the database; does nothing where it is done. */
+  /** Finishes a deferred migration. Nothing else may use the database meanwhile. Does nothing if the migration is complete. */
   finishMigration(): Promise<void>;
 }
 
 export interface SessionOptions {
   readonly config: Config;
-  /** What the lock says it is held for. */
+  /** What the lock is held for, as shown to other processes. */
   readonly purpose: string;
   readonly now: Date;
   readonly log: Log;
-  /** The work itself calls `settle`, and before that asks for no view. @default it is done before the work */
+  /** `work` calls `finishMigration` itself, and uses no view before that. @default the migration is finished before `work` */
   readonly deferMigration?: boolean;
 }
 
-/** What is done with a result once it is published, still under the lock. */
-interface Published<T> {
-  readonly published?: (result: T) => Promise<void>;
+interface PublishHook<T> {
+  /** Runs after publishing, under the lock. */
+  readonly onPublished?: (result: T) => Promise<void>;
 }
 
 /**
- * Opens the working warehouse under the lock, brings it to the declared tables, lets `work` write, and publishes a copy of
- * the result: `data/warehouse.duckdb` is at any moment the old or the new one. Where the working file turns out damaged, it is
- * set aside and `work` is done again on a copy of the published one.
- * @throws TidemarkError LOCKED while another process writes; INCOMPLETE with the bytes needed when the disk is full.
+ * Opens the working warehouse under the lock, migrates it, lets `work` write, and publishes a copy of the result. Readers of
+ * `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt, it is
+ * moved aside and `work` runs again on a copy of the published one.
+ * @throws TidemarkError LOCKED while another process writes; INCOMPLETE with the bytes needed if the disk is full.
  */
 export async function withWarehouse<T>(
-  options: SessionOptions & Published<T>,
+  options: SessionOptions & PublishHook<T>,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const { config, purpose, now, log } = options;
@@ -60,12 +59,12 @@ export async function withWarehouse<T>(
     try {
       await removeLeftovers(paths);
       await assertDiskSpace(data);
-      const result = await attempt(options, paths, work).catch(async (error: unknown) => {
-        if (classifyStorageError(error) !== 'damaged') throw error;
+      const result = await runSession(options, paths, work).catch(async (error: unknown) => {
+        if (classifyStorageError(error) !== 'corrupt') throw error;
         await restoreFromPublished(paths, log);
-        return attempt(options, paths, work).catch(bothDamaged(paths));
+        return runSession(options, paths, work).catch(rethrowCorruptPublished(paths));
       });
-      await options.published?.(result);
+      await options.onPublished?.(result);
       return result;
     } finally {
       await release();
@@ -77,67 +76,116 @@ export async function withWarehouse<T>(
   }
 }
 
-/** Nothing whole is left to start from; what landed in the last days is. */
-function bothDamaged({ published }: WarehouseFiles): (error: unknown) => never {
+/** Neither file can be used; only the landings are left. */
+function rethrowCorruptPublished({ published }: WarehouseFiles): (error: unknown) => never {
   return (cause) => {
-    if (classifyStorageError(cause) !== 'damaged') throw cause;
-    throw new TidemarkError('DATA', `${published} is damaged as well`, {
-      hint: 'bring it back from a backup; or move it away, and load what has landed with `tidemark pull --from RUN`',
+    if (classifyStorageError(cause) !== 'corrupt') throw cause;
+    throw new TidemarkError('DATA', `${published} is corrupt as well`, {
+      hint: 'restore it from a backup; or move it away, and load the kept landings with `tidemark pull --from RUN`',
       cause,
     });
   };
 }
 
-async function attempt<T>(
+/** A warehouse whose migration may still be in progress. */
+class MigratingWarehouse implements Warehouse {
+  isMigrated = false;
+  private migration: Promise<void> | undefined;
+
+  constructor(
+    readonly database: Database,
+    readonly files: SqlFiles,
+    readonly tables: ReadonlyMap<string, Table>,
+    private readonly completeMigration: () => Promise<void>,
+  ) {}
+
+  finishMigration(): Promise<void> {
+    this.migration ??= this.completeMigration().then(() => {
+      this.isMigrated = true;
+    });
+    return this.migration;
+  }
+}
+
+async function runSession<T>(
   { config, log, deferMigration = false }: SessionOptions,
   paths: WarehouseFiles,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const files = createSqlFiles(searchPath(config.directory));
+  const files = createSqlFiles(overlayRoots(config.directory));
   const tables = await loadTables(files);
-  const untouched = await isUnchanged(paths.work);
+  const isVerified = await isUnchanged(paths.work);
   const database = await openWorkingCopy(paths, config.memoryLimit, log);
-  let trouble: FatalStorageError | undefined;
-  let whole = false;
+  let warehouse: MigratingWarehouse | undefined;
+  let isUsable = true;
   try {
-    if (!untouched) await verifyChecksums(database, files, existsSync(paths.published));
-    const rest = await migrate(database, files, tables);
-    let settled: Promise<void> | undefined;
-    const settle = () =>
-      (settled ??= rest().then(() => {
-        whole = true;
-      }));
-    if (!deferMigration) await settle();
-    const result = await work({ database, files, tables, finishMigration });
+    if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
+    warehouse = new MigratingWarehouse(database, files, tables, await migrate(database, files, tables));
+    if (!deferMigration) await warehouse.finishMigration();
+    const result = await work(warehouse);
     await database.run('checkpoint');
     return result;
   } catch (error) {
-    trouble = classifyStorageError(error);
+    isUsable = classifyStorageError(error) === undefined;
     throw error;
   } finally {
     database.close();
-    // A schema that is not finished lacks what readers ask for: the next session finishes it.
-    if (trouble === undefined && whole) await publishIfClean(paths);
+    // A schema without its views is of no use to readers: the next session finishes and publishes it.
+    if (isUsable && warehouse?.isMigrated) await publish(paths);
   }
 }
 
-/** A working file with a log beside it was not closed whole: the published one then stays as it is. */
-async function publishIfClean({ work, published }: WarehouseFiles): Promise<void> {
+/** A `.wal` beside the working file means that it was not closed cleanly: the published file then stays as it is. */
+async function publish({ work, published }: WarehouseFiles): Promise<void> {
   if (existsSync(`${work}.wal`)) return;
   await publishFile(work, published, 0o444);
   await recordFingerprint(work);
 }
 
-/** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE when nothing was pulled yet. */
+/** A working file that does not open is moved aside and restored from the published one. */
+async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: Log): Promise<Database> {
+  await mkdir(dirname(paths.work), { recursive: true });
+  if (!existsSync(paths.work)) await copyFromPublished(paths);
+  const options = { memoryLimit: loadMemoryLimit(memoryLimit), tempDirectory: paths.temp };
+  try {
+    return await openDatabase(paths.work, options);
+  } catch (error) {
+    if (/Conflicting lock|Could not set lock/iu.test(String(error))) throw workingCopyInUse(paths.work, error);
+    if (classifyStorageError(error) === 'disk-full' || /permission denied/iu.test(String(error))) throw error;
+    await restoreFromPublished(paths, log);
+    return openDatabase(paths.work, options);
+  }
+}
+
+function workingCopyInUse(file: string, cause: unknown): TidemarkError {
+  return new TidemarkError('LOCKED', `another program has ${file} open`, {
+    hint: 'query the published data/warehouse.duckdb instead, and close the working file',
+    cause,
+  });
+}
+
+async function restoreFromPublished(paths: WarehouseFiles, log: Log): Promise<void> {
+  const aside = `${paths.work}.damaged`;
+  log.warn(`the working file is corrupt and kept as ${aside}; starting again from the published warehouse`);
+  await rename(paths.work, aside);
+  await copyFromPublished(paths);
+}
+
+async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
+  await rm(`${paths.work}.wal`, { force: true });
+  if (existsSync(paths.published)) await publishFile(paths.published, paths.work, 0o644);
+}
+
+/** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE if nothing was pulled yet. */
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
   if (!existsSync(published)) throw noWarehouseError(published);
   const database = await openDatabase(published, { readOnly: true, memoryLimit: config.memoryLimit });
-  return { database, files: createSqlFiles(searchPath(config.directory)) };
+  return { database, files: createSqlFiles(overlayRoots(config.directory)) };
 }
 
 export function noWarehouseError(published: string): TidemarkError {
   return new TidemarkError('UNREACHABLE', `there is no warehouse yet at ${published}`, {
-    hint: 'fill one with `tidemark pull`, or see one with `tidemark demo`',
+    hint: 'create one with `tidemark pull`, or see one with `tidemark demo`',
   });
 }

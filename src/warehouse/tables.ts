@@ -1,4 +1,4 @@
-import { discover } from '../core/paths.ts';
+import { discoverFiles } from '../core/paths.ts';
 import { parseHeader, quoteIdent, type SqlFiles } from './sql-files.ts';
 
 export interface Column {
@@ -7,21 +7,30 @@ export interface Column {
   readonly comment: string;
 }
 
+interface Rename {
+  readonly from: string;
+  readonly to: string;
+}
+
 /** A table as its file in `queries/tables/` declares it. */
 export interface Table {
   readonly name: string;
-  /** What one row stands for. */
+  /** What one row is. */
   readonly grain: string;
   /** Columns that identify a row within its target; empty for logs. */
   readonly key: readonly string[];
   /** The source that fills it; undefined for logs such as `runs`. */
   readonly source: string | undefined;
-  /** Rows come and go by nature: their disappearance in mass says nothing. */
+  /** Rows come and go by nature: a mass disappearance is no sign of an error. */
   readonly volatile: boolean;
-  /** A column that lists members, kept with history member by member. */
+  /** A column that lists members; its history is kept per member (see list-columns.ts). */
   readonly members: string | undefined;
-  /** Columns of the present, `target` first and `extra` last where it has one. */
+  /** Columns of the current view, `target` first and `extra` last if there is one. */
   readonly columns: readonly Column[];
+  /** The table's name in warehouses of earlier versions. */
+  readonly renamedFrom: string | undefined;
+  /** Columns that had another name in earlier versions. */
+  readonly renamedColumns: readonly Rename[];
   readonly ddl: string;
 }
 
@@ -29,7 +38,7 @@ const COLUMN = /^ {2}(\w+) ([^-]*?),? -- (.+)$/gmu;
 const HISTORY_COLUMNS = new Set(['valid_from', 'valid_to']);
 
 export async function loadTables(files: SqlFiles): Promise<ReadonlyMap<string, Table>> {
-  const paths = await discover(files.roots, 'queries/tables', '.sql');
+  const paths = await discoverFiles(files.roots, 'queries/tables', '.sql');
   const tables = await Promise.all(
     [...paths.keys()].map(async (name) => parseTable(name, await files.read(`tables/${name}`))),
   );
@@ -51,8 +60,15 @@ function parseTable(name: string, ddl: string): Table {
     source: header.source,
     volatile: header.volatile === 'yes',
     members: header.members,
+    renamedFrom: header.renamed_from,
+    renamedColumns: parseRenames(header.renamed_columns),
     columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,
   };
+}
+
+/** `NEW from OLD, NEW from OLD` in a header. */
+function parseRenames(text: string | undefined): readonly Rename[] {
+  return [...(text ?? '').matchAll(/(\w+) from (\w+)/gu)].map(([, to = '', from = '']) => ({ from, to }));
 }
 
 /** Column names as a select list. */
@@ -60,7 +76,7 @@ export function columnList(table: Table, prefix = ''): string {
   return table.columns.map(({ name }) => `${prefix}${quoteIdent(name)}`).join(', ');
 }
 
-/** The table that versions of rows are stored in; where lists are kept apart, `T_history` is a view over it. */
+/** The table that stores the versions of rows. For a table with a list column, `T_history` is a view over it. */
 export function historyTable(table: Table): string {
   if (!table.source) return table.name;
   return table.members ? `${table.name}_rows` : `${table.name}_history`;
@@ -68,6 +84,6 @@ export function historyTable(table: Table): string {
 
 /** The tables that a source fills, its main table first. */
 export function tablesForSource(source: string, tables: ReadonlyMap<string, Table>): readonly Table[] {
-  const mine = [...tables.values()].filter((table) => table.source === source);
-  return mine.sort((a, b) => Number(b.name === source) - Number(a.name === source));
+  const filled = [...tables.values()].filter((table) => table.source === source);
+  return filled.sort((a, b) => Number(b.name === source) - Number(a.name === source));
 }

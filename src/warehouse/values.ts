@@ -12,13 +12,13 @@ import {
   DuckDBTypeId,
 } from './duckdb.ts';
 
-/** A value as templates and JSON output see it. `bigint` only where a number would lose digits. */
+/** A value in templates and JSON output. `bigint` only if a number would lose digits. */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | { readonly [name: string]: Value };
 export type Row = Readonly<Record<string, Value>>;
 
 const MICROS = 1_000_000n;
 
-/** Every row of a result. Types are the result's: a chunk's own have lost the alias that marks JSON. */
+/** All rows of a result. Uses the types of the result, since those of a chunk lack the alias that marks JSON. */
 export function toRows(reader: DuckDBResultReader): Row[] {
   const columns = reader.deduplicatedColumnNames().map((name, index) => ({ name, type: reader.columnType(index) }));
   return reader
@@ -28,13 +28,13 @@ export function toRows(reader: DuckDBResultReader): Row[] {
     );
 }
 
-/** Timestamps become ISO 8601 in UTC, integers numbers where they fit, JSON columns the value they hold. */
+/** Converts timestamps to ISO 8601 in UTC, integers to numbers if they fit, and JSON columns to their values. */
 export function toValue(value: DuckDBValue, type?: DuckDBType): Value {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
   if (typeof value === 'string') return type?.alias === 'JSON' ? parseJson(value) : value;
   if (typeof value === 'bigint') return toNumber(value);
   if (value instanceof DuckDBTimestampTZValue || value instanceof DuckDBTimestampValue)
-    return isoFromMicros(value.micros);
+    return formatMicros(value.micros);
   if (value instanceof DuckDBDateValue) return value.toString();
   if (value instanceof DuckDBDecimalValue) return value.toDouble();
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
@@ -62,12 +62,12 @@ function parseJson(text: string): Value {
     const number = Number(digits);
     return /^-?\d+$/u.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number;
   };
-  // A service may name a key twice; as in JSON.parse the last one counts.
+  // A service may repeat a key; as in JSON.parse, the last one counts.
   return parse(text, undefined, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) as Value;
 }
 
-/** `2026-11-20T02:15:00Z`; a fraction only when there is one; beyond JavaScript's dates, the digits of the year as they are. */
-function isoFromMicros(micros: bigint): string {
+/** `2026-11-20T02:15:00Z`, with a fraction if there is one, and `infinity` beyond the range of JavaScript's dates. */
+function formatMicros(micros: bigint): string {
   const seconds = micros >= 0n ? micros / MICROS : (micros - MICROS + 1n) / MICROS;
   const rest = micros - seconds * MICROS;
   const date = new Date(Number(seconds) * 1000);

@@ -1,18 +1,18 @@
 import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Intercept } from '../../src/sandbox/answer.ts';
-import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+import type { FaultHook } from '../../src/sandbox/answer.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 import { contentsOf, wrongIn } from './estate.ts';
 
 /** A workplace whose commands can be stopped when the service is asked for something. */
-async function stoppable(): Promise<{ place: Workplace; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
+async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
   let trap: { path: RegExp; stop: AbortController } | undefined;
-  const intercept: Intercept = ({ path }) => {
+  const intercept: FaultHook = ({ path }) => {
     if (trap?.path.test(path)) trap.stop.abort(new Error('stopped by the test'));
     return undefined;
   };
-  const place = await workplace({ workspaces: 30, intercept });
+  const place = await testProject({ workspaces: 30, faultHook });
   return {
     place,
     stopAt: (path) => {
@@ -25,10 +25,10 @@ async function stoppable(): Promise<{ place: Workplace; stopAt: (path: RegExp) =
   };
 }
 
-const minutesLater = (place: Workplace, minutes: number) =>
+const minutesLater = (place: TestProject, minutes: number) =>
   new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
 
-const asked = (place: Workplace, path: RegExp) => place.sandbox.log.filter((request) => path.test(request.path)).length;
+const asked = (place: TestProject, path: RegExp) => place.sandbox.log.filter((request) => path.test(request.path)).length;
 
 /** Pulls one night, and is stopped in the next one while the agents are asked for: their requests come last. */
 async function interrupted() {
@@ -37,7 +37,7 @@ async function interrupted() {
     for (const target of config.targets) target.limits = { concurrency: 1, requestsPerSecond: 100_000 };
   });
   await place.pull(['--target', 'acme']);
-  place.sandbox.advance();
+  place.sandbox.tick();
   const run = await place.tidemark(['pull', '--target', 'acme'], { signal: stopAt(/\/agents$/u) });
   go();
   place.sandbox.log.length = 0;
@@ -72,8 +72,8 @@ describe('a run that was stopped', () => {
     expect(night, 'the complete pull before is that of the night before').toEqual([
       { previous_as_of: '2026-10-01T02:15:00Z' },
     ]);
-    const other = await workplace({ workspaces: 30 });
-    other.sandbox.advance();
+    const other = await testProject({ workspaces: 30 });
+    other.sandbox.tick();
     await other.pull(['--target', 'acme']);
     const file = (folder: string) => join(folder, 'data', 'warehouse.duckdb');
     expect(await contentsOf(file(place.folder))).toEqual(await contentsOf(file(other.folder)));
@@ -105,7 +105,7 @@ describe('a run that was stopped', () => {
   test('is asked for anew where the target has become another service', async () => {
     const { place } = await interrupted();
     await place.configure((config) => {
-      targetOf(config, 'acme').organization = 'another';
+      findTarget(config, 'acme').organization = 'another';
     });
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.stderr).not.toContain('continues run');
@@ -139,8 +139,8 @@ describe('a run that was stopped', () => {
     );
     const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
     expect(free).toEqual({ n: manifests.length - 1 });
-    expect(await place.rows('select distinct landed_at from pulls where requests = 0')).toEqual([
-      { landed_at: '2026-10-02T02:15:00Z' },
+    expect(await place.rows('select distinct extracted_at from pulls where requests = 0')).toEqual([
+      { extracted_at: '2026-10-02T02:15:00Z' },
     ]);
   });
 });

@@ -2,20 +2,20 @@ import { chmod, copyFile, open, readdir, readFile, rm, truncate, writeFile } fro
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { start } from './child.ts';
 import { wrongIn } from './estate.ts';
 
-let place: Workplace;
+let place: TestProject;
 let work: string;
 let published: string;
 
 beforeEach(async () => {
-  place = await workplace({ workspaces: 20 });
+  place = await testProject({ workspaces: 20 });
   work = join(place.folder, 'data', 'work', 'warehouse.duckdb');
   published = join(place.folder, 'data', 'warehouse.duckdb');
   await place.pull(['--target', 'vault']);
-  place.sandbox.advance();
+  place.sandbox.tick();
 });
 
 /** Every byte of a part of a file, turned over. */
@@ -42,7 +42,7 @@ async function leaveLog(file: string, sql: string): Promise<void> {
 async function expectRenewed(): Promise<void> {
   const run = await place.tidemark(['pull', '--target', 'vault']);
   expect(run.exit, run.stderr).toBe(0);
-  expect(run.stderr).toContain('the working file is damaged and kept as');
+  expect(run.stderr).toContain('the working file is corrupt and kept as');
   expect(await wrongIn(published)).toEqual([]);
   expect(await place.rows('select count(*) as n from runs')).toEqual([{ n: 2 }]);
   expect(await place.rows('select count(distinct as_of) as n from pulls')).toEqual([{ n: 2 }]);
@@ -92,7 +92,7 @@ describe('a working file that is damaged is set aside and made anew from the pub
     for (const file of [work, published]) await spoil(file, 4096, (await readFile(file)).length - 4096);
     const run = await place.tidemark(['pull', '--target', 'vault']);
     expect(run.exit).toBe(4);
-    expect(run.stderr).toMatch(/warehouse\.duckdb is damaged as well\n.*tidemark pull --from RUN/u);
+    expect(run.stderr).toMatch(/warehouse\.duckdb is corrupt as well\n.*tidemark pull --from RUN/u);
   });
 
   test('where its log does not replay', async () => {

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { digestOf, wrongIn } from './estate.ts';
 
@@ -30,7 +30,7 @@ if (reason !== undefined)
   console.warn(`tests of a full disk are skipped, since no small one can be mounted: ${reason}`);
 
 interface SmallDisk {
-  readonly place: Workplace;
+  readonly place: TestProject;
   readonly data: string;
   readonly published: string;
   /** Leaves so many bytes free; the room comes back with `rm(ballast)`. */
@@ -43,9 +43,9 @@ interface SmallDisk {
 /** A workplace whose data lie on a disk of so many MiB. */
 async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   let when: { path: RegExp; bytes: number } | undefined;
-  const place = await workplace({
+  const place = await testProject({
     workspaces: 30,
-    intercept: ({ path }) => {
+    faultHook: ({ path }) => {
       if (!when?.path.test(path)) return undefined;
       fillBut(when.bytes);
       when = undefined;
@@ -118,7 +118,7 @@ describe.skipIf(reason !== undefined)('a disk that is full', () => {
       const { place, data, published, fillWhenAsked, ballast } = await smallDisk(160);
       await place.pull(['--target', 'acme']);
       const before = await digestOf(published);
-      place.sandbox.advance();
+      place.sandbox.tick();
       const { size } = await stat(published);
       fillWhenAsked(/\/explorer/u, size * part + mebibytes * MEBIBYTE);
       const run = await place.tidemark(['pull', '--target', 'acme']);

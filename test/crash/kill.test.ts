@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { workplace } from '../helpers/sandbox.ts';
+import { testProject } from '../helpers/test-project.ts';
 import { buildPackage, type Child, start } from './child.ts';
 import { contentsOf, digestOf, wrongIn } from './estate.ts';
 
@@ -11,7 +11,7 @@ const TARGET = ['--target', 'acme'];
 
 test('killed at any moment, what is published is the old or the new, and the next run completes', async () => {
   const command = await buildPackage();
-  const place = await workplace({ workspaces: 30 });
+  const place = await testProject({ workspaces: 30 });
   const published = join(place.folder, 'data', 'warehouse.duckdb');
   const pull = (): Child => start(command, ['pull', ...TARGET, '--now', place.sandbox.now.toISOString()], place.folder);
   const whole = await pull().ended;
@@ -20,7 +20,7 @@ test('killed at any moment, what is published is the old or the new, and the nex
   const moments = { old: 0, new: 0 };
   for (let kill = 1; kill <= KILLS; kill++) {
     const before = await digestOf(published);
-    if (kill % EACH === 1) place.sandbox.advance();
+    if (kill % EACH === 1) place.sandbox.tick();
     const child = pull();
     const afterMs = Math.random() * whole.afterMs;
     const timer = setTimeout(() => child.process.kill('SIGKILL'), afterMs);
@@ -40,8 +40,8 @@ test('killed at any moment, what is published is the old or the new, and the nex
   }
   expect(moments.old, 'the old one stayed at least once').toBeGreaterThan(0);
 
-  const other = await workplace({ workspaces: 30 });
-  while (other.sandbox.night < place.sandbox.night) other.sandbox.advance();
+  const other = await testProject({ workspaces: 30 });
+  while (other.sandbox.day < place.sandbox.day) other.sandbox.tick();
   await other.pull(TARGET);
   expect(await contentsOf(published)).toEqual(await contentsOf(join(other.folder, 'data', 'warehouse.duckdb')));
 }, 300_000);

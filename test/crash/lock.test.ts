@@ -3,9 +3,8 @@ import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { acquireLock } from '../../src/warehouse/lock.ts';
-import { isAlive, currentProcess } from '../../src/warehouse/process-mark.ts';
-import { workplace } from '../helpers/sandbox.ts';
+import { acquireLock, currentProcess, isAlive } from '../../src/warehouse/lock.ts';
+import { testProject } from '../helpers/test-project.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const lockFile = async () => join(await tempFolder(), 'data', 'lock');
@@ -34,7 +33,7 @@ const here = { host: hostname(), since };
 
 describe('the lock', () => {
   test('keeps a second run out with 6, naming the holder and the age, and lets it in afterwards', async () => {
-    const place = await workplace({ workspaces: 10 });
+    const place = await testProject({ workspaces: 10 });
     const give = await acquireLock(
       join(place.folder, 'data', 'lock'),
       'nightly',
@@ -53,7 +52,7 @@ describe('the lock', () => {
 
   test('of a process that is gone is taken over at once', async () => {
     const file = await lockFile();
-    await leave(file, { ...here, pid: await endedProcess(), began: undefined });
+    await leave(file, { ...here, pid: await endedProcess(), startTime: undefined });
     const give = await acquireLock(file, 'pull');
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ pid: process.pid, purpose: 'pull' });
     await give();
@@ -61,7 +60,7 @@ describe('the lock', () => {
 
   test('of a process whose number another has now is taken over: containers start at 1 again', async () => {
     const file = await lockFile();
-    await leave(file, { ...here, pid: process.pid, began: 'another-boot 12345' });
+    await leave(file, { ...here, pid: process.pid, startTime: 'another-boot 12345' });
     await (await acquireLock(file, 'pull'))();
   });
 
@@ -116,7 +115,7 @@ describe('the lock', () => {
 
 test('a process is told from a later one with its number', () => {
   expect(isAlive(currentProcess())).toBe(true);
-  expect(isAlive({ ...currentProcess(), began: 'before the last start of the machine' })).toBe(
+  expect(isAlive({ ...currentProcess(), startTime: 'before the last start of the machine' })).toBe(
     process.platform !== 'linux',
   );
 });

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 import { buildPackage, type Child, start } from './child.ts';
 import { wrongIn } from './estate.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 /** A workplace whose autoscaler takes connections and never says a word. */
-async function silent(): Promise<{ place: Workplace; asked: Promise<void> }> {
+async function silent(): Promise<{ place: TestProject; asked: Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket));
   const asked = new Promise<void>((resolve) => {
@@ -23,14 +23,14 @@ async function silent(): Promise<{ place: Workplace; asked: Promise<void> }> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const place = await workplace({ workspaces: 20 });
+  const place = await testProject({ workspaces: 20 });
   await place.configure((config) => {
-    targetOf(config, 'scaler').url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    findTarget(config, 'scaler').url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   return { place, asked };
 }
 
-const pull = (place: Workplace): Child =>
+const pull = (place: TestProject): Child =>
   start(command, ['pull', '--now', place.sandbox.now.toISOString()], place.folder);
 
 /** Waits until so many sources are loaded, which the lines on stderr say. */
@@ -62,7 +62,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     ]);
 
     await place.configure((config) => {
-      targetOf(config, 'scaler').url = place.sandbox.urls.autoscaler;
+      findTarget(config, 'scaler').url = place.sandbox.urls.autoscaler;
     });
     place.sandbox.log.length = 0;
     const next = await pull(place).ended;

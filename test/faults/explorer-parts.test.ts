@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../src/landing/manifest.ts';
-import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 import { QUICK } from './quick.ts';
 
 const VIEWS = ['workspaces', 'tf_versions', 'providers', 'modules'] as const;
@@ -16,20 +16,20 @@ interface Heavy {
 }
 
 /** A sandbox whose explorer answers 504 to queries that keep too many rows. */
-async function heavy({ most, status = 504, pagesToo = false }: Heavy): Promise<Workplace> {
-  let place: Workplace | undefined;
+async function heavy({ most, status = 504, pagesToo = false }: Heavy): Promise<TestProject> {
+  let place: TestProject | undefined;
   let probing = false;
-  place = await workplace({
+  place = await testProject({
     workspaces: 120,
     rateHeaders: most >= 0, // told limits would be kept while nothing answers
-    intercept: (ask, service) => {
+    faultHook: (ask, service) => {
       const csv = ask.path.endsWith('/explorer/export/csv');
       const page = ask.path.endsWith('/explorer') && Number(ask.query.get('page[size]')) <= 100;
       if (service.kind !== 'platform' || probing || !(csv || (page && pagesToo))) return undefined;
       probing = true;
       const route = service.routes.find((known) => known.path.endsWith('/explorer/export/csv'))!;
       const { organization } = place!.sandbox.services.platform.state;
-      const { body } = route.answer({ ...ask, params: { organization } });
+      const { body } = route.handle({ ...ask, params: { organization } });
       probing = false;
       const rows = [...(typeof body === 'string' ? [body] : (body ?? []))].join('').trim().split('\n').length - 1;
       return rows > most ? { status, body: 'the query took too long' } : undefined;
@@ -38,18 +38,18 @@ async function heavy({ most, status = 504, pagesToo = false }: Heavy): Promise<W
   return place;
 }
 
-async function manifest(place: Workplace, view: string): Promise<Manifest> {
+async function manifest(place: TestProject, view: string): Promise<Manifest> {
   const [run] = (await readdir(join(place.folder, 'data', 'landing'))).slice(-1);
   return JSON.parse(await readFile(join(place.folder, 'data', 'landing', run!, 'acme', `${view}.json`), 'utf8'));
 }
 
 describe('an explorer query that is too much for the service', () => {
   test.each(VIEWS)('%s: comes in parts, each row once', async (view) => {
-    const plain = await workplace({ workspaces: 120 });
+    const plain = await testProject({ workspaces: 120 });
     await plain.pull(['--source', view]);
     const whole = await plain.rows(`select * from ${view} order by all`);
     const place = await heavy({ most: Math.ceil(whole.length / 3) });
-    const run = await place.tidemark(['pull', '--source', view], { timing: QUICK });
+    const run = await place.tidemark(['pull', '--source', view], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(0);
     expect(run.stderr).toContain('asking in parts');
     expect(await place.rows(`select * from ${view} order by all`)).toEqual(whole);
@@ -60,18 +60,18 @@ describe('an explorer query that is too much for the service', () => {
 
   test('parts are found where neither the total nor a page of the whole comes', async () => {
     const place = await heavy({ most: 60, pagesToo: true, status: 500 });
-    const run = await place.tidemark(['pull', '--source', 'workspaces'], { timing: QUICK });
+    const run = await place.tidemark(['pull', '--source', 'workspaces'], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(0);
     const [row] = await place.rows('select count(*) as rows, count(distinct external_id) as ids from workspaces');
     expect(row).toEqual({ rows: 120, ids: 120 });
   });
 
   test('and where most characters divide nothing: versions have no letters', async () => {
-    const plain = await workplace({ workspaces: 120 });
+    const plain = await testProject({ workspaces: 120 });
     await plain.pull(['--source', 'tf_versions']);
     const whole = await plain.rows('select * from tf_versions order by all');
     const place = await heavy({ most: Math.ceil(whole.length / 2), pagesToo: true });
-    const run = await place.tidemark(['pull', '--source', 'tf_versions'], { timing: QUICK });
+    const run = await place.tidemark(['pull', '--source', 'tf_versions'], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(0);
     expect(await place.rows('select * from tf_versions order by all')).toEqual(whole);
   });
@@ -79,9 +79,9 @@ describe('an explorer query that is too much for the service', () => {
   test('pages of JSON come in parts as well', async () => {
     const place = await heavy({ most: 60, pagesToo: true });
     await place.configure((config) => {
-      targetOf(config, 'acme').explorer = 'json';
+      findTarget(config, 'acme').explorer = 'json';
     });
-    const run = await place.tidemark(['pull', '--source', 'workspaces'], { timing: QUICK });
+    const run = await place.tidemark(['pull', '--source', 'workspaces'], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(0);
     const [row] = await place.rows('select count(*) as rows, count(distinct external_id) as ids from workspaces');
     expect(row).toEqual({ rows: 120, ids: 120 });
@@ -89,7 +89,7 @@ describe('an explorer query that is too much for the service', () => {
 
   test('an outage ends the attempt to divide', async () => {
     const place = await heavy({ most: -1, pagesToo: true, status: 503 });
-    const run = await place.tidemark(['pull', '--source', 'workspaces'], { timing: QUICK });
+    const run = await place.tidemark(['pull', '--source', 'workspaces'], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(3);
     expect(run.stderr).toContain('503 server');
     expect(place.sandbox.log.length).toBeLessThan(100);

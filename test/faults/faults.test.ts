@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Timing } from '../../src/core/timing.ts';
+import type { HttpTimeouts } from '../../src/core/context.ts';
 import type { Fault } from './fault-proxy.ts';
 import * as faults from './faults.ts';
 import { type Estate, estate, KINDS, type NightOptions, type Outcome, type Way } from './night.ts';
@@ -18,7 +18,7 @@ interface Case {
   readonly says: Says;
   /** Ways that a single fault is enough for: what happened once would happen again. */
   readonly final?: readonly Way[];
-  readonly timing?: Partial<Timing>;
+  readonly timeouts?: Partial<HttpTimeouts>;
   readonly paths?: NightOptions['paths'];
 }
 
@@ -30,15 +30,15 @@ const small = { maxAnswerBytes: 4 * 1024 * 1024, maxDownloadBytes: 4 * 1024 * 10
 
 const CASES: Readonly<Record<string, Case>> = {
   'connections are reset': { fault: faults.reset, says: /unreachable: no connection \(ECONNRESET\)/u },
-  'answers never begin': { fault: faults.hang, says: /timeout: no answer within 0\.7 s/u, timing: silent },
-  'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timing: silent },
+  'answers never begin': { fault: faults.hang, says: /timeout: no answer within 0\.7 s/u, timeouts: silent },
+  'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timeouts: silent },
   'connections are reset within answers': { fault: faults.resetWithin, says: broken },
-  'answers end after each tenth in turn': { fault: faults.cutFrom(0), says: broken, timing: { attempts: 10 } },
+  'answers end after each tenth in turn': { fault: faults.cutFrom(0), says: broken, timeouts: { attempts: 10 } },
   // An answer of the wrong form is asked for three times at most: four nights see all tenths.
   ...Object.fromEntries(
     [0, 3, 6, 9].map((tenth) => [
       `answers of no stated length end after ${tenth} tenths and the next`,
-      { fault: faults.quietlyCutFrom(tenth), says: malformed, timing: { attempts: 3 } },
+      { fault: faults.quietlyCutFrom(tenth), says: malformed, timeouts: { attempts: 3 } },
     ]),
   ),
   'more is promised than comes': { fault: faults.tooMuchPromised, says: broken },
@@ -65,7 +65,7 @@ const CASES: Readonly<Record<string, Case>> = {
     fault: faults.bomb,
     says: /too-large: larger than 4194304 bytes/u,
     final: ['list', 'token', 'single'],
-    timing: small,
+    timeouts: small,
   },
   'status 401 comes': { fault: faults.unauthorized, says: /401 unauthorized: no: check the token/u, final: ALL },
   'status 500 comes': {
@@ -100,7 +100,7 @@ const CASES: Readonly<Record<string, Case>> = {
       list: /secrets\.keys\.list: row 1 has no key/u,
       token: /acl_policies: row 1 has no Name/u,
       single:
-        /ca_roots: 1 row\(s\) without root_id: what came is kept in landing\/\S+\/single, under names that end in \.refused/u,
+        /ca_roots: 1 row\(s\) without root_id: what came is kept in landing\/\S+\/single, under names that end in \.rejected/u,
     },
   },
   'a row is missing': { fault: rows.rowMissing, says: /\d+ rows came where the service counts 230/u },
@@ -126,9 +126,9 @@ function expectFailed({ run, pulls, tables }: Outcome, ways: readonly Way[], say
   expect(tables, 'every table is as it was').toEqual(place.good.tables);
 }
 
-describe.each(Object.entries(CASES))('when %s', (_, { fault, says, final = [], timing = {}, paths = {} }) => {
+describe.each(Object.entries(CASES))('when %s', (_, { fault, says, final = [], timeouts = {}, paths = {} }) => {
   const ways = typeof fault === 'function' ? ALL : ALL.filter((way) => fault[way]);
-  const options = { timing: { attempts: 2, ...timing }, paths };
+  const options = { timeouts: { attempts: 2, ...timeouts }, paths };
 
   test('always, the sources fail, say why, and leave their tables as they were; the exit is 1', async () => {
     const night = await place.night(fault, options);
@@ -158,7 +158,7 @@ describe('a redirect to another origin', () => {
         csv: faults.redirect(`${elsewhere.url}/steal`),
         pages: faults.redirect(`${elsewhere.url}/steal`),
       },
-      { timing: { attempts: 2 } },
+      { timeouts: { attempts: 2 } },
     );
     expectFailed(
       night,
@@ -171,21 +171,21 @@ describe('a redirect to another origin', () => {
 
 describe('a burst of status 503', () => {
   test('is waited out, and counted', async () => {
-    const night = await place.night(faults.unavailable, { times: 2, timing: { attempts: 4 } });
+    const night = await place.night(faults.unavailable, { times: 2, timeouts: { attempts: 4 } });
     expect(night.run.exit, night.run.stderr).toBe(0);
     expect(night.tables).toEqual(place.good.tables);
     expect(night.pulls.single).toMatchObject({ status: 'complete', requests: 3, retries: 2 });
   });
 
   test('of status 429 is counted as turned away', async () => {
-    const night = await place.night(faults.turnedAway, { times: 2, timing: { attempts: 4 } });
+    const night = await place.night(faults.turnedAway, { times: 2, timeouts: { attempts: 4 } });
     expect(night.run.exit, night.run.stderr).toBe(0);
-    expect(night.pulls.single).toMatchObject({ requests: 3, retries: 2, turned_away: 2 });
+    expect(night.pulls.single).toMatchObject({ requests: 3, retries: 2, throttled: 2 });
   });
 });
 
 describe('a CSV that is wrong in itself', () => {
-  const onlyExport = { paths: { csv: /export/u }, timing: { attempts: 2 } };
+  const onlyExport = { paths: { csv: /export/u }, timeouts: { attempts: 2 } };
 
   test.each([
     ['lacks its last row', rows.rowMissing.csv!, /229 rows came where the service counts 230/u],
@@ -204,6 +204,6 @@ describe('a CSV that is wrong in itself', () => {
     ).toHaveLength(2);
     expect(pulls.csv).toMatchObject({ status: 'complete', retries: 2 });
     expect(tables).toEqual(place.good.tables);
-    expect(await place.landed('csv')).toContain('workspaces.csv.refused');
+    expect(await place.landed('csv')).toContain('workspaces.csv.rejected');
   });
 });

@@ -1,12 +1,12 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { Timing } from '../../src/core/timing.ts';
+import type { HttpTimeouts } from '../../src/core/context.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Kind } from '../../src/sandbox/types.ts';
 import { contentsOf } from '../crash/estate.ts';
 import { type CliRun, cli } from '../helpers/cli.ts';
-import { rowsOf } from '../helpers/rows.ts';
+import { readRows } from '../helpers/rows.ts';
 import { type Cleanup, tempFolder } from '../helpers/temp.ts';
 import { type Asked, type Fault, type FaultProxy, faultProxy, type Upstream } from './fault-proxy.ts';
 import { QUICK } from './quick.ts';
@@ -29,7 +29,7 @@ export interface PullRow {
   readonly error: string | null;
   readonly requests: number;
   readonly retries: number;
-  readonly turned_away: number;
+  readonly throttled: number;
 }
 
 export interface Outcome {
@@ -53,7 +53,7 @@ export interface Estate {
 export interface NightOptions {
   /** @default all */
   readonly times?: number;
-  readonly timing?: Partial<Timing>;
+  readonly timeouts?: Partial<HttpTimeouts>;
   /** Which requests, where not those that bring rows. */
   readonly paths?: Partial<Record<Way, RegExp>>;
 }
@@ -79,7 +79,7 @@ export async function estate(cleanup: Cleanup): Promise<Estate> {
   const healthy = { name: 'healthy', kind: 'autoscaler', url: sandbox.urls.autoscaler };
   await writeFile(join(folder, 'tidemark.yaml'), stringify({ maxWait: 5, targets: [...targets, healthy] }));
 
-  const night: Estate['night'] = async (fault, { times = Number.POSITIVE_INFINITY, timing = {}, paths = {} } = {}) => {
+  const night: Estate['night'] = async (fault, { times = Number.POSITIVE_INFINITY, timeouts = {}, paths = {} } = {}) => {
     for (const way of KINDS) {
       const mine = typeof fault === 'function' ? fault : fault[way];
       proxies[way].heads.length = 0;
@@ -90,13 +90,13 @@ export async function estate(cleanup: Cleanup): Promise<Estate> {
     const words = ['pull', '--fresh', ...sources.flatMap((source) => ['--source', source])];
     const run = await cli([...words, '--now', sandbox.now.toISOString()], {
       cwd: folder,
-      timing: { ...QUICK, ...timing },
+      timeouts: { ...QUICK, ...timeouts },
     });
     return outcome(folder, run);
   };
   const landed = async (way: Way) => {
     const root = join(folder, 'data', 'landing');
-    const runs = await rowsOf(
+    const runs = await readRows(
       join(folder, 'data', 'warehouse.duckdb'),
       'select arg_max(run_id, started_at) as last from runs',
     );
@@ -107,9 +107,9 @@ export async function estate(cleanup: Cleanup): Promise<Estate> {
 
 async function outcome(folder: string, run: CliRun): Promise<Outcome> {
   const file = join(folder, 'data', 'warehouse.duckdb');
-  const rows = await rowsOf(
+  const rows = await readRows(
     file,
-    `select target, status, error, requests, retries, turned_away from pulls
+    `select target, status, error, requests, retries, throttled from pulls
      where run_id = (select arg_max(run_id, as_of) from pulls) order by target`,
   );
   const { autoscaler_health: _asked, ...tables } = await contentsOf(file);

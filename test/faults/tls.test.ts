@@ -5,10 +5,10 @@ import { createServer as createHttpsServer, type ServerOptions } from 'node:http
 import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Timing } from '../../src/core/timing.ts';
+import type { HttpTimeouts } from '../../src/core/context.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { cli } from '../helpers/cli.ts';
-import { rowsOf } from '../helpers/rows.ts';
+import { readRows } from '../helpers/rows.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { QUICK } from './quick.ts';
 
@@ -106,18 +106,18 @@ interface Asked {
   readonly url: string;
   readonly target?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  readonly timing?: Partial<Timing>;
+  readonly timeouts?: Partial<HttpTimeouts>;
 }
 
-async function pull({ url, target = {}, env = {}, timing = {} }: Asked) {
+async function pull({ url, target = {}, env = {}, timeouts = {} }: Asked) {
   const cwd = await tempFolder();
   const fields = Object.entries(target).map(([name, value]) => `, ${name}: ${value}`);
   writeFileSync(
     join(cwd, 'tidemark.yaml'),
     `targets:\n  - { name: scaler, kind: autoscaler, url: "${url}"${fields.join('')} }\n`,
   );
-  const run = await cli(['pull'], { cwd, env, timing: { ...QUICK, attempts: 2, ...timing } });
-  const [row] = await rowsOf(join(cwd, 'data', 'warehouse.duckdb'), 'select count(*) as n from autoscaler_metrics');
+  const run = await cli(['pull'], { cwd, env, timeouts: { ...QUICK, attempts: 2, ...timeouts } });
+  const [row] = await readRows(join(cwd, 'data', 'warehouse.duckdb'), 'select count(*) as n from autoscaler_metrics');
   return { run, rows: Number(row?.n) };
 }
 
@@ -231,7 +231,7 @@ describe('a proxy', () => {
     );
     const env = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
     const url = `https://localhost:${await secure('server')}`;
-    const { run } = await pull({ url, target: { caFile: pem('ca') }, env, timing: { connectMs: 100 } });
+    const { run } = await pull({ url, target: { caFile: pem('ca') }, env, timeouts: { connectMs: 100 } });
     expect(run.exit).toBe(3);
     expect(run.stderr).toMatch(says);
   });

@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { loadRules, type Rule } from '../../src/warehouse/find-rules.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
-import { findingsWarehouse } from '../helpers/findings.ts';
+import { loadRules, type Rule } from '../../src/findings/rules.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
-function row({ name, severity, worst, subject, about, sources }: Rule): string {
+function row({ name, severity, worst, subject, description, sources }: Rule): string {
   const severities = worst === severity ? severity : `${severity} to ${worst}`;
   const relied = sources.map((source) => `\`${source}\``).join(', ') || 'the log of pulls';
-  return `| \`${name}\` | ${severities} | ${subject} | ${about} | ${relied} |`;
+  return `| \`${name}\` | ${severities} | ${subject} | ${description} | ${relied} |`;
 }
 
 const docs = () => readFile(join(PACKAGE_ROOT, 'docs/findings.md'), 'utf8');
 
 test('docs/findings.md lists every rule as its file declares it', async () => {
   const text = await docs();
-  const rows = [...(await loadRules(sqlFiles([PACKAGE_ROOT]))).values()].map(row);
+  const rows = [...(await loadRules(createSqlFiles([PACKAGE_ROOT]))).values()].map(row);
   const listed = text.split('\n').filter((line) => line.startsWith('| `') && line.split('|').length === 7);
   expect(listed).toEqual(rows);
 });
@@ -28,7 +28,7 @@ test('the rule that docs/findings.md shows works as it stands', async () => {
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   await mkdir(join(root, 'queries/findings'), { recursive: true });
   await writeFile(join(root, 'queries/findings/shown.sql'), sql);
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   const workspace = (id: string, applied: string | null) => ({
     external_id: id,
     workspace_name: id,
@@ -41,7 +41,7 @@ test('the rule that docs/findings.md shows works as it stands', async () => {
       workspace('never', null),
     ],
   });
-  expect(await warehouse.find('2026-11-20T02:15:00Z')).toMatchObject({ failed: [] });
+  expect(await warehouse.evaluate('2026-11-20T02:15:00Z')).toMatchObject({ failed: [] });
   expect(await warehouse.seen('shown')).toEqual({ found: ['old'], unknown: ['never'] });
   expect(await warehouse.findings('shown')).toMatchObject([{ title: 'Workspace old was last applied on 2025-11-19' }]);
 });

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { findAll } from '../../src/pipeline/find.ts';
+import { evaluateFindings } from '../../src/findings/evaluate.ts';
 import { sources } from '../../src/sources/index.ts';
-import { loadRules } from '../../src/warehouse/find-rules.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadRules } from '../../src/findings/rules.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
-import { findingsWarehouse, THRESHOLDS } from '../helpers/findings.ts';
+import { createFindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -64,14 +64,14 @@ const HEAD = '-- rule: A rule of a user.\n-- severity: warning\n-- sources: work
 const pullWorkspaces = (ids: readonly string[]) => ({ workspaces: ids.map((external_id) => ({ external_id })) });
 
 test('every rule is there, and relies on sources that exist', async () => {
-  const rules = await loadRules(sqlFiles([PACKAGE_ROOT]));
+  const rules = await loadRules(createSqlFiles([PACKAGE_ROOT]));
   expect([...rules.keys()].sort()).toEqual([...RULES].sort());
   const known = sources.map(({ name }) => name);
   for (const rule of rules.values()) expect(known, rule.name).toEqual(expect.arrayContaining([...rule.sources]));
 });
 
 test('every rule names all the sources whose tables it reads', async () => {
-  const files = sqlFiles([PACKAGE_ROOT]);
+  const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const labels = ['agent_pools']; // dead-agent and silent-agent read a pool's name only
   for (const rule of (await loadRules(files)).values()) {
@@ -89,9 +89,9 @@ test('a rule of a user is found beside the configuration, and overrides one of t
     'my-rule': `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces;\n`,
     'drifted-workspace': `${HEAD}select target, external_id as subject_id, 'mine' as title from workspaces`,
   });
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
-  expect(await warehouse.find(FIRST)).toMatchObject({ failed: [] });
+  expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [] });
   expect(await warehouse.findings('my-rule')).toMatchObject([
     {
       subject_id: 'ws-1',
@@ -110,29 +110,29 @@ test('a rule added later begins with a baseline of its own', async () => {
     'my-rule': `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces where false`,
   };
   const root = await ownRules(rules);
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
-  await warehouse.find(FIRST);
+  await warehouse.evaluate(FIRST);
   await writeFile(join(root, 'queries/findings/later.sql'), rules['my-rule'].replace('where false', ''));
   await warehouse.pull(SECOND, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
-  await warehouse.find(SECOND);
+  await warehouse.evaluate(SECOND);
   expect(await warehouse.findings('later')).toMatchObject([{ state: 'open', first_seen: SECOND }]);
 });
 
 test('a rule that fails is told, keeps its findings, and takes no other down', async () => {
   const good = `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces`;
   const root = await ownRules({ own: good });
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1']));
-  await warehouse.find(FIRST);
+  await warehouse.evaluate(FIRST);
 
   await writeFile(
     join(root, 'queries/findings/own.sql'),
     `${HEAD}select target, nothing as subject_id from workspaces`,
   );
   await warehouse.pull(SECOND, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
-  const files = sqlFiles([root, PACKAGE_ROOT]); // reads the rules anew
-  const fresh = await findAll({ ...warehouse, files, asOf: new Date(SECOND), thresholds: THRESHOLDS });
+  const files = createSqlFiles([root, PACKAGE_ROOT]); // reads the rules anew
+  const fresh = await evaluateFindings({ ...warehouse, files, asOf: new Date(SECOND), thresholds: THRESHOLDS });
   expect(fresh.failed).toEqual([{ rule: 'own', error: expect.stringContaining('nothing') }]);
   expect(await warehouse.findings('own')).toMatchObject([{ state: 'open', detail: { unassessed: 'the rule failed' } }]);
   expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ state: 'new' }]);
@@ -140,27 +140,27 @@ test('a rule that fails is told, keeps its findings, and takes no other down', a
 
 test('a rule whose rows are not as they must be is refused, each for its reason', async () => {
   const wrong: Readonly<Record<string, readonly [sql: string, error: string]>> = {
-    'no-target': ["select null as target, 'x' as subject_id, 'x' as title", 'it yields a row without target'],
-    'no-subject': ["select 'acme' as target, null as subject_id, 'x' as title", 'it yields a row without subject_id'],
-    'no-title': ["select 'acme' as target, 'x' as subject_id, null as title", 'it yields a row without title'],
+    'no-target': ["select null as target, 'x' as subject_id, 'x' as title", 'returns a row without target'],
+    'no-subject': ["select 'acme' as target, null as subject_id, 'x' as title", 'returns a row without subject_id'],
+    'no-title': ["select 'acme' as target, 'x' as subject_id, null as title", 'returns a row without title'],
     dire: [
       "select 'acme' as target, 'x' as subject_id, 'x' as title, 'dire' as severity",
-      'it yields a row with the severity `dire`',
+      'returns a row with the severity `dire`',
     ],
     'no-scope': [
       "select 'acme' as target, null as subject_id, 'x' as title, true as unknown",
-      'it yields an unknown row with neither subject_id nor detail',
+      'returns an unknown row with neither subject_id nor detail',
     ],
     'odd-column': ["select 'acme' as target, 'x' as subject_id, 'x' as title, 1 as colour", 'colour'],
     'odd-parameter': [
       "select 'acme' as target, 'x' as subject_id, $unheard_of as title",
-      'the query asks for $unheard_of, which was not given',
+      'the query uses $unheard_of, which has no value',
     ],
   };
   const root = await ownRules(Object.fromEntries(Object.entries(wrong).map(([name, [sql]]) => [name, HEAD + sql])));
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces');
-  const { failed, standing } = await warehouse.find(FIRST);
+  const { failed, standing } = await warehouse.evaluate(FIRST);
   expect(standing).toBe(0);
   const errors = Object.fromEntries(failed.map(({ rule, error }) => [rule, error]));
   for (const [name, [, error]] of Object.entries(wrong)) expect(errors[name], name).toContain(error);
@@ -170,21 +170,21 @@ test('a rule whose rows are not as they must be is refused, each for its reason'
 test('a subject that a rule names twice counts once, with the worse', async () => {
   const twice = `select 'acme' as target, 'x' as subject_id, unnest(['mild', 'bad']) as title, unnest(['info', 'critical']) as severity`;
   const root = await ownRules({ own: HEAD + twice });
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces');
-  await warehouse.find(FIRST);
+  await warehouse.evaluate(FIRST);
   expect(await warehouse.findings('own')).toMatchObject([{ title: 'bad', severity: 'critical' }]);
 });
 
 test.each([
-  [HEAD.replace('-- severity: warning\n', ''), 'the line `-- severity: …` of its head is missing'],
-  [HEAD.replace('warning', 'dire'), 'the line `-- severity: …` of its head is none of info, warning, critical'],
-  [HEAD.replace('-- sources: workspaces\n', ''), 'the line `-- sources: …` of its head is missing'],
+  [HEAD.replace('-- severity: warning\n', ''), 'the header line `-- severity: …` is missing'],
+  [HEAD.replace('warning', 'dire'), 'the header line `-- severity: …` is not one of info, warning, critical'],
+  [HEAD.replace('-- sources: workspaces\n', ''), 'the header line `-- sources: …` is missing'],
 ])('a head without what it must say is refused with the file and the line', async (head, words) => {
   const root = await ownRules({ own: `${head}select 1` });
   const error = `queries/findings/own.sql: ${words}`;
-  await expect(loadRules(sqlFiles([root, PACKAGE_ROOT]))).rejects.toThrow(error);
-  const warehouse = await findingsWarehouse({ roots: [root] });
+  await expect(loadRules(createSqlFiles([root, PACKAGE_ROOT]))).rejects.toThrow(error);
+  const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
-  expect(await warehouse.find(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], standing: 1 });
+  expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], standing: 1 });
 });

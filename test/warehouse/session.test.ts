@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withWarehouse } from '../../src/warehouse/session.ts';
-import { mailConfig } from '../helpers/mail-estate.ts';
-import { QUIET } from '../helpers/report-estate.ts';
+import { mailConfig } from '../helpers/mail-warehouse.ts';
+import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const SESSION = { purpose: 'test', now: new Date(0), log: QUIET };

@@ -11,7 +11,7 @@ select
   if($since::timestamptz is null, null, count(*) filter (where news = 'resolved')) as gone,
 from (from mail_findings where rule in ('ca-root-expiring', 'leaf-expiring'))
 having exists (
-  from finding_assessments as assessed
+  from rule_evaluations as assessed
   join mail_routes as routes using (target)
   where routes.project is null and assessed.rule in ('ca-root-expiring', 'leaf-expiring')
 );

@@ -17,7 +17,7 @@ with
       count(*) filter (state in ('new', 'open') and severity = 'warning') as warning,
       count(*) filter (state in ('new', 'open') and severity = 'info') as info,
       count(*) filter (state = 'accepted') as accepted,
-      (select count(*) from finding_assessments where first_assessed_at <= $as_of::timestamptz) > 0 as assessed,
+      (select count(*) from rule_evaluations where first_assessed_at <= $as_of::timestamptz) > 0 as assessed,
     from state_then
   )
 select

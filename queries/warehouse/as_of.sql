@@ -1,2 +1,0 @@
--- Hides a table behind what was known at a moment.
-create temp view {{table}} as from {{at}}({{moment}});

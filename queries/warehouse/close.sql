@@ -1,4 +1,0 @@
--- Ends the versions that changed or went.
-update {{history}}
-set valid_to = $as_of::timestamptz
-where rowid in (select history_row from delta_{{table}} where history_row is not null);

@@ -1,0 +1,1 @@
+delete from candidates where rule = $rule;

@@ -1,6 +1,0 @@
--- parameters: $as_of
-insert into finding_events by name
-select finding_id, target, rule, $as_of::timestamptz as changed_at, state, severity, change as reason
-from find_life
-where change is not null
-order by finding_id;

@@ -1,1 +1,0 @@
-delete from find_found where rule = $rule;

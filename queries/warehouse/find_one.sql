@@ -1,5 +1,0 @@
--- Findings by their ID.
-select finding_id, state, title
-from findings
-where list_contains($ids::varchar[], finding_id)
-order by finding_id;

@@ -1,5 +1,0 @@
--- Adds the members that came or moved.
-insert into {{table}}_members by name
-select {{key}}, member, nth, rank, $as_of::timestamptz as valid_from
-from ranked
-where held_row is null;

@@ -1,0 +1,1 @@
+alter table {{table}} rename column {{from}} to {{to}};

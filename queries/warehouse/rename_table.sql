@@ -1,0 +1,1 @@
+alter table {{from}} rename to {{table}};

@@ -1,0 +1,136 @@
+-- grain: one row per finding that this evaluation touches, as it is afterwards; change: the event to record, if any
+-- Unknown is never reported as clean: only an assessed rule that neither returns a subject nor calls it unknown resolves a finding.
+create or replace temp table transition as
+with
+  ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
+  results as (
+    select
+      candidates.* replace (
+        coalesce(candidates.severity, evaluated_rules.severity) as severity,
+        coalesce(candidates.subject_type, evaluated_rules.subject) as subject_type,
+        trim(regexp_replace(candidates.title, '[\s\x00-\x1f\x7f]+', ' ', 'g')) as title, -- names may contain line breaks
+        coalesce(candidates.unknown, false) as unknown
+      ),
+    from candidates
+    join evaluated_rules using (rule)
+  ),
+  -- a subject that a rule returns twice counts once, with the higher severity
+  seen as (
+    select results.*, ranks.rank
+    from results
+    join ranks using (severity)
+    where subject_id is not null
+    qualify row_number() over (
+      partition by rule, target, subject_id
+      order by unknown, ranks.rank desc, weight desc nulls last, title, detail::varchar
+    ) = 1
+  ),
+  doubts as (
+    select findings.rule, findings.target, findings.subject_id, min(scopes.title) as why
+    from findings
+    join results as scopes
+      on scopes.rule = findings.rule
+      and scopes.target = findings.target
+      and scopes.subject_id is null
+      and json_contains(findings.detail, scopes.detail)
+    group by findings.rule, findings.target, findings.subject_id
+  ),
+  known as (
+    select findings.*, ranks.rank as accepted_rank
+    from findings
+    left join ranks on ranks.severity = findings.accepted_severity
+  ),
+  matched as (
+    select
+      known,
+      seen,
+      coalesce(known.rule, seen.rule) as rule,
+      coalesce(known.target, seen.target) as target,
+      coalesce(known.subject_id, seen.subject_id) as subject_id,
+    from known
+    full join seen using (rule, target, subject_id)
+  ),
+  judged as (
+    select
+      matched.*,
+      coalesce(assessed.baseline, false) as baseline,
+      case
+        when assessed.assessed and not matched.seen.unknown then 'found'
+        when assessed.assessed and matched.seen.unknown then 'unsure'
+        when assessed.assessed and doubts.why is not null then 'unsure'
+        when assessed.assessed then 'gone'
+        when assessed.tried then 'unsure'
+        else 'untouched'
+      end as verdict,
+      case
+        when not assessed.assessed then assessed.why
+        when matched.seen.unknown then matched.seen.title
+        else doubts.why
+      end as why,
+    from matched
+    left join assessments as assessed using (rule, target)
+    left join doubts using (rule, target, subject_id)
+  ),
+  changed as (
+    select
+      *,
+      case
+        when known.state is null and verdict = 'found' then if(baseline, 'baseline', 'found')
+        when known.state <> 'resolved' and verdict = 'gone' then 'gone'
+        when known.state = 'resolved' and verdict = 'found' then 'reopened'
+        when known.state = 'accepted' and verdict = 'found' and seen.rank > known.accepted_rank then 'got worse'
+        when known.state = 'accepted' and verdict = 'found' and seen.weight > known.accepted_weight then 'got worse'
+        when known.state = 'accepted' and known.accepted_until <= $as_of::timestamptz then 'acceptance ended'
+        when known.state = 'new' and known.state_since < $as_of::timestamptz and verdict <> 'untouched' then 'no longer new'
+        when known.state <> 'resolved' and verdict = 'found' and seen.severity <> known.severity then 'severity changed'
+      end as change,
+    from judged
+  )
+select
+  coalesce(known.finding_id, 'f-' || left(sha256(to_json([rule, target, subject_id])::varchar), 12)) as finding_id,
+  target,
+  rule,
+  if(verdict = 'found', seen.severity, known.severity) as severity,
+  if(verdict = 'found', seen.subject_type, known.subject_type) as subject_type,
+  subject_id,
+  if(verdict = 'found', seen.subject_name, known.subject_name) as subject_name,
+  if(verdict = 'found', seen.title, known.title) as title,
+  case verdict
+    when 'found' then seen.detail
+    when 'unsure' then json_merge_patch(coalesce(known.detail, '{}'), json_object('unassessed', why))
+    when 'gone' then json_merge_patch(coalesce(known.detail, '{}'), '{"unassessed": null}')
+    else known.detail
+  end as detail,
+  case
+    when change = 'gone' then 'resolved'
+    when change in ('found', 'reopened', 'got worse', 'acceptance ended') then 'new'
+    when change in ('baseline', 'no longer new') then 'open'
+    else known.state
+  end as state,
+  coalesce(known.first_seen, $as_of::timestamptz) as first_seen,
+  if(verdict = 'found', $as_of::timestamptz, known.last_seen) as last_seen,
+  case
+    when change = 'gone' then $as_of::timestamptz
+    when change = 'reopened' then null
+    else known.resolved_at
+  end as resolved_at,
+  coalesce(known.times_reopened, 0) + if(change = 'reopened', 1, 0) as times_reopened,
+  if(change in ('baseline', 'found', 'reopened'), $as_of::timestamptz, known.opened_at) as opened_at,
+  if(change is null or change = 'severity changed', known.state_since, $as_of::timestamptz) as state_since,
+  if(verdict = 'found', seen.group_key, known.group_key) as group_key,
+  if(verdict = 'found', seen.weight, known.weight) as weight,
+  case
+    when verdict = 'unsure' then coalesce(known.unassessed_since, $as_of::timestamptz)
+    when verdict = 'untouched' then known.unassessed_since
+  end as unassessed_since,
+  if(change = 'gone', null, known.accepted_at) as accepted_at,
+  if(change = 'gone', null, known.accepted_until) as accepted_until,
+  if(change = 'gone', null, known.accepted_reason) as accepted_reason,
+  if(change = 'gone', null, known.accepted_owner) as accepted_owner,
+  if(change = 'gone', null, known.accepted_severity) as accepted_severity,
+  if(change = 'gone', null, known.accepted_weight) as accepted_weight,
+  change,
+from changed
+where
+  (verdict = 'found' and (known.state is null or known.state = 'resolved'))
+  or (known.state <> 'resolved' and (verdict <> 'untouched' or change is not null));
