@@ -48,7 +48,7 @@ it.each(cases.filter(({ body, words }) => body ?? String(words).includes('secret
   async ({ operation, words, body }) => {
     const sandbox = await startSandbox({
       workspaces: 60,
-      intercept: (ask) => ({ status: 400, body: `${ask.body} ${ask.query.toString()} refused` }),
+      faultHook: (ask) => ({ status: 400, body: `${ask.body} ${ask.query.toString()} refused` }),
     });
     const withBody = body ? ['--body', JSON.stringify(body(sandbox))] : [];
     const run = await runApi([operation, ...words(sandbox), ...withBody], { config: sandbox.config() });
@@ -67,9 +67,9 @@ function inFlavor(listed: Case, flavor: 'documents' | 'hashicorp'): Case {
 }
 
 function tokenOf(operation: string, sandbox: RunningSandbox, flavor: string): Record<string, string> {
-  const { kind, changes } = operations.get(operation)!;
+  const { kind, mutates } = operations.get(operation)!;
   if (kind === 'autoscaler') return {};
-  const token = sandbox.tokens[kind][changes ? 'write' : 'read'];
+  const token = sandbox.tokens[kind][mutates ? 'write' : 'read'];
   if (kind !== 'secrets') return { authorization: `Bearer ${token}` };
   return flavor === 'hashicorp' ? { 'x-vault-token': token, 'x-vault-request': 'true' } : { 'x-store-token': token };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { type ApiRun, runApi } from './api-harness.ts';
+import type { CliRun } from '../helpers/cli.ts';
+import { runApi } from './api-harness.ts';
 
 let sandbox: RunningSandbox;
 beforeAll(async () => {
@@ -11,7 +12,7 @@ beforeEach(() => {
   sandbox.log.length = 0;
 });
 
-const run = (words: readonly string[], body?: unknown, flavor = 'documents'): Promise<ApiRun> => {
+const run = (words: readonly string[], body?: unknown, flavor = 'documents'): Promise<CliRun> => {
   const config = sandbox.config().replaceAll('    kind:', `    flavor: ${flavor}\n    kind:`);
   return runApi([...words, ...(body === undefined ? [] : ['--body', JSON.stringify(body)])], { config });
 };

@@ -20,7 +20,7 @@ describe('what changes something', () => {
   it('needs --yes where nobody can be asked: exit 6, nothing sent', async () => {
     const { exit, stderr, stdout } = await run(rotate);
     expect([exit, stdout]).toEqual([6, '']);
-    expect(stderr).toContain('not done without --yes');
+    expect(stderr).toContain('needs --yes');
     expect(sandbox.log).toEqual([]);
   });
 
@@ -89,7 +89,7 @@ describe('the target', () => {
       .replace('kind: mesh', 'kind: autoscaler')
       .replaceAll(/ {4}services:\n(?: {6}- .*\n)+/gu, '');
     const { stderr } = await run(['mesh.ca-roots.read'], { config });
-    expect(stderr).toContain('no target of its kind is configured');
+    expect(stderr).toContain('no target of this kind is configured');
   });
 
   it('that cannot be reached: exit 3', async () => {
@@ -156,7 +156,7 @@ describe('the result', () => {
 
   it.each([200, 204])('of an empty answer is its status, of CSV too: %i', async (status) => {
     await sandbox.close();
-    sandbox = await startSandbox({ intercept: () => ({ status }) });
+    sandbox = await startSandbox({ faultHook: () => ({ status }) });
     const words = [
       ['platform.views.csv', 'view_id=v'],
       ['secrets.keys.rotate', 'name=k', '--yes'],
@@ -166,7 +166,7 @@ describe('the result', () => {
 
   it('on a terminal holds no control characters', async () => {
     await sandbox.close();
-    sandbox = await startSandbox({ intercept: () => ({ status: 200, body: '"a"\n"\u001b]0;x\u0007b"\n' }) });
+    sandbox = await startSandbox({ faultHook: () => ({ status: 200, body: '"a"\n"\u001b]0;x\u0007b"\n' }) });
     expect((await run(['platform.views.csv', 'view_id=v'], { terminal: true })).stdout).toBe('"a"\n"]0;xb"\n');
     expect((await run(['platform.views.csv', 'view_id=v'])).stdout).toBe('"a"\n"\u001b]0;x\u0007b"\n');
   });
@@ -177,7 +177,7 @@ describe('the result', () => {
   });
 
   it('of an autoscaler that is down is an answer', async () => {
-    for (let night = 0; night < 5; night++) sandbox.advance();
+    for (let night = 0; night < 5; night++) sandbox.tick();
     const { exit, stdout } = await run(['autoscaler.health.read']);
     expect([exit, stdout, sandbox.log[0]?.status]).toEqual([0, 'Service unavailable\n', 503]);
   });
@@ -205,7 +205,7 @@ describe('the result', () => {
       ['platform.views.csv', 'view_id=v'],
     ]) {
       const { exit, stderr } = await run([...words, '--all']);
-      expect([exit, stderr]).toEqual([2, expect.stringContaining('--all is for lists')]);
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('--all does not apply')]);
     }
     expect(sandbox.log).toEqual([]);
   });
@@ -222,8 +222,8 @@ describe('help', () => {
     const { stdout, exit } = await run(['--list']);
     const lines = stdout.trimEnd().split('\n');
     expect([exit, lines.length]).toEqual([0, 58]);
-    for (const { name, changes } of operations.values()) {
-      expect(lines.find((line) => line.startsWith(`${name} `))).toMatch(changes ? / {2}! {2}/u : / {5}/u);
+    for (const { name, mutates } of operations.values()) {
+      expect(lines.find((line) => line.startsWith(`${name} `))).toMatch(mutates ? / {2}! {2}/u : / {5}/u);
     }
   });
 
@@ -234,7 +234,7 @@ describe('help', () => {
       operation: 'platform.agent-pools.list',
       method: 'GET',
       changes: false,
-      repeat: 'read',
+      retryPolicy: 'safe',
     });
   });
 

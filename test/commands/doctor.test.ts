@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { targetOf, workplace } from '../helpers/sandbox.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
 
 describe('doctor', () => {
   test('finds everything well, and says what it looked at', async () => {
-    const place = await workplace({ workspaces: 5 });
+    const place = await testProject({ workspaces: 5 });
     const { exit, stdout } = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
     expect(exit).toBe(0);
     expect(stdout).not.toContain('FAIL');
@@ -22,9 +22,9 @@ describe('doctor', () => {
       /ca.leaf./u,
       /volumes.external$/u,
     ];
-    const place = await workplace({
+    const place = await testProject({
       workspaces: 5,
-      intercept: ({ path, method }, service) =>
+      faultHook: ({ path, method }, service) =>
         method === 'GET' && reads.some((read) => read.test(path)) ? service.error(403, 'permission denied') : undefined,
     });
     const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', new Date().toISOString()]);
@@ -40,14 +40,14 @@ describe('doctor', () => {
   });
 
   test('names what is wrong with each target: token, host, permission, clock, mail', async () => {
-    const place = await workplace({
+    const place = await testProject({
       workspaces: 5,
-      intercept: ({ path }, service) =>
+      faultHook: ({ path }, service) =>
         path === '/v1/acl/policies' ? service.error(403, 'Permission denied') : undefined,
     });
     await place.configure((config) => {
-      targetOf(config, 'acme').token = 'wrong-token';
-      targetOf(config, 'consul').url = 'http://127.0.0.1:9';
+      findTarget(config, 'acme').token = 'wrong-token';
+      findTarget(config, 'consul').url = 'http://127.0.0.1:9';
       config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
     });
     const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', '2020-01-01T00:00:00Z']);

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-let place: Workplace;
+let place: TestProject;
 const COUNT = 'select count(*)::int as n from';
 
 beforeAll(async () => {
-  place = await workplace({ workspaces: 5, cleanup: afterAll });
+  place = await testProject({ workspaces: 5, cleanup: afterAll });
   await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });
   await writeFile(
     join(place.folder, 'queries', 'tables', 'notes.sql'),

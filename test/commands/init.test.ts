@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/core/config.ts';
-import { configSchema, thresholds } from '../../src/core/config-schema.ts';
-import { createRedactor } from '../../src/core/redact.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { configSchema, thresholds } from '../../src/config/schema.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -60,7 +60,7 @@ test('leaves what is there, unless told to replace it', async () => {
   await writeFile(join(cwd, 'tidemark.yaml'), 'mine');
   const again = await cli(['init'], { cwd });
   expect(again.exit).toBe(6);
-  expect(again.stderr).toContain('tidemark.yaml is already there');
+  expect(again.stderr).toContain('tidemark.yaml already exists');
   expect(await readFile(join(cwd, 'tidemark.yaml'), 'utf8')).toBe('mine');
   expect((await cli(['init', '--force', '--json'], { cwd })).json()).toEqual({
     written: [join(cwd, 'tidemark.yaml'), join(cwd, '.env.example')],

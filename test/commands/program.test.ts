@@ -23,9 +23,9 @@ describe('help', () => {
   test('lists every command with what it does', async () => {
     const { exit, stdout } = await run('--help');
     expect(exit).toBe(0);
-    for (const { name, about } of commands) {
+    for (const { name, description } of commands) {
       expect(stdout).toContain(name);
-      expect(about).not.toMatch(/\.$/u);
+      expect(description).not.toMatch(/\.$/u);
     }
   });
 
@@ -46,10 +46,10 @@ describe('a wrong command line ends with 2', () => {
     ],
     [['run'], /missing required argument 'job'/],
     [['status', 'too', 'much'], /too many arguments/],
-    [['--now', 'yesterday', 'status'], /--now yesterday is no timestamp\n {2}give one such as 2026-11-20T02:15:00Z/],
+    [['--now', 'yesterday', 'status'], /--now yesterday is not a timestamp\n {2}give one such as 2026-11-20T02:15:00Z/],
     [['--config'], /argument missing/],
-    [['demo', '--nights', 'some'], /must be a whole number above 0/],
-    [['sql', '--param', 'x', 'select 1'], /--param x: give NAME=VALUE/],
+    [['demo', '--runs', 'some'], /must be a whole number above 0/],
+    [['sql', '--param', 'x', 'select 1'], /--param x is not NAME=VALUE/],
   ])('%j', async (words, message) => {
     const { exit, stdout, stderr } = await run(...words);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
@@ -72,7 +72,7 @@ describe('a file or folder that cannot be used ends with 2 and its name', () => 
     [
       'a result in a folder that is none',
       ['sql', 'select 1', '-o', 'none/x.csv'],
-      /-o none\/x\.csv: there is no folder/u,
+      /-o none\/x\.csv: folder .* does not exist/u,
     ],
     ['a warehouse under a file', ['pull'], /occupied.* cannot be used: not a directory/u],
   ])('%s', async (_what, words, reason) => {

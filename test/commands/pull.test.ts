@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { workplace } from '../helpers/sandbox.ts';
+import { testProject } from '../helpers/test-project.ts';
 
 test('a run while another holds the lock ends with 6 and names the holder', async () => {
   let inner: Promise<{ exit: number; stderr: string }> | undefined;
-  const place = await workplace({
+  const place = await testProject({
     workspaces: 5,
-    intercept: ({ path }) => {
+    faultHook: ({ path }) => {
       if (path.includes('/keymgmt/key')) inner ??= place.tidemark(['pull', '--target', 'scaler']);
       return undefined;
     },
@@ -18,9 +18,9 @@ test('a run while another holds the lock ends with 6 and names the holder', asyn
 });
 
 test('--quiet leaves warnings alone on stderr, and stdout as it is', async () => {
-  const place = await workplace({
+  const place = await testProject({
     workspaces: 5,
-    intercept: ({ path }, service) => (path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined),
+    faultHook: ({ path }, service) => (path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined),
   });
   const loud = await place.tidemark(['pull', '--target', 'vault']);
   const quiet = await place.tidemark(['--quiet', 'pull', '--target', 'vault']);
@@ -31,7 +31,7 @@ test('--quiet leaves warnings alone on stderr, and stdout as it is', async () =>
 });
 
 test('names of targets and sources are checked, with the nearest, and a table stands for its source', async () => {
-  const place = await workplace({ workspaces: 5 });
+  const place = await testProject({ workspaces: 5 });
   expect(await place.tidemark(['pull', '--target', 'acne'])).toMatchObject({
     exit: 2,
     stderr: expect.stringMatching(/unknown target acne\n {2}did you mean acme\?/),
@@ -49,7 +49,7 @@ test('names of targets and sources are checked, with the nearest, and a table st
 });
 
 test('a nightly pull asks with the reading token alone, and nothing that changes the far side', async () => {
-  const place = await workplace({ workspaces: 5 });
+  const place = await testProject({ workspaces: 5 });
   await place.pull();
   const { log, tokens } = place.sandbox;
   const written = new Set(Object.values(tokens).map(({ write }) => write));

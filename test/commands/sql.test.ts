@@ -3,13 +3,13 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-let place: Workplace;
+let place: TestProject;
 const sql = (...words: string[]) => place.tidemark(['sql', ...words]);
 
 beforeAll(async () => {
-  place = await workplace({ workspaces: 10, cleanup: afterAll });
+  place = await testProject({ workspaces: 10, cleanup: afterAll });
   const { roots } = place.sandbox.services.mesh.state;
   roots.splice(1);
   roots[0] = {
@@ -19,7 +19,7 @@ beforeAll(async () => {
     notBefore: new Date('2026-01-02T03:04:05.000Z'),
   };
   await place.pull(['--source', 'ca_roots']);
-  place.sandbox.advance();
+  place.sandbox.tick();
   roots[0] = { ...roots[0]!, name: 'later' };
   await place.pull(['--source', 'ca_roots', '--source', 'leaf_certificates']);
 });
@@ -123,7 +123,7 @@ describe('where the query comes from', () => {
     expect(await sql('select $a')).toMatchObject({ exit: 2, stderr: expect.stringContaining('give --param a=VALUE') });
     expect(await sql('select 1', '--param', 'x=1')).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('does not mention $x'),
+      stderr: expect.stringContaining('does not use $x'),
     });
   });
 });
@@ -146,7 +146,7 @@ describe('--as-of', () => {
   test('wants a time', async () => {
     expect(await sql('--as-of', 'monday', 'select 1')).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('--as-of monday is no timestamp'),
+      stderr: expect.stringContaining('--as-of monday is not a timestamp'),
     });
   });
 });
@@ -209,8 +209,8 @@ test('describe, summarize and explain are reading as well', async () => {
 });
 
 test('without a warehouse it says how to get one, and ends with 3', async () => {
-  const empty = await workplace({ workspaces: 5 });
+  const empty = await testProject({ workspaces: 5 });
   const { exit, stderr } = await empty.tidemark(['sql', 'select 1']);
   expect(exit).toBe(3);
-  expect(stderr).toContain('fill one with `tidemark pull`');
+  expect(stderr).toContain('create one with `tidemark pull`');
 });

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 describe('status', () => {
-  let place: Workplace;
+  let place: TestProject;
   beforeAll(async () => {
     let down = false;
-    place = await workplace({
+    place = await testProject({
       workspaces: 10,
       cleanup: afterAll,
-      intercept: ({ path }, service) =>
+      faultHook: ({ path }, service) =>
         down && path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined,
     });
     await place.pull(['--target', 'vault']);
-    place.sandbox.advance();
+    place.sandbox.tick();
     down = true;
     await place.pull(['--target', 'vault', '--source', 'keys', '--source', 'mesh_roles'], 1);
   });

@@ -1,18 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { workplace } from '../helpers/sandbox.ts';
+import { testProject } from '../helpers/test-project.ts';
 
 describe('tables', () => {
   test('needs neither configuration nor warehouse', async () => {
-    const place = await workplace({ workspaces: 5 });
+    const place = await testProject({ workspaces: 5 });
     const { exit, stdout } = await place.tidemark(['tables', '--config', 'nowhere.yaml']);
     expect(exit).toBe(0);
     expect(stdout).toMatch(/^workspaces +one row per workspace .*workspaces_history, workspaces_at\(t\)/mu);
   });
 
   test('explains each column of one, also under the names of its history', async () => {
-    const place = await workplace({ workspaces: 5 });
+    const place = await testProject({ workspaces: 5 });
     const { stdout } = await place.tidemark(['tables', 'workspaces']);
     expect(stdout).toMatch(/^drifted +boolean +whether drift was detected; null means not assessed, never clean$/mu);
     expect((await place.tidemark(['tables', 'workspaces_history'])).stdout).toBe(stdout);
@@ -23,7 +23,7 @@ describe('tables', () => {
   });
 
   test('shows a table of one’s own beside the configuration', async () => {
-    const place = await workplace({ workspaces: 5 });
+    const place = await testProject({ workspaces: 5 });
     await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });
     await writeFile(
       join(place.folder, 'queries', 'tables', 'notes.sql'),

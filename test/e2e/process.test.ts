@@ -46,8 +46,8 @@ test('the built command starts, and is what `npx tidemark` finds', async () => {
 
 test('the demo leaves a warehouse and reports, says what to open, and what it says works', async () => {
   const cwd = await tempFolder();
-  const { code, stdout, stderr } = await tidemark(['demo', '--nights', '2', '--workspaces', '40'], cwd);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('night 2 of 2, 2026-10-02: 20 of 20') });
+  const { code, stdout, stderr } = await tidemark(['demo', '--runs', '2', '--workspaces', '40'], cwd);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('run 2 of 2, 2026-10-02: 20 of 20') });
   for (const file of ['demo/out/index.html', 'demo/data/warehouse.duckdb']) {
     expect(stdout).toContain(file);
     expect(existsSync(join(cwd, file)), file).toBe(true);
@@ -66,7 +66,7 @@ test('a folder named demo that is somebody else’s is left alone', async () => 
   const cwd = await tempFolder();
   await mkdir(join(cwd, 'demo'));
   await writeFile(join(cwd, 'demo', 'mine.txt'), 'precious');
-  expect(await tidemark(['demo'], cwd)).toMatchObject({ code: 6, stderr: expect.stringContaining('is not a demo') });
+  expect(await tidemark(['demo'], cwd)).toMatchObject({ code: 6, stderr: expect.stringContaining('was not made by a demo') });
   expect(await readFile(join(cwd, 'demo', 'mine.txt'), 'utf8')).toBe('precious');
 });
 
@@ -99,7 +99,7 @@ test('SIGTERM ends a pull in time: the run is interrupted, nothing is half loade
   let child: ReturnType<typeof spawn> | undefined;
   const sandbox = await startSandbox({
     workspaces: 10,
-    intercept: ({ path }) => {
+    faultHook: ({ path }) => {
       // Once: a second signal ends the process on the spot.
       if (path.endsWith('/agents') && !child?.killed) child?.kill('SIGTERM');
       return undefined;

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { FindingsWarehouse, Rows } from '../helpers/findings.ts';
-import { findings, project, publishNights } from '../helpers/findings-command.ts';
+import type { FindingsWarehouse, Rows } from '../helpers/findings-warehouse.ts';
+import { findings, emptyProject, publishWarehouse } from '../helpers/findings-command.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const LAST = '2026-11-19T02:15:00Z';
@@ -27,7 +27,7 @@ async function twoNights(warehouse: FindingsWarehouse): Promise<void> {
     await warehouse.pull(at, 'acme', 'tf_versions', { tf_versions: [{ version: '1.10.0' }, { version: '1.5.0' }] });
     await warehouse.pull(at, 'vault', 'mesh_roles', { mesh_roles: [{ name: 'admin', token_type: 'management' }] });
     await warehouse.pull(at, 'removed', 'mesh_roles', { mesh_roles: [{ name: 'admin', token_type: 'management' }] });
-    await warehouse.find(at, { targets: ['acme', 'vault'] });
+    await warehouse.evaluate(at, { targets: ['acme', 'vault'] });
   }
 }
 
@@ -35,9 +35,9 @@ describe('tidemark findings', () => {
   let directory: string;
 
   beforeAll(async () => {
-    directory = await project();
+    directory = await emptyProject();
     afterAll(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, afterAll, twoNights);
+    await publishWarehouse(directory, afterAll, twoNights);
   });
 
   test('shows everything not resolved, worst first, one line a cause, with no control characters', async () => {
@@ -112,10 +112,10 @@ describe('tidemark findings', () => {
   });
 
   test.each([
-    ['critical', [], 5, '1 finding(s) critical, new or open'],
-    ['warning', [], 5, '2 finding(s) warning or worse'],
-    ['info', [], 5, '7 finding(s) info or worse'],
-    ['warning', ['--rule', 'drifted-workspace'], 5, '1 finding(s) warning or worse'],
+    ['critical', [], 5, '1 finding critical, new or open'],
+    ['warning', [], 5, '2 findings warning or worse'],
+    ['info', [], 5, '7 findings info or worse'],
+    ['warning', ['--rule', 'drifted-workspace'], 5, '1 finding warning or worse'],
     ['critical', ['--rule', 'drifted-workspace'], 0, ''],
     ['critical', ['--target', 'acme', '--rule', 'outdated-version'], 0, ''],
   ] as const)('--fail-on %s %j exits %i', async (severity, args, code, words) => {
@@ -140,7 +140,7 @@ describe('tidemark findings', () => {
     expect(await findings(directory, args, { now: '2026-11-20T14:15:01Z' })).toMatchObject({
       code: 1,
       err: expect.stringContaining(
-        'cannot know whether more is warning or worse: acme: nothing assessed since 2026-11-19 02:15 UTC',
+        'cannot tell whether other findings are warning or worse: acme: nothing assessed since 2026-11-19 02:15 UTC',
       ),
     });
   });
@@ -148,18 +148,18 @@ describe('tidemark findings', () => {
 
 describe('what the gate cannot know', () => {
   const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>, args = ['--fail-on', 'critical']) => {
-    const directory = await project();
+    const directory = await emptyProject();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, onTestFinished, play);
+    await publishWarehouse(directory, onTestFinished, play);
     return findings(directory, args);
   };
 
   test('a source whose last pull failed, and a target that was never pulled', async () => {
     const { code, err } = await gate(async (warehouse) => {
       await warehouse.pull(FIRST, 'vault', 'mesh_roles');
-      await warehouse.find(FIRST);
+      await warehouse.evaluate(FIRST);
       await warehouse.fail(LAST, 'vault', 'mesh_roles');
-      await warehouse.find(LAST);
+      await warehouse.evaluate(LAST);
     });
     expect(err).toContain('acme: never pulled; vault: mesh_roles is failed');
     expect(code).toBe(1);
@@ -171,7 +171,7 @@ describe('what the gate cannot know', () => {
       await warehouse.pull(LAST, 'acme', 'agents');
       await warehouse.pull(LAST, 'acme', 'agent_pools');
       await warehouse.fail(LAST, 'acme', 'workspaces');
-      await warehouse.find(LAST);
+      await warehouse.evaluate(LAST);
     });
     expect(err).toBe('');
     expect(code).toBe(0);
@@ -180,7 +180,7 @@ describe('what the gate cannot know', () => {
   test('a target never pulled matters only to rules about what it has', async () => {
     const vaultOnly = async (warehouse: FindingsWarehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
-      await warehouse.find(LAST);
+      await warehouse.evaluate(LAST);
     };
     expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'management-role'])).toMatchObject({
       code: 0,
@@ -206,9 +206,9 @@ describe('what the gate cannot know', () => {
 
 describe('tidemark findings accept', () => {
   test('takes findings until a day, publishes it, and lets the gate pass until then', async () => {
-    const directory = await project();
+    const directory = await emptyProject();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, onTestFinished, twoNights);
+    await publishWarehouse(directory, onTestFinished, twoNights);
     const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
     const accept = [
       'accept',
@@ -232,9 +232,9 @@ describe('tidemark findings accept', () => {
   });
 
   test('refuses an unknown ID, an end that is none or has passed, and empty words', async () => {
-    const directory = await project();
+    const directory = await emptyProject();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishNights(directory, onTestFinished, twoNights);
+    await publishWarehouse(directory, onTestFinished, twoNights);
     const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
     const accept = (id: string, until: string, owner = 'me') =>
       findings(directory, ['accept', id, '--reason', 'why', '--owner', owner, '--until', until]);
@@ -252,12 +252,12 @@ describe('tidemark findings accept', () => {
     });
     expect(await accept(role.finding_id, '2027-01-01', ' ')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('must say something'),
+      err: expect.stringContaining('must not be empty'),
     });
   });
 
   test('without a warehouse there is nothing to accept, and none is made', async () => {
-    const directory = await project();
+    const directory = await emptyProject();
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     expect(
       await findings(directory, ['accept', 'f-1', '--reason', 'a', '--owner', 'b', '--until', '2027-01-01']),

@@ -6,13 +6,13 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { cli } from '../helpers/cli.ts';
 import { freePort, startMailServer } from '../helpers/mail-server.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const MAIL = { to: ['Platform <platform@acme.example>'], when: 'always' };
 
 /** A sandbox with a nightly job that mails to a server on this port. */
-async function mailing(port: number, more: Readonly<Record<string, unknown>> = {}): Promise<Workplace> {
-  const place = await workplace({ workspaces: 40 });
+async function mailing(port: number, more: Readonly<Record<string, unknown>> = {}): Promise<TestProject> {
+  const place = await testProject({ workspaces: 40 });
   await writeJob(place, { pull: ['workspaces', 'agent_pools', 'agents'], reports: ['drift'], mail: MAIL, ...more });
   await place.configure((config) => {
     config.mail = { smtp: `smtp://127.0.0.1:${port}`, from: 'Tidemark <reports@acme.example>' };
@@ -21,7 +21,7 @@ async function mailing(port: number, more: Readonly<Record<string, unknown>> = {
 }
 
 async function writeJob(
-  { folder }: Workplace,
+  { folder }: TestProject,
   job: Readonly<Record<string, unknown>>,
   name = 'nightly',
 ): Promise<void> {
@@ -34,7 +34,7 @@ describe('`tidemark run`', () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
-    place.sandbox.advance();
+    place.sandbox.tick();
     const second = await place.tidemark(['run', 'nightly', '--json']);
     expect(second.exit).toBe(0);
     expect(second.json<{ mail: unknown }>().mail).toMatchObject({
@@ -69,7 +69,7 @@ describe('`tidemark run`', () => {
     );
 
     const server = await startMailServer({ port });
-    place.sandbox.advance();
+    place.sandbox.tick();
     expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
     expect(server.received).toHaveLength(2);
     expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(2);
@@ -122,7 +122,7 @@ describe('`tidemark mail`', () => {
     await place.tidemark(['run', 'nightly']);
     const again = await place.tidemark(['mail', 'nightly']);
     expect([again.exit, again.stdout]).toEqual([0, '0 of 0 digests sent\n']);
-    expect(again.stderr).toContain('platform@acme.example has it already');
+    expect(again.stderr).toContain('platform@acme.example already has the digest');
     const words = ['mail', 'nightly', '--to', 'me@acme.example', '--to', 'you@acme.example'];
     expect((await place.tidemark(words)).stdout).toBe('2 of 2 digests sent\n');
     const later = new Date(place.sandbox.now.getTime() + 60_000).toISOString();
@@ -160,7 +160,7 @@ describe('`tidemark mail`', () => {
     [['mail'], 2, 'name a job'],
     [['mail', 'nigtly'], 2, 'did you mean nightly?'],
     [['mail', 'nightly', '--to', 'a@x.example, b@x.example'], 2, '--to'],
-    [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending stands alone'],
+    [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending cannot be combined'],
     [['mail', 'nightly'], 3, 'there is no warehouse yet'],
   ] as const)('%j ends with %i', async (words, exit, what) => {
     const place = await mailing(1);

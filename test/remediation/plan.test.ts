@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import { theatre } from '../helpers/playbooks.ts';
-import { targetOf } from '../helpers/sandbox.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { targetOf } from '../helpers/test-project.ts';
 import { stageFor } from './stage.ts';
 
 const stage = stageFor({ playbook: 'reap-dead-agents' });
@@ -148,14 +148,14 @@ test('a target that is not configured any more is asked nothing', async () => {
 test('people see what, where, why, since when, and whether it can be undone', async () => {
   await stage.place.plan();
   const { stdout } = await stage.place.tidemark(['playbook', 'show', stage.place.planFile]);
-  expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'WHAT', 'WHERE', 'WHY', 'SINCE', 'UNDO']);
+  expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'ACTION', 'TARGET', 'REASON', 'SINCE', 'REVERSIBLE']);
   expect(stdout).toMatch(/a1 {2}delete agent .* {2}acme {3}Agent .* silent since .* {2}2026-10-01 {2}yes/u);
-  expect(stdout).toContain('not approved; it holds until');
+  expect(stdout).toContain('not approved; valid until');
 });
 
 test('a finding whose subject cannot be read is skipped with the reason, and said', async () => {
   let isDenied = false;
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'retire-old-key-versions',
     intercept: ({ path }) =>
       isDenied && path.endsWith('/payments-signing') ? { status: 403, body: '{"errors": ["denied"]}' } : undefined,
