@@ -24,6 +24,6 @@ export function parseTimestamp(text: string): Date | undefined {
 }
 
 /** `2026-11-20T02:15:00Z`, without a fraction when it is zero. */
-export function isoSeconds(date: Date): string {
+export function formatTimestamp(date: Date): string {
   return date.toISOString().replace('.000Z', 'Z');
 }

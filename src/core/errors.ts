@@ -1,5 +1,14 @@
 /** Exit codes of the command, as the README's table lists them. */
-export const EXIT = { done: 0, incomplete: 1, usage: 2, nothing: 3, data: 4, findings: 5, safety: 6, bug: 70 } as const;
+export const EXIT = {
+  done: 0,
+  incomplete: 1,
+  usage: 2,
+  unavailable: 3,
+  data: 4,
+  findings: 5,
+  unsafe: 6,
+  bug: 70,
+} as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Who must act, and therefore which exit code: the caller, the other side, the data, or the operator who approves. */
@@ -7,12 +16,12 @@ const EXIT_OF = {
   USAGE: EXIT.usage,
   CONFIG: EXIT.usage,
   INCOMPLETE: EXIT.incomplete,
-  UNREACHABLE: EXIT.nothing,
-  REFUSED: EXIT.nothing,
+  UNREACHABLE: EXIT.unavailable,
+  REFUSED: EXIT.unavailable,
   DATA: EXIT.data,
   FINDINGS: EXIT.findings,
-  LOCKED: EXIT.safety,
-  UNSAFE: EXIT.safety,
+  LOCKED: EXIT.unsafe,
+  UNSAFE: EXIT.unsafe,
 } as const satisfies Record<string, ExitCode>;
 export type ErrorCode = keyof typeof EXIT_OF;
 
@@ -40,14 +49,14 @@ export class TidemarkError extends Error {
 }
 
 /** The message of anything thrown. */
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 const UNUSABLE = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG']);
 
 /** The path that the system would not give: named by a person, such as the file of `-o`, and no bug. */
-export function unusablePath(error: unknown): { readonly path: string; readonly reason: string } | undefined {
+export function fileSystemError(error: unknown): { readonly path: string; readonly reason: string } | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
   if (code === undefined || path === undefined || !UNUSABLE.has(code)) return undefined;
@@ -55,7 +64,7 @@ export function unusablePath(error: unknown): { readonly path: string; readonly 
 }
 
 /** One line for a log or a table: message and hint, without line breaks. */
-export function describe(error: unknown): string {
+export function formatError(error: unknown): string {
   const hint = error instanceof TidemarkError && error.hint ? `: ${error.hint}` : '';
-  return `${messageOf(error)}${hint}`.replaceAll(/\s+/gu, ' ').trim();
+  return `${errorMessage(error)}${hint}`.replaceAll(/\s+/gu, ' ').trim();
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const PACKAGE_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 /** Where a discovered file is looked for, in order: beside the configuration, then in the package. */
-export function searchPath(configDirectory: string): readonly string[] {
+export function overlayRoots(configDirectory: string): readonly string[] {
   return configDirectory === PACKAGE_ROOT ? [PACKAGE_ROOT] : [configDirectory, PACKAGE_ROOT];
 }
 
@@ -20,7 +20,7 @@ export function findFile(roots: readonly string[], relative: string): string | u
  * Files with `extension` directly in `folder` under any of the roots, as name → path; the earlier root wins, so a user's
  * file overrides the package's of the same name.
  */
-export async function discover(
+export async function discoverFiles(
   roots: readonly string[],
   folder: string,
   extension: string,

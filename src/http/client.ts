@@ -1,31 +1,39 @@
 import { setMaxListeners } from 'node:events';
-import ky from 'ky';
-import pLimit from 'p-limit';
+import ky, { type KyInstance } from 'ky';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { formatSeconds } from '../core/duration.ts';
 import type { Log } from '../core/log.ts';
-import type { Redactor } from '../core/redact.ts';
-import { deadline } from './deadline.ts';
-import { type Limiter, TooLongWait } from './limiter.ts';
-import type { Meter } from './meter.ts';
-import { networkProblem } from './network-problem.ts';
-import { failed, type Outcome, type Problem } from './outcome.ts';
-import { type Arriving, TooLarge } from './read-body.ts';
-import { followable, redirectProblem } from './redirect.ts';
-import { type Repeat, withRetry } from './retry.ts';
-import { ServiceError } from './service-error.ts';
-import { seconds, type Timing } from './timing.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
+import { failure, type HttpFailure, type Result, ServiceError } from './errors.ts';
+import { classifyNetworkError, isNetworkError } from './network-errors.ts';
+import { MaxWaitExceededError, type TargetLimiter } from './rate-limiter.ts';
+import { redirectError, sameOriginRedirect } from './redirect.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import { type BodyProgress, ResponseTooLargeError } from './response-body.ts';
+import { ABORTED, type RetryPolicy, withRetry } from './retry.ts';
+import { Deadline, type HttpTimeouts } from './timeouts.ts';
 import type { Transport } from './transport.ts';
 
-export interface ClientOptions {
+export interface HttpClientOptions {
   /** Name of the target, for messages. */
   readonly target: string;
+  readonly credentials: Credentials;
   readonly transport: Transport;
-  readonly limiter: Limiter;
+  readonly limiter: TargetLimiter;
   readonly concurrency: number;
   readonly redactor: Redactor;
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly maxWaitMs: number;
-  readonly timing: Timing;
+  readonly timeouts: HttpTimeouts;
+}
+
+export interface Credentials {
+  /** `Authorization` sends the token as `Bearer TOKEN`, any other header sends it as it is. */
+  readonly tokenHeader: string;
+  readonly token?: string | undefined;
+  /** Used instead of `token` by requests that ask for it. */
+  readonly writeToken?: string | undefined;
 }
 
 export interface HttpRequest {
@@ -34,144 +42,179 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  readonly repeat: Repeat;
+  readonly retryPolicy: RetryPolicy;
+  /** Send the `writeToken`, if there is one. */
+  readonly useWriteToken: boolean;
 }
 
-export interface Call {
-  readonly meter: Meter;
+export interface CallOptions {
+  readonly metrics: RequestMetrics;
   readonly signal: AbortSignal | undefined;
-  /** Bound of one attempt, from the place taken to the last byte. */
+  /** Timeout of one attempt, from its ticket to the last byte. */
   readonly attemptMs: number;
-  /** Attempts at what may be too much for the service, which waiting does not cure. */
-  readonly heavyAttempts?: number | undefined;
+  /** Attempts at a request that may be too much for the service, which waiting does not cure. */
+  readonly maxServerErrorAttempts?: number | undefined;
 }
 
-/** Reads an answer to its end and judges it; the body must be used up or cancelled. */
-export type Read<T> = (response: Response, arriving: Arriving) => Promise<Outcome<T>>;
+/** Reads a response to its end and classifies it. It must use up or cancel the body. */
+export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<Result<T>>;
 
-export interface Client {
-  /** Sends a request, again where that is allowed, and reads its answer. @throws ServiceError */
-  send<T>(request: HttpRequest, read: Read<T>, call: Call): Promise<T>;
+/** What the hooks of the ky instance know about a request. */
+interface HookContext extends Record<string, unknown> {
+  readonly metrics: RequestMetrics;
+  readonly useWriteToken: boolean;
 }
 
-/** Composes limiter, retry and ky. Retry stands outside: a request that waits for its next attempt holds no slot. */
-export function createClient(options: ClientOptions): Client {
-  const { target, limiter, redactor, log, timing, maxWaitMs } = options;
-  const slot = pLimit(options.concurrency);
-  // Every request under way listens to it; Node takes more than ten for a leak.
-  setMaxListeners(0, options.signal);
-  return {
-    async send(request, read, call) {
-      const { operation, repeat } = request;
-      const signal = signalOf(options.signal, call.signal);
-      const outcome = await withRetry(() => slot(() => attempt(options, request, read, call, signal)), {
-        repeat,
-        timing,
-        heavyAttempts: call.heavyAttempts,
-        maxWaitMs,
-        meter: call.meter,
-        signal,
-        hold: (waitMs) => limiter.hold(waitMs),
-        say: ({ status, failure, words }, waitMs) => {
-          const why = [status, failure, redactor.text(words)].filter(Boolean).join(' ');
-          log.info(`${target}: ${operation} waits ${seconds(waitMs)}: ${why}`);
+const MAX_REDIRECTS = 3;
+
+/**
+ * The client of one target: ky sends, the limiter spaces the attempts, `withRetry` repeats them. Retry is outside the limiter
+ * and the concurrency limit, so that a request that waits for its next attempt holds no slot.
+ */
+export class HttpClient {
+  readonly #options: HttpClientOptions;
+  readonly #ky: KyInstance;
+  readonly #slots: LimitFunction;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    this.#ky = createKy(options);
+    this.#slots = pLimit(options.concurrency);
+    // Every request in progress listens to it; Node reports more than ten listeners as a leak.
+    setMaxListeners(0, options.signal);
+  }
+
+  /** Sends a request, repeats it where its policy allows, and reads the response. @throws ServiceError */
+  async send<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions): Promise<T> {
+    const { target, limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
+    const { operation, retryPolicy } = request;
+    const signal = combineSignals(this.#options.signal, call.signal);
+    const result = await withRetry(() => this.#slots(() => this.#attempt(request, read, call, signal)), {
+      policy: retryPolicy,
+      timeouts,
+      maxServerErrorAttempts: call.maxServerErrorAttempts,
+      maxWaitMs,
+      metrics: call.metrics,
+      signal,
+      onThrottled: (waitMs) => limiter.pause(waitMs),
+      onRetry: ({ status, failure: kind, message }, waitMs) => {
+        const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
+        log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
+      },
+    });
+    if (result.ok) return result.value;
+    const { failure: kind, status, message, hint } = result.problem;
+    throw new ServiceError({
+      failure: kind,
+      status,
+      hint,
+      operation,
+      target,
+      serviceMessage: redactor.text(message),
+    });
+  }
+
+  async #attempt<T>(
+    request: HttpRequest,
+    read: ResponseReader<T>,
+    { metrics, attemptMs }: CallOptions,
+    signal: AbortSignal,
+  ): Promise<Result<T>> {
+    const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
+    const { headersMs, idleMs } = timeouts;
+    const deadline = new Deadline(signal, { wholeMs: attemptMs, headersMs, idleMs });
+    let hasResponse = false;
+    try {
+      const { ticket, waitedMs } = await limiter.acquire({ name: target, signal, maxWaitMs, log });
+      metrics.throttleWaitMs += waitedMs;
+      deadline.start();
+      const response = await this.#follow(request, metrics, deadline.signal);
+      limiter.onResponse(ticket, response);
+      deadline.touch();
+      hasResponse = true;
+      const problem = redirectError(request.url, response);
+      if (problem) {
+        await response.body?.cancel();
+        return failure(problem);
+      }
+      return await read(response, { metrics, touch: () => deadline.touch() });
+    } catch (error) {
+      const { timeoutReason } = deadline;
+      return failure(classifyAttempt(error, { signal, timeoutReason, timeouts, hasResponse }));
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  /** Sends, and follows redirects within the origin. */
+  async #follow(request: HttpRequest, metrics: RequestMetrics, signal: AbortSignal): Promise<Response> {
+    const { method, headers, body, useWriteToken } = request;
+    const context: HookContext = { metrics, useWriteToken };
+    let { url } = request;
+    for (let hops = 0; ; hops++) {
+      const response = await this.#ky(url, { method, headers, ...(body !== undefined && { body }), signal, context });
+      const next = sameOriginRedirect(url, method, response);
+      if (!next || hops === MAX_REDIRECTS) return response;
+      await response.body?.cancel();
+      url = next;
+    }
+  }
+}
+
+/**
+ * The target's ky instance. Its hooks add the user agent and the credentials, and count requests. docs/decisions/0013-dependencies.md
+ * says why its retry, timeout, redirects, errors and `afterResponse` are not used.
+ */
+function createKy({ transport, credentials }: HttpClientOptions): KyInstance {
+  return ky.create({
+    fetch: transport.fetch,
+    redirect: 'manual',
+    retry: 0,
+    timeout: false,
+    throwHttpErrors: false,
+    headers: { 'User-Agent': 'tidemark' },
+    hooks: {
+      beforeRequest: [
+        (request, options) => {
+          const { metrics, useWriteToken } = options.context as HookContext;
+          authenticate(request.headers, credentials, useWriteToken);
+          metrics.requests++;
         },
-      });
-      if (outcome.ok) return outcome.value;
-      const { failure, status, words, hint } = outcome.problem;
-      throw new ServiceError({ failure, status, hint, operation, target, words: redactor.text(words) });
+      ],
     },
-  };
+  });
 }
 
-function signalOf(always: AbortSignal, own: AbortSignal | undefined): AbortSignal {
-  if (own === undefined || own === always) return always;
-  const either = AbortSignal.any([always, own]);
+function authenticate(headers: Headers, { tokenHeader, token, writeToken }: Credentials, useWriteToken: boolean): void {
+  const sent = (useWriteToken ? writeToken : undefined) ?? token;
+  if (sent === undefined) return;
+  headers.set(tokenHeader, tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent);
+}
+
+function combineSignals(client: AbortSignal, call: AbortSignal | undefined): AbortSignal {
+  if (call === undefined || call === client) return client;
+  const either = AbortSignal.any([client, call]);
   setMaxListeners(0, either);
   return either;
 }
 
-async function attempt<T>(
-  options: ClientOptions,
-  request: HttpRequest,
-  read: Read<T>,
-  { meter, attemptMs }: Call,
-  signal: AbortSignal,
-): Promise<Outcome<T>> {
-  const { limiter, timing, target, log, maxWaitMs } = options;
-  const limit = deadline(signal, { wholeMs: attemptMs, headersMs: timing.headersMs, idleMs: timing.idleMs });
-  let reading = false;
-  try {
-    const { place, waitedMs } = await limiter.place({ name: target, signal, maxWaitMs, log });
-    meter.waitedMs += waitedMs;
-    limit.start();
-    const response = await follow(options, request, meter, limit.signal);
-    limiter.answered(place, response.status, response.headers);
-    limit.arrived();
-    reading = true;
-    const problem = redirectProblem(request.url, response);
-    if (problem) {
-      await response.body?.cancel();
-      return failed(problem);
-    }
-    return await read(response, { meter, arrived: limit.arrived });
-  } catch (error) {
-    return failed(problemOf(error, { signal, timedOut: limit.expired(), timing, reading }));
-  } finally {
-    limit.end();
-  }
-}
-
-/** Sends, and follows redirects within the origin: at most three, as a loop has no end of its own. */
-async function follow(
-  { transport }: ClientOptions,
-  request: HttpRequest,
-  meter: Meter,
-  signal: AbortSignal,
-): Promise<Response> {
-  let { url } = request;
-  for (let hops = 0; ; hops++) {
-    meter.requests++;
-    const response = await ky(url, {
-      method: request.method,
-      headers: { ...request.headers },
-      ...(request.body !== undefined && { body: request.body }),
-      fetch: transport.fetch,
-      redirect: 'manual',
-      retry: 0,
-      timeout: false,
-      throwHttpErrors: false,
-      signal,
-    });
-    const next = followable(url, request.method, response);
-    if (!next || hops === 3) return response;
-    await response.body?.cancel();
-    url = next;
-  }
-}
-
-interface Circumstances {
+/** How far an attempt had come when it failed. */
+interface AttemptState {
   readonly signal: AbortSignal;
-  readonly timedOut: string | undefined;
-  readonly timing: Timing;
-  readonly reading: boolean;
+  readonly timeoutReason: string | undefined;
+  readonly timeouts: HttpTimeouts;
+  readonly hasResponse: boolean;
 }
 
-function problemOf(error: unknown, { signal, timedOut, timing, reading }: Circumstances): Problem {
-  const final = { again: 'no', unsent: false } as const;
-  if (signal.aborted) return { failure: 'aborted', words: 'stopped', hint: 'run it again', ...final };
-  if (error instanceof TooLongWait) return { failure: 'too-long-wait', words: error.message, ...final };
-  if (error instanceof TooLarge) return { failure: 'too-large', words: error.message, ...final };
-  if (timedOut !== undefined) return { failure: 'timeout', words: timedOut, again: 'yes', unsent: false };
+/** The failure that an error of an attempt means. Errors that are not about the service are thrown again. */
+function classifyAttempt(error: unknown, { signal, timeoutReason, timeouts, hasResponse }: AttemptState): HttpFailure {
+  const permanent = { retryable: 'no', notProcessed: false } as const;
+  if (signal.aborted) return ABORTED;
+  if (error instanceof MaxWaitExceededError) return { failure: 'too-long-wait', message: error.message, ...permanent };
+  if (error instanceof ResponseTooLargeError) return { failure: 'too-large', message: error.message, ...permanent };
+  if (timeoutReason !== undefined) {
+    return { failure: 'timeout', message: timeoutReason, retryable: 'yes', notProcessed: false };
+  }
   if (!isNetworkError(error)) throw error;
-  return networkProblem(error, timing, reading);
-}
-
-/**
- * Fetch throws `TypeError` for all that goes wrong on the way, with undici's or the system's error as its cause; a body
- * that does not unpack fails with zlib's own. Anything else, such as a full disk, is none of the service's.
- */
-function isNetworkError(error: unknown): boolean {
-  if (error instanceof TypeError) return error.cause !== undefined || error.message === 'terminated';
-  return error instanceof Error && 'code' in error && /^(?:UND_ERR_|Z_)/u.test(String(error.code));
+  return classifyNetworkError(error, timeouts, hasResponse);
 }

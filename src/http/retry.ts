@@ -1,84 +1,122 @@
-import type { Meter } from './meter.ts';
-import { failed, type Outcome, type Problem } from './outcome.ts';
-import { pause } from './pause.ts';
-import { seconds, type Timing } from './timing.ts';
+import { formatSeconds } from '../core/duration.ts';
+import { failure, type HttpFailure, type Result } from './errors.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import type { HttpTimeouts } from './timeouts.ts';
 
 /**
- * When a request may be sent again by itself: `read` whenever that may help; `unsent` only where nothing can have
- * happened (turned away with 429, connection refused); `never`, since a second time does a second thing.
+ * Which failures a request may be repeated after: `safe` after all that may pass; `if-unprocessed` only where the service
+ * certainly did nothing (throttled with 429, connection refused); `never`, because every call has an effect of its own.
  */
-export type Repeat = 'read' | 'unsent' | 'never';
+export type RetryPolicy = 'safe' | 'if-unprocessed' | 'never';
 
 export interface RetryOptions {
-  readonly repeat: Repeat;
-  readonly timing: Timing;
-  /** Attempts where the service fails, breaks off or stays silent, if fewer make sense. @default those of `timing` */
-  readonly heavyAttempts?: number | undefined;
-  /** A longer demanded pause fails at once. */
+  readonly policy: RetryPolicy;
+  readonly timeouts: HttpTimeouts;
+  /** Fewer attempts where the service fails, breaks off or does not respond. @default `timeouts.attempts` */
+  readonly maxServerErrorAttempts?: number | undefined;
+  /** A longer pause that the service asks for fails at once. */
   readonly maxWaitMs: number;
-  readonly meter: Meter;
+  readonly metrics: RequestMetrics;
   readonly signal: AbortSignal;
-  /** Called when the service asks for a pause: all requests of the credential keep it. */
-  readonly hold: (waitMs: number) => void;
+  /** Called when the service throttles: all requests of the credential pause. */
+  readonly onThrottled: (waitMs: number) => void;
   /** Called before each wait. */
-  readonly say: (problem: Problem, waitMs: number) => void;
+  readonly onRetry: (failure: HttpFailure, waitMs: number) => void;
 }
 
-/** An answer of the wrong form (a login page, broken JSON) is asked for this often in all. */
-const FEW_ATTEMPTS = 3;
+/** Attempts at a response of the wrong form (a login page, broken JSON). */
+const MALFORMED_ATTEMPTS = 3;
 
-/** Makes attempts until one goes well, may not be repeated, or the attempts are used up. */
-export async function withRetry<T>(attempt: () => Promise<Outcome<T>>, options: RetryOptions): Promise<Outcome<T>> {
-  const { meter, timing, maxWaitMs, signal } = options;
+/** Makes attempts until one succeeds, the failure may not be repeated, or no attempt is left. */
+export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: RetryOptions): Promise<Result<T>> {
+  const { metrics, timeouts, maxWaitMs, signal } = options;
   for (let made = 1; ; made++) {
-    const outcome = await attempt();
-    if (outcome.ok) return outcome;
-    const { problem } = outcome;
-    const waitMs = Math.max(problem.demandedMs ?? 0, backoffMs(made, timing));
-    if (problem.status === 429) meter.throttled++;
-    if (asksForPause(problem)) options.hold(waitMs);
-    if ((problem.demandedMs ?? 0) > maxWaitMs) return failed(tooLong(problem, problem.demandedMs ?? 0));
-    if (!mayRepeat(problem, options.repeat, made, attemptsAt(problem, options))) return outcome;
-    options.say(problem, waitMs);
+    const result = await attempt();
+    if (result.ok) return result;
+    const { problem } = result;
+    const { retryAfterMs = 0 } = problem;
+    const waitMs = Math.max(retryAfterMs, backoffMs(made, timeouts));
+    if (problem.status === 429) metrics.throttled++;
+    if (isThrottled(problem)) options.onThrottled(waitMs);
+    if (retryAfterMs > maxWaitMs) return failure(tooLongWait(problem, retryAfterMs));
+    if (!canRetry(problem, made, options)) return result;
+    options.onRetry(problem, waitMs);
     const startedMs = performance.now();
     try {
-      await pause(waitMs, signal);
+      await sleep(waitMs, signal);
     } catch {
-      return failed({ failure: 'aborted', words: 'stopped', hint: 'run it again', again: 'no', unsent: false });
+      return failure(ABORTED);
     }
-    meter.waitedMs += performance.now() - startedMs;
-    meter.retries++;
+    metrics.throttleWaitMs += performance.now() - startedMs;
+    metrics.retries++;
   }
 }
 
-function asksForPause({ status, demandedMs }: Problem): boolean {
-  return status === 429 || (status === 503 && demandedMs !== undefined);
+/** What an attempt becomes when its signal is aborted. */
+export const ABORTED: HttpFailure = {
+  failure: 'aborted',
+  message: 'stopped',
+  hint: 'run it again',
+  retryable: 'no',
+  notProcessed: false,
+};
+
+function isThrottled({ status, retryAfterMs }: HttpFailure): boolean {
+  return status === 429 || (status === 503 && retryAfterMs !== undefined);
 }
 
-function attemptsAt({ failure }: Problem, { timing, heavyAttempts = timing.attempts }: RetryOptions): number {
-  const heavy = failure === 'server' || failure === 'timeout' || failure === 'truncated';
-  return heavy ? Math.min(heavyAttempts, timing.attempts) : timing.attempts;
+function canRetry(problem: HttpFailure, made: number, options: RetryOptions): boolean {
+  const { policy } = options;
+  if (policy === 'never' || made >= maxAttempts(problem, options)) return false;
+  if (policy === 'if-unprocessed') return problem.notProcessed;
+  return problem.retryable === 'yes' || (problem.retryable === 'few' && made < MALFORMED_ATTEMPTS);
 }
 
-function mayRepeat(problem: Problem, repeat: Repeat, made: number, attempts: number): boolean {
-  if (repeat === 'never' || made >= attempts) return false;
-  if (repeat === 'unsent') return problem.unsent;
-  return problem.again === 'yes' || (problem.again === 'few' && made < FEW_ATTEMPTS);
+function maxAttempts(
+  problem: HttpFailure,
+  { timeouts, maxServerErrorAttempts = timeouts.attempts }: RetryOptions,
+): number {
+  const isServerError = ['server', 'timeout', 'truncated'].includes(problem.failure);
+  return isServerError ? Math.min(maxServerErrorAttempts, timeouts.attempts) : timeouts.attempts;
 }
 
-function tooLong({ status, words }: Problem, askedMs: number): Problem {
-  const asked = `asked to wait ${seconds(askedMs)}`;
+function tooLongWait({ status, message }: HttpFailure, waitMs: number): HttpFailure {
+  const asked = `asked to wait ${formatSeconds(waitMs)}`;
   return {
     failure: 'too-long-wait',
     status,
-    words: words === '' ? asked : `${asked}: ${words}`,
-    again: 'no',
-    unsent: true,
+    message: message === '' ? asked : `${asked}: ${message}`,
+    retryable: 'no',
+    notProcessed: true,
   };
 }
 
-/** Exponential with jitter; at least half, so that `Retry-After: 0` does not spin. */
-function backoffMs(made: number, { backoffMs: first, maxBackoffMs }: Timing): number {
-  const full = Math.min(maxBackoffMs, first * 2 ** (made - 1));
-  return full / 2 + (Math.random() * full) / 2;
+/** Exponential with jitter, at least half of the full delay, so that `Retry-After: 0` does not spin. */
+function backoffMs(made: number, { backoffMs: first, maxBackoffMs }: HttpTimeouts): number {
+  const fullMs = Math.min(maxBackoffMs, first * 2 ** (made - 1));
+  return fullMs / 2 + (Math.random() * fullMs) / 2;
+}
+
+/**
+ * The one place that waits. Rejects with the signal's reason when it is aborted; `onStart` receives a function that ends the
+ * wait early.
+ */
+export function sleep(
+  waitMs: number,
+  signal: AbortSignal,
+  onStart: (wake: () => void) => void = () => {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const end = (settle: () => void) => () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      settle();
+    };
+    const wake = end(resolve);
+    const stop = end(() => reject(signal.reason));
+    const timer = setTimeout(wake, waitMs);
+    signal.addEventListener('abort', stop);
+    onStart(wake);
+  });
 }

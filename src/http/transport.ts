@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, type Pool, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
-import type { Redactor } from '../core/redact.ts';
-import { poolThatWaits } from './socket-end.ts';
-import type { Timing } from './timing.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
+import type { HttpTimeouts } from './timeouts.ts';
+import { createPatchedPool } from './undici-workarounds.ts';
 
 export interface TransportOptions {
   readonly caFile?: string | undefined;
@@ -11,8 +11,8 @@ export interface TransportOptions {
   readonly clientKey?: string | undefined;
   readonly concurrency: number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly timing: Timing;
-  /** Learns the proxy's password. */
+  readonly timeouts: HttpTimeouts;
+  /** Receives the proxy's password. */
   readonly redactor: Redactor;
 }
 
@@ -22,7 +22,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Connections with the target's certificates, timeouts and proxy. TLS is always verified. */
+/** Connections with the target's certificates, connect timeout and proxy. TLS is always verified. */
 export function createTransport(options: TransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
@@ -31,7 +31,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function createDispatcher({ env, timing, concurrency, redactor, ...files }: TransportOptions): Dispatcher {
+function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: TransportOptions): Dispatcher {
   const tls = {
     rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
     ...(files.caFile && { ca: readPem(files.caFile, 'caFile') }),
@@ -39,17 +39,18 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
     ...(files.clientKey && { key: readPem(files.clientKey, 'clientKey') }),
   };
   const shared = {
-    // Off: deadline.ts keeps these times.
+    // Off: `Deadline` has these timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
     connections: concurrency,
-    // A server closes idle connections at a time of its own; leaving first avoids sending into a closing one.
+    // Shorter than the idle timeout of usual servers, so that no request is sent into a connection that the server closes.
     keepAliveTimeout: 4000,
-    connect: { ...tls, timeout: timing.connectMs },
-    factory: (origin: string | URL, options: Pool.Options) => poolThatWaits(timing.connectMs * 2, origin, options),
+    connect: { ...tls, timeout: timeouts.connectMs },
+    factory: (origin: string | URL, options: Pool.Options) =>
+      createPatchedPool(timeouts.connectMs * 2, origin, options),
   };
-  const httpProxy = proxyOf('HTTP_PROXY', env.HTTP_PROXY ?? env.http_proxy, redactor);
-  const httpsProxy = proxyOf('HTTPS_PROXY', env.HTTPS_PROXY ?? env.https_proxy, redactor);
+  const httpProxy = parseProxy('HTTP_PROXY', env.HTTP_PROXY ?? env.http_proxy, redactor);
+  const httpsProxy = parseProxy('HTTPS_PROXY', env.HTTPS_PROXY ?? env.https_proxy, redactor);
   const noProxy = env.NO_PROXY ?? env.no_proxy ?? '';
   if (httpProxy === '' && httpsProxy === '') return new Agent(shared);
   return new EnvHttpProxyAgent({
@@ -62,8 +63,8 @@ function createDispatcher({ env, timing, concurrency, redactor, ...files }: Tran
   });
 }
 
-/** A proxy's URL, or none; without a scheme it is one of HTTP, as curl has it. It may hold a password: no message shows it. */
-function proxyOf(name: string, value: string | undefined, redactor: Redactor): string {
+/** The URL of a proxy, or ''. Without a scheme it is an HTTP proxy, as in curl. It may contain a password, so no message shows it. */
+function parseProxy(name: string, value: string | undefined, redactor: Redactor): string {
   if (value === undefined || value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
   try {
@@ -72,7 +73,7 @@ function proxyOf(name: string, value: string | undefined, redactor: Redactor): s
     redactor.add(decodeURIComponent(password));
     return url;
   } catch {
-    throw new TidemarkError('CONFIG', `${name} of the environment is no URL`, {
+    throw new TidemarkError('CONFIG', `${name} in the environment is not a URL`, {
       hint: 'give one such as http://user:password@proxy.example:3128, its password encoded for URLs',
     });
   }
@@ -86,7 +87,7 @@ function readPem(file: string, field: string): string {
   }
 }
 
-/** ky hands over a `Request` of Node's own fetch, which the undici package does not take: it gets URL and parts. */
+/** ky passes a `Request` of Node's own fetch, which the undici package does not accept: it gets the URL and the parts. */
 async function send(request: Request, dispatcher: Dispatcher): Promise<Response> {
   const body = request.body === null ? undefined : await request.text();
   const response = await undiciFetch(request.url, {
@@ -97,6 +98,6 @@ async function send(request: Request, dispatcher: Dispatcher): Promise<Response>
     dispatcher,
     ...(body !== undefined && { body }),
   });
-  // The two Response types are the same class of two versions of undici; ky only reads it.
+  // Both are the Response of undici, in two versions; ky only reads it.
   return response as unknown as Response;
 }

@@ -4,7 +4,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect as connectSocket, type Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Target } from '../../src/core/config.ts';
+import type { Target } from '../../src/config/config.ts';
 import { platform, scheduler, secrets } from '../../src/services/index.ts';
 import { type Answerer, type Served, serve, TOKEN, talk, targetFor } from './talk.ts';
 
@@ -46,7 +46,7 @@ describe('redirects', () => {
     expect((await talk(targetFor('platform', server.origin)).service.call(platform.views.list)).status).toBe(200);
   });
 
-  it.each([301, 302, 303])('%d of a write is not: it would become a read', async (status) => {
+  it.each([301, 302, 303])('%d of a write is not followed: it would become a read', async (status) => {
     const server = await served((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
     const { service } = talk(targetFor('secrets', server.origin));
     await expect(service.call(secrets.keys.rotate, { name: 'k' })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('redirects', () => {
       await expect(service.call(secrets.keys.list)).rejects.toMatchObject({
         failure: 'malformed',
         status,
-        words: `redirect to ${other.origin}`,
+        serviceMessage: `redirect to ${other.origin}`,
         hint: expect.stringContaining('not sent to another origin'),
       });
       expect(other.requests).toEqual([]);
@@ -75,7 +75,7 @@ describe('redirects', () => {
     },
   );
 
-  it('in a circle end', async () => {
+  it('that form a loop end', async () => {
     const server = await served((_request, response) => response.writeHead(307, { location: '/api/v2/again' }).end());
     await expect(talk(targetFor('platform', server.origin)).service.call(platform.views.list)).rejects.toMatchObject({
       failure: 'malformed',
@@ -97,7 +97,7 @@ it('cookies are not kept', async () => {
 it.each<[string, Partial<Target>, Record<string, string | undefined>]>([
   ['a bearer token', {}, { authorization: `Bearer ${TOKEN}` }],
   [
-    'a token in a header of its own',
+    'a token in a custom header',
     { tokenHeader: 'X-Nomad-Token' },
     { 'x-nomad-token': TOKEN, authorization: undefined },
   ],
@@ -128,13 +128,13 @@ describe('TLS', () => {
   }
 
   it('is verified: an unknown authority is refused at once, with what to set', async () => {
-    const { service, meter } = talk(targetFor('platform', await servedByTls()));
-    await expect(service.call(platform.views.list, {}, { meter })).rejects.toMatchObject({
+    const { service, metrics } = talk(targetFor('platform', await servedByTls()));
+    await expect(service.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
       failure: 'unreachable',
-      words: expect.stringContaining('TLS'),
+      serviceMessage: expect.stringContaining('TLS'),
       hint: expect.stringContaining('caFile'),
     });
-    expect(meter.requests).toBe(1);
+    expect(metrics.requests).toBe(1);
   });
 
   it('is verified against caFile', async () => {

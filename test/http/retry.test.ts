@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { TargetKind } from '../../src/core/config.ts';
-import { createLimiter } from '../../src/http/limiter.ts';
-import { type Failure, ServiceError } from '../../src/http/service-error.ts';
+import type { TargetKind } from '../../src/config/config.ts';
+import { type FailureKind, ServiceError } from '../../src/http/errors.ts';
+import { TargetLimiter } from '../../src/http/rate-limiter.ts';
 import { mesh, operations, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
 import { type Served, serve, talk, targetFor } from './talk.ts';
@@ -16,7 +16,7 @@ async function served(...parameters: Parameters<typeof serve>): Promise<Served> 
   return started;
 }
 
-/** Arguments that satisfy an operation, made up from its declaration. */
+/** Valid arguments for an operation, derived from its declaration. */
 function argsFor(operation: Operation): { args: Record<string, string>; body: unknown } {
   const required = Object.entries(operation.params).filter(([, { required: needed }]) => needed !== false);
   const values: Record<string, string> = { per_page: '10', type: 'workspaces' };
@@ -28,22 +28,22 @@ function argsFor(operation: Operation): { args: Record<string, string>; body: un
 
 async function outcome(kind: TargetKind, operation: Operation, answer: Parameters<typeof serve>[0], attempts = ALL) {
   const server = await served(answer);
-  const { service, meter, lines } = talk(targetFor(kind, server.origin), { timing: { attempts } });
+  const { service, metrics, lines } = talk(targetFor(kind, server.origin), { timeouts: { attempts } });
   const { args, body } = argsFor(operation);
-  const error = await service.call(operation, args, { meter, body }).then(
+  const error = await service.call(operation, args, { metrics, body }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   await service.close();
-  return { error, requests: server.requests.length, meter, lines };
+  return { error, requests: server.requests.length, metrics, lines };
 }
 
 const [roots, leaf] = [mesh['ca-roots'].read, mesh['ca-leaf'].read];
 const ALL = 4;
 const JSON_API_404 = '{"errors":[{"status":"404","title":"not found"}]}';
 
-describe('what a status means, and whether a read is asked again', () => {
-  const meanings: [TargetKind, Operation, number, string, number, Failure, string][] = [
+describe('what a status means, and whether a read is repeated', () => {
+  const meanings: [TargetKind, Operation, number, string, number, FailureKind, string][] = [
     [
       'platform',
       platform.views.list,
@@ -54,7 +54,7 @@ describe('what a status means, and whether a read is asked again', () => {
       'token',
     ],
     ['platform', platform.views.list, 403, '', 1, 'forbidden', 'permission'],
-    ['platform', platform.agents.show, 404, JSON_API_404, 1, 'not-found', 'may not see it'],
+    ['platform', platform.agents.show, 404, JSON_API_404, 1, 'not-found', 'lacks the permission'],
     ['platform', platform.views.list, 408, '', ALL, 'timeout', ''],
     ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],
     ['platform', platform.views.list, 412, '', 1, 'precondition', ''],
@@ -70,7 +70,7 @@ describe('what a status means, and whether a read is asked again', () => {
     ],
     ['platform', platform.views.list, 423, '', 1, 'conflict', ''],
     ['platform', platform.views.list, 429, '', ALL, 'rate-limited', 'requestsPerSecond'],
-    ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'fewer filters'],
+    ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'fewer'],
     ['platform', platform.views.list, 502, '<html><title>Bad Gateway</title></html>', ALL, 'server', ''],
     ['platform', platform.views.list, 503, '', ALL, 'server', ''],
     ['platform', platform.views.list, 504, '', ALL, 'server', ''],
@@ -84,7 +84,7 @@ describe('what a status means, and whether a read is asked again', () => {
       'forbidden',
       'or is not valid',
     ],
-    ['secrets', secrets.keys.read, 404, '{"errors":[]}', 1, 'not-found', 'nothing has it'],
+    ['secrets', secrets.keys.read, 404, '{"errors":[]}', 1, 'not-found', 'does not exist'],
     [
       'secrets',
       secrets.keys.read,
@@ -103,8 +103,8 @@ describe('what a status means, and whether a read is asked again', () => {
       'wrong-mount',
       'mounts',
     ],
-    ['secrets', secrets.keys.read, 404, '{"errors":["no key named x"]}', 1, 'not-found', 'nothing has it'],
-    ['secrets', secrets.keys.providers, 404, '{"errors":["key \\"x\\" not found"]}', 1, 'not-found', 'nothing has it'],
+    ['secrets', secrets.keys.read, 404, '{"errors":["no key named x"]}', 1, 'not-found', 'does not exist'],
+    ['secrets', secrets.keys.providers, 404, '{"errors":["key \\"x\\" not found"]}', 1, 'not-found', 'does not exist'],
     ['secrets', secrets.keys.list, 404, '{"errors":["nothing here"]}', 1, 'wrong-mount', 'mounts'],
     ['secrets', secrets.keys.read, 404, '<html><title>Not Found</title></html>', 1, 'wrong-mount', 'mounts'],
     ['secrets', secrets.keys.read, 405, '{"errors":["unsupported operation"]}', 1, 'invalid', ''],
@@ -115,7 +115,7 @@ describe('what a status means, and whether a read is asked again', () => {
     ['secrets', secrets.keys.read, 503, '{"errors":["Vault is sealed"]}', ALL, 'sealed', 'unseal'],
     ['scheduler', scheduler.policies.read, 403, 'Permission denied', 1, 'forbidden', 'management'],
     ['scheduler', scheduler.policies.read, 403, 'ACL token not found', 1, 'unauthorized', 'token'],
-    ['scheduler', scheduler.policies.read, 400, 'ACL support disabled', 1, 'invalid', 'switched off'],
+    ['scheduler', scheduler.policies.read, 400, 'ACL support disabled', 1, 'invalid', 'disabled at this'],
     ['scheduler', scheduler.policies.read, 404, 'ACL policy not found', 1, 'not-found', ''],
     ['scheduler', scheduler.volumes.read, 500, 'rpc error: volume in use: db', 1, 'in-use', 'detach'],
     ['scheduler', scheduler.volumes.read, 500, 'volume not found', 1, 'not-found', ''],
@@ -143,7 +143,7 @@ describe('what a status means, and whether a read is asked again', () => {
   it.each(meanings.map((row) => [`${row[1].name} ${row[2]} ${row[3]}`, ...row] as const))(
     '%s',
     async (_, kind, operation, status, body, attempts, failure, hint) => {
-      const { error, requests, meter } = await outcome(kind, operation, (_request, response) => {
+      const { error, requests, metrics } = await outcome(kind, operation, (_request, response) => {
         response.writeHead(status).end(body);
       });
       expect(error).toBeInstanceOf(ServiceError);
@@ -160,15 +160,15 @@ describe('what a status means, and whether a read is asked again', () => {
         new RegExp(`^${operation.name.replaceAll('.', '\\.')} at ${kind}: ${status} ${failure}(?:: .+)?$`, 'u'),
       );
       expect(requests).toBe(attempts);
-      expect(meter).toMatchObject({
+      expect(metrics).toMatchObject({
         requests: attempts,
         retries: attempts - 1,
-        tooMany: status === 429 ? attempts : 0,
+        throttled: status === 429 ? attempts : 0,
       });
     },
   );
 
-  it('a live agent is told apart by what to do', async () => {
+  it('a live agent has a hint of its own', async () => {
     const { error } = await outcome('platform', platform.agents.delete, (_request, response) =>
       response.writeHead(412).end(),
     );
@@ -178,7 +178,7 @@ describe('what a status means, and whether a read is asked again', () => {
     });
   });
 
-  it('an autoscaler that is down, and a LIST of nothing, are answers', async () => {
+  it('an autoscaler that is down and an empty LIST are not errors', async () => {
     const server = await served((_request, response, count) =>
       response.writeHead(count === 1 ? 503 : 404).end(count === 1 ? 'Service unavailable' : '{"errors":[]}'),
     );
@@ -192,20 +192,20 @@ describe('what a status means, and whether a read is asked again', () => {
   });
 });
 
-describe('what is sent again', () => {
-  const writes = [...operations.values()].filter(({ changes }) => changes);
+describe('what is repeated', () => {
+  const writes = [...operations.values()].filter(({ mutates }) => mutates);
 
   it.each(writes.map((operation) => [operation.name, operation] as const))(
     '%s after 429 only where it may be, after 500, 502, 503 and a broken connection never',
     async (_, operation) => {
-      const expected = operation.repeat === 'unsent' ? 2 : 1;
-      const turnedAway = await outcome(
+      const expected = operation.retryPolicy === 'if-unprocessed' ? 2 : 1;
+      const throttled = await outcome(
         operation.kind,
         operation,
         (_request, response) => response.writeHead(429).end(),
         2,
       );
-      expect([operation.name, turnedAway.requests]).toEqual([operation.name, expected]);
+      expect([operation.name, throttled.requests]).toEqual([operation.name, expected]);
       for (const status of [500, 502, 503]) {
         const failing = await outcome(operation.kind, operation, (_request, response) =>
           response.writeHead(status).end(),
@@ -219,14 +219,14 @@ describe('what is sent again', () => {
   );
 
   it('every read after a broken connection', async () => {
-    for (const operation of [...operations.values()].filter(({ repeat }) => repeat === 'read')) {
+    for (const operation of [...operations.values()].filter(({ retryPolicy }) => retryPolicy === 'safe')) {
       const { requests, error } = await outcome(operation.kind, operation, (request) => request.socket.destroy());
       expect([operation.name, requests]).toEqual([operation.name, ALL]);
       expect(error).toMatchObject({ failure: 'unreachable' });
     }
   });
 
-  it('a refused connection: a read and a write that changes nothing twice, but not a rotation', async () => {
+  it('a refused connection: reads and idempotent writes, but not a rotation', async () => {
     const gone = await serve(() => {});
     await gone.close();
     for (const [operation, retries] of [
@@ -234,19 +234,19 @@ describe('what is sent again', () => {
       [secrets.keys.delete, 3],
       [secrets.keys.rotate, 0],
     ] as const) {
-      const { service, meter } = talk(targetFor('secrets', gone.origin));
+      const { service, metrics } = talk(targetFor('secrets', gone.origin));
       const args = operation === secrets.keys.list ? {} : { name: 'k' };
-      await expect(service.call<Operation>(operation, args, { meter })).rejects.toMatchObject({
+      await expect(service.call<Operation>(operation, args, { metrics })).rejects.toMatchObject({
         failure: 'unreachable',
-        words: 'connection refused',
+        serviceMessage: 'connection refused',
         status: undefined,
       });
-      expect(meter.retries).toBe(retries);
+      expect(metrics.retries).toBe(retries);
     }
   });
 
-  it('what goes well the second time is an answer', async () => {
-    const { error, requests, meter, lines } = await outcome(
+  it('a second attempt that succeeds is a success', async () => {
+    const { error, requests, metrics, lines } = await outcome(
       'secrets',
       secrets.keys.read,
       (_request, response, count) => {
@@ -254,13 +254,13 @@ describe('what is sent again', () => {
         else response.end('{"data":{"name":"k"}}');
       },
     );
-    expect([error, requests, meter.retries]).toEqual([undefined, 2, 1]);
+    expect([error, requests, metrics.retries]).toEqual([undefined, 2, 1]);
     expect(lines).toEqual([expect.stringMatching(/^secrets: secrets\.keys\.read waits 0\.0 s: 503 sealed/u)]);
-    expect(meter.waitedMs).toBeGreaterThanOrEqual(1);
+    expect(metrics.throttleWaitMs).toBeGreaterThanOrEqual(1);
   });
 });
 
-describe('pauses that a service demands', () => {
+describe('pauses that a service asks for', () => {
   const limited =
     (headers: Record<string, string>, status = 429) =>
     (_request: unknown, response: Parameters<Parameters<typeof serve>[0]>[1], count: number) => {
@@ -275,79 +275,80 @@ describe('pauses that a service demands', () => {
     ['Retry-After: 0, which does not spin', { 'retry-after': '0' }, 503, 20],
   ])('%s is waited for', async (_, headers, status, leastMs) => {
     const server = await served(limited(headers, status));
-    const { service, meter } = talk(targetFor('platform', server.origin), {
-      timing: { backoffMs: 40, maxBackoffMs: 40 },
+    const { service, metrics } = talk(targetFor('platform', server.origin), {
+      timeouts: { backoffMs: 40, maxBackoffMs: 40 },
     });
-    await service.call(platform.views.list, {}, { meter });
+    await service.call(platform.views.list, {}, { metrics });
     const [first, second] = server.requests;
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(leastMs - 1);
-    expect(meter.waitedMs).toBeGreaterThanOrEqual(leastMs - 1);
+    expect(metrics.throttleWaitMs).toBeGreaterThanOrEqual(leastMs - 1);
   });
 
-  it('beyond maxWait fail at once and say what was asked', async () => {
+  it('beyond maxWait fail at once and name the wait', async () => {
     const server = await served((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
     const { service } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
     const failing = service.call(platform.views.list);
     await expect(failing).rejects.toMatchObject({
       failure: 'too-long-wait',
       status: 429,
-      words: 'asked to wait 3600 s',
+      serviceMessage: 'asked to wait 3600 s',
       hint: expect.stringContaining('maxWait'),
     });
-    // All that share the limit are held: they fail too, without being sent.
+    // All requests that share the limiter are paused: they fail too, without being sent.
     await expect(service.call(platform.agents.show, { id: 'a' })).rejects.toMatchObject({
       failure: 'too-long-wait',
-      words: expect.stringMatching(/asked to wait (?:3600|3599) s/u),
+      serviceMessage: expect.stringMatching(/asked to wait (?:3600|3599) s/u),
     });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('are over as soon as an answer tells of room, however long the window', async () => {
-    const told = (remaining: number, reset: string) => ({
+  it('end as soon as a response advertises remaining requests, however long the window', async () => {
+    const advertise = (remaining: number, reset: string) => ({
       'x-ratelimit-limit': '4',
       'x-ratelimit-remaining': String(remaining),
       'x-ratelimit-reset': reset,
     });
     const server = await served((_request, response, count) => {
-      if (count === 2) response.writeHead(429, told(0, '0.01')).end();
-      else setTimeout(() => response.writeHead(200, told(3, count === 1 ? '3600' : '0.01')).end('{"data":[]}'), 30);
+      if (count === 2) response.writeHead(429, advertise(0, '0.01')).end();
+      else
+        setTimeout(() => response.writeHead(200, advertise(3, count === 1 ? '3600' : '0.01')).end('{"data":[]}'), 30);
     });
-    const { service, meter } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
-    const ask = () => service.call(platform.views.list, {}, { meter });
+    const { service, metrics } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
+    const ask = () => service.call(platform.views.list, {}, { metrics });
     await ask();
-    await ask(); // from here on one request goes ahead of what is known of a window
+    await ask(); // from here on one request goes ahead of the first response of a window
     await sleep(30);
     await Promise.all([ask(), ask(), ask()]);
     expect(server.requests).toHaveLength(6);
-    expect(meter).toMatchObject({ tooMany: 1 });
-    expect(meter.waitedMs).toBeLessThan(1000);
+    expect(metrics).toMatchObject({ throttled: 1 });
+    expect(metrics.throttleWaitMs).toBeLessThan(1000);
   });
 
-  it('hold every request of the credential, also through another target', async () => {
+  it('pause every request of the credential, also of another target', async () => {
     const server = await served((request, response) => {
       if (request.url?.includes('/views')) response.writeHead(429, { 'retry-after': '0.1' }).end();
       else response.end('{"data":[]}');
     });
-    const limiter = createLimiter({ share: 1 });
-    const one = talk(targetFor('platform', server.origin), { limiter, timing: { attempts: 1 } });
+    const limiter = new TargetLimiter({ share: 1 });
+    const one = talk(targetFor('platform', server.origin), { limiter, timeouts: { attempts: 1 } });
     const other = talk(targetFor('platform', server.origin), { limiter });
     await expect(one.service.call(platform.views.list)).rejects.toMatchObject({ failure: 'rate-limited' });
-    await other.service.call(platform['agent-pools'].list, {}, { meter: other.meter });
+    await other.service.call(platform['agent-pools'].list, {}, { metrics: other.metrics });
     const [first, second] = server.requests;
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(99);
-    expect(other.meter.waitedMs).toBeGreaterThanOrEqual(50);
+    expect(other.metrics.throttleWaitMs).toBeGreaterThanOrEqual(50);
   });
 });
 
-describe('how many at once', () => {
-  it('no more requests are under way than the target allows, and those that wait for their retry hold no slot', async () => {
-    let underWay = 0;
+describe('concurrency', () => {
+  it('no more requests are in progress than the target allows, and those that wait for their retry hold no slot', async () => {
+    let inProgress = 0;
     let most = 0;
     const server = await served((request, response) => {
-      underWay++;
-      most = Math.max(most, underWay);
+      inProgress++;
+      most = Math.max(most, inProgress);
       void sleep(5).then(() => {
-        underWay--;
+        inProgress--;
         if (request.url?.endsWith('/agents/slow')) response.writeHead(503).end();
         else response.end('{"data":{}}');
       });
@@ -355,7 +356,7 @@ describe('how many at once', () => {
     const { service } = talk(
       targetFor('platform', server.origin, { limits: { concurrency: 2, share: 1, requestsPerSecond: 100_000 } }),
       {
-        timing: { attempts: 2, backoffMs: 5000, maxBackoffMs: 5000 },
+        timeouts: { attempts: 2, backoffMs: 5000, maxBackoffMs: 5000 },
       },
     );
     const order: string[] = [];
@@ -369,7 +370,7 @@ describe('how many at once', () => {
     void slow;
   });
 
-  it('a signal ends what waits and what is under way, and says so', async () => {
+  it('a signal aborts waiting requests and those in progress', async () => {
     const server = await served(() => {});
     const { service, stop } = talk(targetFor('platform', server.origin, { limits: { concurrency: 1, share: 1 } }));
     const calls = [1, 2, 3].map((id) => service.call(platform.agents.show, { id: String(id) }));

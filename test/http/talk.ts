@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
-import type { Target, TargetKind } from '../../src/core/config.ts';
+import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact.ts';
-import { createLimiter } from '../../src/http/limiter.ts';
-import { createMeter, type Meter } from '../../src/http/meter.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { TargetLimiter } from '../../src/http/rate-limiter.ts';
+import { createRequestMetrics, type RequestMetrics } from '../../src/http/request-metrics.ts';
 import { LIST_ALIAS, withListMethod } from '../../src/sandbox/list-method.ts';
-import { type ConnectOptions, connect, type Service } from '../../src/services/connect.ts';
+import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/services/client.ts';
 
 export interface Served {
   readonly origin: string;
@@ -48,8 +48,8 @@ export async function serve(answer: Answerer): Promise<Served> {
 }
 
 export interface Talk {
-  readonly service: Service;
-  readonly meter: Meter;
+  readonly service: ServiceClient;
+  readonly metrics: RequestMetrics;
   /** Lines on stderr. */
   readonly lines: string[];
   readonly stop: AbortController;
@@ -75,19 +75,19 @@ export function targetFor(kind: TargetKind, origin: string, changes: Partial<Tar
 }
 
 /** A service with waits of milliseconds, and without the platform's documented rate. */
-export function talk(target: Target, options: Partial<ConnectOptions> = {}): Talk {
+export function talk(target: Target, options: Partial<ServiceClientOptions> = {}): Talk {
   const redactor = createRedactor();
   redactor.add(TOKEN);
   const lines: string[] = [];
   const stop = new AbortController();
-  const service = connect(target, {
+  const service = createServiceClient(target, {
     redactor,
     log: createLog({ write: (text) => lines.push(text), redactor, quiet: false }),
     signal: stop.signal,
     maxWaitMs: 60_000,
-    limiter: createLimiter({ share: 1 }),
+    limiter: new TargetLimiter({ share: 1 }),
     ...options,
-    timing: { backoffMs: 2, maxBackoffMs: 4, attempts: 4, ...options.timing },
+    timeouts: { backoffMs: 2, maxBackoffMs: 4, attempts: 4, ...options.timeouts },
   });
-  return { service, meter: createMeter(), lines, stop };
+  return { service, metrics: createRequestMetrics(), lines, stop };
 }

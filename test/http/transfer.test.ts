@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { TargetKind } from '../../src/core/config.ts';
-import type { Failure } from '../../src/http/service-error.ts';
-import type { Timing } from '../../src/http/timing.ts';
-import type { DownloadOptions } from '../../src/services/connect.ts';
+import type { TargetKind } from '../../src/config/config.ts';
+import type { FailureKind } from '../../src/http/errors.ts';
+import type { HttpTimeouts } from '../../src/http/timeouts.ts';
+import type { DownloadOptions } from '../../src/services/client.ts';
 import { mesh, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
 import { type Answerer, type Served, serve, talk, targetFor } from './talk.ts';
@@ -18,16 +18,16 @@ const file = join(folder, 'rows.csv');
 afterEach(() => Promise.all(open.splice(0).map((served) => served.close())));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function ask(kind: TargetKind, operation: Operation, answer: Answerer, timing: Partial<Timing> = {}) {
+async function ask(kind: TargetKind, operation: Operation, answer: Answerer, timeouts: Partial<HttpTimeouts> = {}) {
   const server = await serve(answer);
   open.push(server);
-  const { service, meter } = talk(targetFor(kind, server.origin), { timing });
-  const result = await service.call(operation, {}, { meter }).then(
+  const { service, metrics } = talk(targetFor(kind, server.origin), { timeouts });
+  const result = await service.call(operation, {}, { metrics }).then(
     (answered) => answered.text,
     (error: unknown) => error,
   );
   await service.close();
-  return { result, requests: server.requests.length, meter };
+  return { result, requests: server.requests.length, metrics };
 }
 
 const json =
@@ -50,28 +50,28 @@ const drip: Answerer = (_request, response) => {
   response.on('close', () => clearInterval(timer));
 };
 
-describe('answers that are not whole', () => {
-  it.each<[string, Answerer, Failure, number, string, Partial<Timing>?]>([
-    ['cut before its length', cut, 'truncated', 4, 'broke off'],
-    ['cut between chunks', cutChunked, 'truncated', 4, 'broke off'],
-    ['nothing at all', hang, 'timeout', 4, 'no answer within', { headersMs: 30 }],
-    ['a beginning, then silence', hangWithin, 'timeout', 4, 'silent for', { idleMs: 30 }],
-    ['a drip that never ends', drip, 'timeout', 4, 'not finished within', { answerMs: 60 }],
-    ['half a JSON text', json('{"data":[{"id":1}'), 'malformed', 3, 'JSON object or part of one'],
+describe('incomplete responses', () => {
+  it.each<[string, Answerer, FailureKind, number, string, Partial<HttpTimeouts>?]>([
+    ['cut before its length', cut, 'truncated', 4, 'cut off'],
+    ['cut between chunks', cutChunked, 'truncated', 4, 'cut off'],
+    ['nothing at all', hang, 'timeout', 4, 'no response within', { headersMs: 30 }],
+    ['a beginning, then nothing', hangWithin, 'timeout', 4, 'no data for', { idleMs: 30 }],
+    ['a drip that never ends', drip, 'timeout', 4, 'not finished within', { responseMs: 60 }],
+    ['half a JSON text', json('{"data":[{"id":1}'), 'malformed', 3, 'incomplete JSON object'],
     ['an empty body', json(''), 'malformed', 3, 'an empty body'],
     ['a login page', json('<!DOCTYPE html><title>Sign in</title>'), 'malformed', 3, 'an HTML page titled "Sign in"'],
     ['JSON without data', json('{"meta":{}}'), 'malformed', 3, 'a JSON:API document with `data`'],
     ['data that is null', json('{"data":null}'), 'malformed', 3, 'a JSON:API document with `data`'],
-    ['another kind of JSON', json('[1]'), 'malformed', 3, 'a JSON array'],
+    ['another kind of JSON', json('[1]'), 'malformed', 3, 'JSON array'],
     ['text', json('hello'), 'malformed', 3, 'something else'],
-    ['hostile depth', json(`{"data":${'['.repeat(9999)}${']'.repeat(9999)}}`), 'malformed', 3, 'a JSON object'],
+    ['hostile depth', json(`{"data":${'['.repeat(9999)}${']'.repeat(9999)}}`), 'malformed', 3, 'JSON object'],
     ['a hostile size', json(`{"data":"${'x'.repeat(100_000)}"}`), 'too-large', 1, 'larger than 65536 bytes'],
     [
       'headers of hostile size',
       (_request, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('{"data":[]}'),
       'too-large',
       1,
-      'headers of the answer are larger',
+      'response headers are larger',
     ],
     [
       'a small transfer that unpacks to a hostile size',
@@ -81,11 +81,11 @@ describe('answers that are not whole', () => {
       'larger than 65536 bytes',
     ],
   ])('%s', async (_, answer, failure, attempts, words, waits) => {
-    const timing = { maxAnswerBytes: 65_536, ...waits };
-    const { result, requests, meter } = await ask('platform', platform.views.list, answer, timing);
-    expect(result).toMatchObject({ failure, words: expect.stringContaining(words) });
+    const timeouts = { maxResponseBytes: 65_536, ...waits };
+    const { result, requests, metrics } = await ask('platform', platform.views.list, answer, timeouts);
+    expect(result).toMatchObject({ failure, serviceMessage: expect.stringContaining(words) });
     expect(requests).toBe(attempts);
-    expect(meter.retries).toBe(attempts - 1);
+    expect(metrics.retries).toBe(attempts - 1);
   });
 
   it.each<[TargetKind, Operation, string, string]>([
@@ -94,17 +94,17 @@ describe('answers that are not whole', () => {
     ['scheduler', scheduler.policies.list, '{"Name":"x"}', 'a JSON array'],
     ['scheduler', scheduler.volumes.list, 'null', 'a JSON array'],
     ['mesh', mesh['ca-roots'].read, '[]', 'a JSON object'],
-  ])('%s: a form that was not promised', async (kind, operation, body, words) => {
+  ])('%s: another form than documented', async (kind, operation, body, words) => {
     const { result } = await ask(kind, operation, json(body));
-    expect(result).toMatchObject({ failure: 'malformed', words: expect.stringContaining(words) });
+    expect(result).toMatchObject({ failure: 'malformed', serviceMessage: expect.stringContaining(words) });
   });
 
   it('an answer that comes whole after one that was cut', async () => {
-    const { result, meter } = await ask('platform', platform.views.list, (request, response, count) =>
+    const { result, metrics } = await ask('platform', platform.views.list, (request, response, count) =>
       count === 1 ? cut(request, response, count) : response.end('{"data":[]}'),
     );
     expect(result).toBe('{"data":[]}');
-    expect(meter).toMatchObject({ requests: 2, retries: 1, bytes: 20 });
+    expect(metrics).toMatchObject({ requests: 2, retries: 1, bytes: 20 });
   });
 
   it('compressed answers are read', async () => {
@@ -135,8 +135,8 @@ describe('downloads', () => {
     bytes: Buffer.byteLength(text),
     sha256: createHash('sha256').update(text).digest('hex'),
     contentType: 'text/csv',
-    mentionsBareNull: false,
-    holdsSecret: false,
+    hasBareNull: false,
+    containsSecret: false,
   };
   const send =
     (body: string | Buffer, headers: Record<string, string> = {}): Answerer =>
@@ -144,57 +144,54 @@ describe('downloads', () => {
       response.writeHead(200, { 'content-type': 'text/csv', ...headers }).end(body);
 
   interface Options {
-    readonly timing?: Partial<Timing>;
-    readonly refuse?: DownloadOptions['refuse'];
+    readonly timeouts?: Partial<HttpTimeouts>;
+    readonly validatePreview?: DownloadOptions['validatePreview'];
     readonly into?: string;
   }
 
-  async function download(answer: Answerer, { timing = {}, refuse, into = file }: Options = {}) {
+  async function download(answer: Answerer, { timeouts = {}, validatePreview, into = file }: Options = {}) {
     const server = await serve(answer);
     open.push(server);
-    const { service, meter } = talk(targetFor('platform', server.origin), { timing });
-    const options = { meter, ...(refuse && { refuse }) };
+    const { service, metrics } = talk(targetFor('platform', server.origin), { timeouts });
+    const options = { metrics, ...(validatePreview && { validatePreview }) };
     const result = await service
       .download(platform.explorer.export, { type: 'workspaces' }, into, options)
       .catch((error: unknown) => error);
     await service.close();
-    return { result, requests: server.requests.length, meter };
+    return { result, requests: server.requests.length, metrics };
   }
 
-  it('arrive byte for byte, counted and hashed', async () => {
-    const { result, meter } = await download(send(text));
+  it('are written byte for byte, counted and hashed', async () => {
+    const { result, metrics } = await download(send(text));
     expect(result).toEqual(whole);
     expect(readFileSync(file, 'utf8')).toBe(text);
-    expect(meter).toMatchObject({ requests: 1, bytes: whole.bytes });
+    expect(metrics).toMatchObject({ requests: 1, bytes: whole.bytes });
   });
 
-  it('arrive unpacked', async () => {
+  it('are written decompressed', async () => {
     const { result } = await download(send(gzipSync(text), { 'content-encoding': 'gzip' }));
     expect(result).toEqual(whole);
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    'cut after %d tenths are fetched again, into the same file',
-    async (tenths) => {
-      const { result, requests } = await download((request, response, count) => {
-        if (count > 1) return send(text)(request, response, count);
-        response.writeHead(200, { 'content-length': String(whole.bytes) });
-        response.write(Buffer.from(text).subarray(0, (whole.bytes * tenths) / 10));
-        setTimeout(() => response.socket?.destroy(), 5);
-      });
-      expect(result).toEqual(whole);
-      expect(requests).toBe(2);
-      expect(readFileSync(file, 'utf8')).toBe(text);
-    },
-  );
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('cut after %d tenths are repeated into the same file', async (tenths) => {
+    const { result, requests } = await download((request, response, count) => {
+      if (count > 1) return send(text)(request, response, count);
+      response.writeHead(200, { 'content-length': String(whole.bytes) });
+      response.write(Buffer.from(text).subarray(0, (whole.bytes * tenths) / 10));
+      setTimeout(() => response.socket?.destroy(), 5);
+    });
+    expect(result).toEqual(whole);
+    expect(requests).toBe(2);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
 
-  it('that are always cut fail, and say so', async () => {
+  it('that are always cut fail', async () => {
     const { result, requests } = await download((_request, response) => {
       response.write(text);
       setTimeout(() => response.socket?.destroy(), 5);
     });
-    expect(result).toMatchObject({ failure: 'truncated', words: expect.stringContaining('broke off') });
+    expect(result).toMatchObject({ failure: 'truncated', serviceMessage: expect.stringContaining('cut off') });
     expect(requests).toBe(4);
   });
 
@@ -203,40 +200,40 @@ describe('downloads', () => {
     expect(result).toMatchObject({ failure: 'truncated' });
   });
 
-  it('that are a login page, or refused, write nothing and are tried three times', async () => {
+  it('of a login page, or rejected by their preview, write nothing and are tried three times', async () => {
     writeFileSync(file, 'as before');
     const page = await download(send('<!doctype html><title>Sign in</title>', { 'content-type': 'text/html' }));
     expect(page.result).toMatchObject({
       failure: 'malformed',
-      words: 'got an HTML page titled "Sign in" in place of the data',
+      serviceMessage: 'got an HTML page titled "Sign in" instead of the data',
     });
     expect(page.requests).toBe(3);
     const seen: unknown[] = [];
     const refused = await download(send(text), {
-      refuse: (head) => {
-        seen.push(head);
-        return 'not the header that was asked for';
+      validatePreview: (preview) => {
+        seen.push(preview);
+        return 'not the requested header';
       },
     });
-    expect(refused.result).toMatchObject({ failure: 'malformed', words: 'not the header that was asked for' });
+    expect(refused.result).toMatchObject({ failure: 'malformed', serviceMessage: 'not the requested header' });
     expect(seen[0]).toMatchObject({ contentType: 'text/csv', firstBytes: expect.stringContaining('workspace_name') });
     expect(readFileSync(file, 'utf8')).toBe('as before');
   });
 
   it('of hostile size stop there', async () => {
-    const { result, requests } = await download(send(text), { timing: { maxDownloadBytes: 1000 } });
+    const { result, requests } = await download(send(text), { timeouts: { maxDownloadBytes: 1000 } });
     expect(result).toMatchObject({ failure: 'too-large' });
     expect(requests).toBe(1);
   });
 
-  it('answered with an error carry its words', async () => {
+  it('with an error status carry its message', async () => {
     const { result } = await download((_request, response) =>
       response.writeHead(404).end('{"errors":["no such view"]}'),
     );
-    expect(result).toMatchObject({ failure: 'not-found', status: 404, words: 'no such view' });
+    expect(result).toMatchObject({ failure: 'not-found', status: 404, serviceMessage: 'no such view' });
   });
 
-  it('that cannot be written fail as what they are, without another request', async () => {
+  it('that cannot be written fail with the error of the file system, without another request', async () => {
     const { result, requests } = await download(send(text), { into: join(folder, 'missing', 'rows.csv') });
     expect(result).toMatchObject({ code: 'ENOENT' });
     expect(requests).toBe(1);
@@ -246,18 +243,18 @@ describe('downloads', () => {
     ['none', '"a","b"\n"null","x"\n', false],
     ['one', '"a","b"\n"x",null\n', true],
     ['one that is first in its line', '"a","b"\nnull,"x"\n', true],
-  ])('tell of bare nulls: %s', async (_, body, mentionsBareNull) => {
-    expect((await download(send(body))).result).toMatchObject({ mentionsBareNull });
+  ])('report bare nulls: %s', async (_, body, hasBareNull) => {
+    expect((await download(send(body))).result).toMatchObject({ hasBareNull });
   });
 
-  it('tell of a bare null that two chunks share', async () => {
+  it('report a bare null that two chunks share', async () => {
     for (const split of [1, 2, 3, 4, 5]) {
       const { result } = await download((_request, response) => {
         const body = `${'x'.repeat(5000)},null`;
         response.write(body.slice(0, 5000 + split - 1));
         setTimeout(() => response.end(body.slice(5000 + split - 1)), 3);
       });
-      expect([split, result]).toMatchObject([split, { mentionsBareNull: true, holdsSecret: false }]);
+      expect([split, result]).toMatchObject([split, { hasBareNull: true, containsSecret: false }]);
     }
   });
 });

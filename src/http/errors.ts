@@ -1,0 +1,149 @@
+import { TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
+
+/** What went wrong at a service, in the terms a caller decides by. */
+export type FailureKind =
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  | 'wrong-mount'
+  | 'conflict'
+  | 'precondition'
+  | 'in-use'
+  | 'sealed'
+  | 'invalid'
+  | 'rate-limited'
+  | 'too-long-wait'
+  | 'server'
+  | 'unreachable'
+  | 'timeout'
+  | 'truncated'
+  | 'malformed'
+  | 'too-large'
+  | 'aborted';
+
+/** Why one attempt failed, and whether another makes sense. */
+export interface HttpFailure {
+  readonly failure: FailureKind;
+  readonly status?: number | undefined;
+  readonly message: string;
+  readonly hint?: string | undefined;
+  /** `yes`: it may pass; `few`: a response of the wrong form, worth two more attempts; `no`: it would fail the same way. */
+  readonly retryable: 'yes' | 'few' | 'no';
+  /** The service certainly did nothing: throttled, or never connected. */
+  readonly notProcessed: boolean;
+  /** The pause that the service asks for. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The result of one attempt. */
+export type Result<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: HttpFailure };
+
+export function failure(problem: HttpFailure): Result<never> {
+  return { ok: false, problem };
+}
+
+export interface ServiceErrorDetails {
+  readonly failure: FailureKind;
+  readonly status?: number | undefined;
+  /** The error message of the service, redacted and on one line; empty when there is none. */
+  readonly serviceMessage: string;
+  readonly operation: string;
+  readonly target: string;
+  readonly hint?: string | undefined;
+}
+
+/** Failures where nothing responded at all, unless there is a status. */
+const NO_RESPONSE: readonly FailureKind[] = ['unreachable', 'timeout', 'aborted'];
+
+const HINTS: Partial<Record<FailureKind, string>> = {
+  unauthorized: 'check the token of this target: it is missing, wrong or expired',
+  forbidden: 'the token lacks the permission; `tidemark api OPERATION --help` names it',
+  'wrong-mount': 'check `mounts` of this target: nothing responds at that path',
+  sealed: 'the server is sealed or in maintenance: unseal it, or try later',
+  'rate-limited': 'lower `limits.requestsPerSecond` or `limits.share` of this target, or try later',
+  'too-long-wait': 'try later, or raise `maxWait`',
+  unreachable: 'check `url` of this target, the network and the proxy settings',
+  truncated: 'the response was cut off; try again',
+  malformed: 'check `url` of this target: a proxy or a login page may respond in its place',
+  'too-large': 'request less: add filters or reduce the page size',
+  'in-use': 'detach or remove what uses it first',
+};
+
+/** A failed call of a service. The message is one line: operation, target, status, the message of the service. */
+export class ServiceError extends TidemarkError {
+  readonly failure: FailureKind;
+  readonly status: number | undefined;
+  readonly serviceMessage: string;
+  readonly operation: string;
+  readonly target: string;
+
+  constructor({ failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] }: ServiceErrorDetails) {
+    const what = status === undefined ? kind : `${status} ${kind}`;
+    super(
+      status === undefined && NO_RESPONSE.includes(kind) ? 'UNREACHABLE' : 'REFUSED',
+      `${operation} at ${target}: ${what}${serviceMessage === '' ? '' : `: ${serviceMessage}`}`,
+      hint === undefined ? {} : { hint },
+    );
+    this.name = 'ServiceError';
+    this.failure = kind;
+    this.status = status;
+    this.serviceMessage = serviceMessage;
+    this.operation = operation;
+    this.target = target;
+  }
+}
+
+const MAX_MESSAGE_LENGTH = 400;
+
+/**
+ * The error message in a response body, on one line: of JSON:API errors (objects or plain strings), `{"errors": […]}`, plain
+ * text, or the title of an HTML page; empty when there is none. Not redacted. The forms are listed under `errors` in
+ * docs/services/.
+ */
+export function extractErrorMessage(text: string): string {
+  const trimmed = text.trim();
+  const message = looksLikeHtml(trimmed) ? describeHtml(trimmed) : (jsonErrorMessage(trimmed) ?? trimmed);
+  const line = stripControls(message.replaceAll(/\s+/gu, ' ')).trim();
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
+}
+
+export function looksLikeHtml(text: string): boolean {
+  return /^\uFEFF?\s*<(?:!doctype|html|head|body|\?xml|!--|script|title)/iu.test(text.slice(0, 400));
+}
+
+function describeHtml(html: string): string {
+  const title = /<title[^>]*>([^<]{0,200})<\/title>/iu.exec(html)?.[1]?.trim();
+  return title ? `an HTML page titled "${title}"` : 'an HTML page';
+}
+
+function jsonErrorMessage(text: string): string | undefined {
+  if (!text.startsWith('{') && !text.startsWith('[') && !text.startsWith('"')) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined; // plain text that begins like JSON
+  }
+  if (typeof value === 'string') return value;
+  const errors = getField(value, 'errors');
+  if (Array.isArray(errors)) return errors.map(formatJsonApiError).filter(Boolean).join('; ');
+  return [getField(value, 'error'), getField(value, 'message')].filter((part) => typeof part === 'string').join(': ');
+}
+
+function formatJsonApiError(error: unknown): string {
+  if (typeof error === 'string') return error;
+  const pointer = getField(getField(error, 'source'), 'pointer');
+  const parts = [getField(error, 'title'), getField(error, 'detail')].filter(
+    (part) => typeof part === 'string' && part !== '',
+  );
+  return `${parts.join(': ')}${typeof pointer === 'string' ? ` (${pointer})` : ''}`;
+}
+
+function getField(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined;
+}

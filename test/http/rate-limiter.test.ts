@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { RateLimitInfo } from '../../src/http/rate-limit-headers.ts';
+import { AdaptiveRateLimiter, type RateLimiterOptions } from '../../src/http/rate-limiter.ts';
+
+interface ServerOptions {
+  readonly limit: number;
+  readonly headers: boolean;
+  /** `fixed` windows that begin with a request, `clock` windows on the second, or any second (`sliding`). */
+  readonly windows: 'fixed' | 'clock' | 'sliding';
+  /** Requests of others within each window. */
+  readonly others?: number;
+}
+
+/** The rate limit of a service in simulated time. */
+function createServer({ limit, headers, windows, others = 0 }: ServerOptions) {
+  let startMs = Number.NEGATIVE_INFINITY;
+  let used = 0;
+  const recent: number[] = [];
+  return (nowMs: number): { throttled: boolean; info: RateLimitInfo | undefined } => {
+    if (windows === 'sliding') {
+      while (recent.length > 0 && recent[0]! <= nowMs - 1000) recent.shift();
+      recent.push(nowMs);
+      used = recent.length + others;
+      startMs = recent[0]!;
+    } else {
+      const begins = windows === 'clock' ? Math.floor(nowMs / 1000) * 1000 : nowMs;
+      if (nowMs - startMs >= 1000) {
+        startMs = begins;
+        used = others;
+      }
+      used++;
+    }
+    const info = { limit, remaining: Math.max(0, limit - used), resetMs: Math.round(startMs + 1000 - nowMs) };
+    return { throttled: used > limit, info: headers ? info : undefined };
+  };
+}
+
+interface Result {
+  readonly seconds: number;
+  readonly sent: number;
+  readonly throttled: number;
+}
+
+/** Sends `count` requests through a limiter, eight at a time, each with `latencyMs`; throttled ones are sent again. */
+function simulate(limiter: AdaptiveRateLimiter, server: ServerOptions, count = 500, latencyMs = 20): Result {
+  const answer = createServer(server);
+  let nowMs = 100_000.5;
+  const begin = nowMs;
+  let waiting = count;
+  let done = 0;
+  let sent = 0;
+  let throttled = 0;
+  const flying: { atMs: number; ticket: number; result: ReturnType<typeof answer> }[] = [];
+  while (done < count) {
+    const first = flying[0];
+    const taken = waiting > 0 && flying.length < 8 ? limiter.tryAcquire(nowMs) : undefined;
+    if (taken?.waitMs === 0) {
+      waiting--;
+      sent++;
+      flying.push({ atMs: nowMs + latencyMs, ticket: taken.ticket, result: answer(nowMs + latencyMs / 2) });
+    } else {
+      nowMs = Math.min(
+        first?.atMs ?? Number.POSITIVE_INFINITY,
+        taken ? nowMs + Math.max(1, taken.waitMs) : Number.POSITIVE_INFINITY,
+      );
+    }
+    while (flying[0] && flying[0].atMs <= nowMs) {
+      const { ticket, result } = flying.shift()!;
+      limiter.onResponse(ticket, nowMs, result.info, result.throttled);
+      if (result.throttled) {
+        throttled++;
+        waiting++;
+        limiter.pauseUntil(nowMs + 375); // the mean of the first back-off
+      } else done++;
+    }
+  }
+  return { seconds: (nowMs - begin) / 1000, sent, throttled };
+}
+
+const platform: RateLimiterOptions = { share: 0.9, requestsPerSecond: undefined, startPerSecond: 27 };
+const unknown: RateLimiterOptions = {
+  share: 0.9,
+  requestsPerSecond: undefined,
+  startPerSecond: Number.POSITIVE_INFINITY,
+};
+const MINIMUM_SECONDS = 500 / 30;
+
+describe('500 requests against a limit of 30 a second', () => {
+  it.each(['fixed', 'clock'] as const)(
+    'with headers and %s windows: at most 1.1 times the minimum, next to none throttled',
+    (windows) => {
+      const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), { limit: 30, headers: true, windows });
+      expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.1);
+      expect(throttled).toBeLessThanOrEqual(5);
+    },
+  );
+
+  it('with headers, a configured bound of the same rate, and a service that is not the platform', () => {
+    const limiter = new AdaptiveRateLimiter({ ...unknown, requestsPerSecond: 30 });
+    const { seconds, throttled } = simulate(limiter, { limit: 30, headers: true, windows: 'fixed' });
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.1);
+    expect(throttled).toBeLessThanOrEqual(5);
+  });
+
+  it.each(['fixed', 'clock', 'sliding'] as const)(
+    'without headers and %s windows: at most 1.2 times the minimum, next to none throttled',
+    (windows) => {
+      const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), {
+        limit: 30,
+        headers: false,
+        windows,
+      });
+      expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
+      expect(throttled).toBeLessThanOrEqual(5);
+    },
+  );
+
+  it('without headers and nothing documented: the rate is measured from throttled responses', () => {
+    const { seconds, throttled } = simulate(new AdaptiveRateLimiter(unknown), {
+      limit: 30,
+      headers: false,
+      windows: 'fixed',
+    });
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
+    // Requests in progress when the limit is first reached, and an occasional probe.
+    expect(throttled).toBeLessThanOrEqual(10);
+  });
+
+  it('throttling at the start that other clients caused does not slow the whole run', () => {
+    const limiter = new AdaptiveRateLimiter(platform);
+    for (let n = 0; n < 4; n++)
+      limiter.onResponse(limiter.tryAcquire(99_000 + n * 50).ticket, 99_000 + n * 50, undefined, n === 3);
+    expect(simulate(limiter, { limit: 30, headers: false, windows: 'fixed' }).seconds).toBeLessThanOrEqual(
+      MINIMUM_SECONDS * 1.5,
+    );
+  });
+
+  it.each([1, 20, 200])('with headers and a latency of %d ms', (latencyMs) => {
+    const { seconds, throttled } = simulate(
+      new AdaptiveRateLimiter(platform),
+      { limit: 30, headers: true, windows: 'fixed' },
+      500,
+      latencyMs,
+    );
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.12);
+    expect(throttled).toBeLessThanOrEqual(5);
+  });
+
+  it('leaves other clients their part of the limit', () => {
+    const { throttled } = simulate(
+      new AdaptiveRateLimiter(platform),
+      { limit: 30, headers: true, windows: 'clock', others: 12 },
+      100,
+    );
+    expect(throttled).toBeLessThanOrEqual(2);
+  });
+
+  it('sliding windows with headers', () => {
+    const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), {
+      limit: 30,
+      headers: true,
+      windows: 'sliding',
+    });
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.2);
+    expect(throttled).toBeLessThanOrEqual(5);
+  });
+});

@@ -1,0 +1,70 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { DEFAULT_TIMEOUTS } from '../../src/http/timeouts.ts';
+import { createTransport } from '../../src/http/transport.ts';
+
+const BODY = Buffer.alloc(400_000, 'row,of,a,table\n');
+
+/** A service that says its piece and closes at once, whether or not anybody has read it. */
+async function serve(say: (socket: Socket) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', () => say(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+/** Reads an answer only after the connection has ended, and then slowly. */
+async function readSlowly(url: string): Promise<number> {
+  const timeouts = DEFAULT_TIMEOUTS;
+  const transport = createTransport({ concurrency: 1, env: {}, timeouts, redactor: createRedactor() });
+  onTestFinished(() => transport.close());
+  const response = await transport.fetch(url);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  let bytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return bytes;
+}
+
+const head = (fields: string) => `HTTP/1.1 200 OK\r\nconnection: close\r\n${fields}\r\n`;
+const chunk = (data: Buffer) =>
+  Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n')]);
+
+describe('a connection that ends while its answer is still being read', () => {
+  test.each<[string, string, Buffer]>([
+    ['of a stated length', `content-length: ${BODY.length}\r\n`, BODY],
+    ['in chunks', 'transfer-encoding: chunked\r\n', Buffer.concat([chunk(BODY), Buffer.from('0\r\n\r\n')])],
+    ['that the end itself ends', '', BODY],
+  ])('gives all of an answer %s', async (_, fields, body) => {
+    const url = await serve((socket) => socket.end(Buffer.concat([Buffer.from(head(fields)), body])));
+    expect(await readSlowly(url)).toBe(BODY.length);
+  });
+
+  test.each<[string, string, Buffer]>([
+    ['of a stated length', `content-length: ${BODY.length + 1}\r\n`, BODY],
+    ['in chunks', 'transfer-encoding: chunked\r\n', chunk(BODY)],
+  ])('fails where an answer %s is cut, and nothing else does', async (_, fields, body) => {
+    const url = await serve((socket) => socket.end(Buffer.concat([Buffer.from(head(fields)), body])));
+    await expect(readSlowly(url)).rejects.toThrow('terminated');
+  });
+
+  test('lets go of one that nobody reads', async () => {
+    const url = await serve((socket) => socket.end(Buffer.concat([Buffer.from(head('')), BODY])));
+    const transport = createTransport({
+      concurrency: 1,
+      env: {},
+      timeouts: DEFAULT_TIMEOUTS,
+      redactor: createRedactor(),
+    });
+    const response = await transport.fetch(url);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await response.body?.cancel();
+    await transport.close();
+  });
+});
