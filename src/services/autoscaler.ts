@@ -1,9 +1,9 @@
 import { defineOperation, queryParam } from './operation.ts';
 
-/** The 2 operations of the autoscaler agent, which takes no token. */
+/** Operations of the autoscaler agent, which takes no token. */
 
-const read = { kind: 'autoscaler', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
-const endpoints = 'scheduler-autoscaler-mesh.md, Endpoints, Autoscaler';
+const read = { kind: 'autoscaler', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
+const DOCS = 'docs/services/autoscaler.md';
 
 export const autoscaler = {
   health: {
@@ -11,11 +11,11 @@ export const autoscaler = {
       ...read,
       name: 'autoscaler.health.read',
       path: '/health',
-      description: 'tells whether the agent is alive: 200, or 503, which is an answer too',
+      description: 'reports whether the agent is alive: status 200 or 503',
       params: {},
       responseType: 'health',
       permission: 'none',
-      docsUrl: `${endpoints}: Health`,
+      docsUrl: `${DOCS}#health`,
     }),
   },
   metrics: {
@@ -24,10 +24,10 @@ export const autoscaler = {
       name: 'autoscaler.metrics.read',
       path: '/metrics',
       description: "reads the agent's own metrics",
-      params: { format: queryParam('prometheus for the text format; JSON by default') },
+      params: { format: queryParam('`prometheus` for the text format; JSON by default') },
       responseType: 'object',
       permission: 'none',
-      docsUrl: `${endpoints}: Metrics`,
+      docsUrl: `${DOCS}#metrics`,
     }),
   },
 } as const;

@@ -1,78 +1,77 @@
 import type { Target } from '../config/config.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { createClient, type ResponseReader } from '../http/client.ts';
+import { HttpClient, type ResponseReader } from '../http/client.ts';
 import { ServiceError } from '../http/errors.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/request-metrics.ts';
 import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/timeouts.ts';
 import { createTransport } from '../http/transport.ts';
 import { buildRequest } from './build-request.ts';
+import { collectSecrets } from './collect-secrets.ts';
 import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
-import type { Args, Operation, OperationArgs } from './operation.ts';
-import { followPages, type QueryPairs } from './pagination.ts';
-import { readErrorResponse, readResponse } from './read-answer.ts';
-import type { ResponsePage, ServiceResponse } from './response.ts';
-import { collectSecrets } from './secrets-in.ts';
+import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
+import { followPages } from './pagination.ts';
+import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions {
   readonly redactor: Redactor;
   readonly log: Log;
-  /** Ends every wait and transfer. */
+  /** Aborts every wait and transfer. */
   readonly signal: AbortSignal;
-  /** A longer pause that a service demands fails at once (`maxWait`). */
+  /** A request fails at once when the service asks for a longer pause (`maxWait`). */
   readonly maxWaitMs: number;
-  readonly timing?: Partial<HttpTimeouts>;
-  /** Shared between targets with one credential (`credentialKey`). @default one of the target's own */
+  readonly timeouts?: Partial<HttpTimeouts>;
+  /** Shared by targets with the same credential (`credentialKey`). @default a limiter of the target */
   readonly limiter?: TargetLimiter;
-  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up. @default no proxy */
+  /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. @default no proxy */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RequestOptions {
   /** Counts requests, retries, waits and bytes. */
-  readonly meter?: RequestMetrics;
+  readonly metrics?: RequestMetrics;
   readonly signal?: AbortSignal;
-  /** Request body as the document shows it. */
+  /** Request body, in the form of the API documents. */
   readonly body?: unknown;
-  /** Use the target's `writeToken`, if it has one. */
+  /** Use the `writeToken` of the target, if it has one. */
   readonly write?: boolean;
-  /** Attempts where the service fails or stays silent: few where less can be asked for instead. */
-  readonly heavyAttempts?: number;
+  /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
+  readonly maxServerErrorAttempts?: number;
 }
 
 export interface DownloadOptions extends RequestOptions {
-  /** Looks at the beginning before a byte is written; what it returns is why the body is not what was asked for. */
-  readonly validatePreview?: (head: BodyPreview) => string | undefined;
+  /** Checks the start of the body before anything is written. @returns why the body is not acceptable */
+  readonly validatePreview?: (preview: BodyPreview) => string | undefined;
 }
 
-/** One target, ready to be asked. Every method throws ServiceError, or TidemarkError USAGE before anything is sent. */
+/** Calls the operations of one target. Every method throws ServiceError, or TidemarkError USAGE before anything is sent. */
 export interface ServiceClient {
   readonly target: Target;
-  /** One call; a LIST of nothing answers `{"data":{"keys":[]}}`, an autoscaler that is down answers with status 503. */
+  /** An empty LIST returns `{"data":{"keys":[]}}`; an autoscaler that is not alive returns status 503. */
   call<O extends Operation>(operation: O, args?: OperationArgs<O>, options?: RequestOptions): Promise<ServiceResponse>;
-  /** Every page of a list; a list without pages is one page. */
+  /** Every page of a list. A list without pagination is one page. */
   pages<O extends Operation>(
     operation: O,
     args?: OperationArgs<O>,
     options?: RequestOptions,
   ): AsyncGenerator<ResponsePage>;
-  /** Streams the answer's body into `file`, emptying it first on each try; never whole in memory. */
+  /** Streams the body to `file`, which is truncated before each attempt. */
   download<O extends Operation>(
     operation: O,
     args: OperationArgs<O>,
     file: string,
     options?: DownloadOptions,
   ): Promise<DownloadResult>;
-  /** Closes the connections that are kept open. */
+  /** Closes idle connections. */
   close(): Promise<void>;
 }
 
 export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
   const { redactor, log } = options;
   for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
-  const timing: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timing };
+  const timeouts: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const { concurrency } = target.limits;
   const { caFile, clientCert, clientKey } = target;
   const transport = createTransport({
@@ -81,11 +80,12 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     clientKey,
     concurrency,
     env: options.env ?? {},
-    timing,
+    timeouts,
     redactor,
   });
-  const client = createClient({
+  const client = new HttpClient({
     target: target.name,
+    credentials: target,
     transport,
     limiter: options.limiter ?? createTargetLimiter(target),
     concurrency,
@@ -93,55 +93,52 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     log,
     signal: options.signal,
     maxWaitMs: options.maxWaitMs,
-    timing,
+    timeouts,
   });
 
-  const prepare = (operation: Operation, given: object | undefined, callOptions: RequestOptions) => {
+  const prepare = (operation: Operation, given: object | undefined, requestOptions: RequestOptions) => {
     const args = (given ?? {}) as Args;
-    const { body, meter = createRequestMetrics(), signal, heavyAttempts, write = false } = callOptions;
+    const { body, metrics = createRequestMetrics(), signal, maxServerErrorAttempts, write = false } = requestOptions;
     collectSecrets(operation, args, body, redactor);
     validateRequest(operation, target, args, body, log);
-    const reading = { operation, args, redactor, maxBytes: timing.maxAnswerBytes };
-    const request = (useFallbackPath: boolean, extra: QueryPairs) =>
-      buildRequest(operation, target, { args, body, write, useFallbackPath, extra });
-    return { reading, request, call: { meter, signal, heavyAttempts } };
+    const context = { operation, args, redactor, maxBytes: timeouts.maxResponseBytes };
+    const request = (useFallbackPath: boolean, pageQuery: QueryPairs) =>
+      buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
+    return { context, request, sendOptions: { metrics, signal, maxServerErrorAttempts } };
   };
 
-  const sender = (operation: Operation, given: object | undefined, callOptions: RequestOptions) => {
-    const { reading, request, call } = prepare(operation, given, callOptions);
-    const read: ResponseReader<ServiceResponse> = (response, arriving) => readResponse(response, arriving, reading);
-    return (extra: QueryPairs = []): Promise<ServiceResponse> =>
-      withFallbackPath(operation, target, (other) =>
-        client.send(request(other, extra), read, { ...call, attemptMs: timing.answerMs }),
+  /** Validates once; the result sends the request, with the query of a page. */
+  const createSender = (operation: Operation, given: object | undefined, requestOptions: RequestOptions) => {
+    const { context, request, sendOptions } = prepare(operation, given, requestOptions);
+    const read: ResponseReader<ServiceResponse> = (response, progress) => readResponse(response, progress, context);
+    return (pageQuery: QueryPairs = []): Promise<ServiceResponse> =>
+      withFallbackPath(operation, target, (useFallbackPath) =>
+        client.send(request(useFallbackPath, pageQuery), read, { ...sendOptions, attemptMs: timeouts.responseMs }),
       );
   };
 
   return {
     target,
-    call: async (operation, args, callOptions = {}) => sender(operation, args, callOptions)(),
-    async *pages(operation, args, callOptions = {}) {
-      // Pages asked for ahead are given up where the reader ends early.
-      const ended = new AbortController();
-      const signal = callOptions.signal ? AbortSignal.any([callOptions.signal, ended.signal]) : ended.signal;
+    call: async (operation, args, requestOptions = {}) => createSender(operation, args, requestOptions)(),
+    async *pages(operation, args, requestOptions = {}) {
+      // Aborts the prefetched pages when the caller stops early.
+      const stopped = new AbortController();
+      const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, stopped.signal]) : stopped.signal;
       try {
-        yield* followPages(operation, target, sender(operation, args, { ...callOptions, signal }));
+        yield* followPages(operation, target, createSender(operation, args, { ...requestOptions, signal }));
       } finally {
-        ended.abort();
+        stopped.abort();
       }
     },
-    async download(operation, args, file, { validatePreview = () => undefined, ...callOptions } = {}) {
-      const { reading, request, call } = prepare(operation, args, callOptions);
-      const read: ResponseReader<DownloadResult> = (response, arriving) =>
+    async download(operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) {
+      const { context, request, sendOptions } = prepare(operation, args, requestOptions);
+      const maxBytes = timeouts.maxDownloadBytes;
+      const read: ResponseReader<DownloadResult> = (response, progress) =>
         response.ok
-          ? downloadToFile(response, file, {
-              ...arriving,
-              maxBytes: timing.maxDownloadBytes,
-              validatePreview,
-              redactor,
-            })
-          : readErrorResponse(response, arriving, reading);
-      return withFallbackPath(operation, target, (other) =>
-        client.send(request(other, []), read, { ...call, attemptMs: timing.downloadMs }),
+          ? downloadToFile(response, file, { ...progress, maxBytes, validatePreview, redactor })
+          : readErrorResponse(response, progress, context);
+      return withFallbackPath(operation, target, (useFallbackPath) =>
+        client.send(request(useFallbackPath, []), read, { ...sendOptions, attemptMs: timeouts.downloadMs }),
       );
     },
     close: () => transport.close(),
@@ -149,21 +146,21 @@ export function createServiceClient(target: Target, options: ServiceClientOption
 }
 
 /**
- * Where the real product may serve an operation at another path (live-services.md A5), its flavor tries that first, and
- * either falls back on the other when the answer is 404.
+ * Sends a request to the operation's path and, after a 404, to its `fallbackPath`. The real product is more likely to use the
+ * fallback path (docs/services/platform.md#real-product), so `flavor: hashicorp` tries that one first.
  */
 async function withFallbackPath<T>(
   { fallbackPath }: Operation,
   { flavor }: Target,
-  ask: (other: boolean) => Promise<T>,
+  send: (useFallbackPath: boolean) => Promise<T>,
 ): Promise<T> {
-  if (fallbackPath === undefined) return ask(false);
-  const otherFirst = flavor === 'hashicorp';
+  if (fallbackPath === undefined) return send(false);
+  const isFallbackFirst = flavor === 'hashicorp';
   try {
-    return await ask(otherFirst);
+    return await send(isFallbackFirst);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
-    return await ask(!otherFirst).catch(() => {
+    return await send(!isFallbackFirst).catch(() => {
       throw error;
     });
   }

@@ -1,119 +1,154 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { createSecretScanner } from '../core/redact/secret-scanner.ts';
-import { failure, type Result } from '../http/outcome.ts';
+import { createSecretScanner, type SecretScanner } from '../core/redact/secret-scanner.ts';
+import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
-import { extractErrorMessage, looksLikeHtml } from '../http/words.ts';
 
 export interface DownloadResult {
   readonly status: number;
   /** Size of the file. */
   readonly bytes: number;
-  /** Of the file, in hex. */
+  /** Digest of the file, in hex. */
   readonly sha256: string;
   readonly contentType: string;
-  /** Whether `null` begins a field anywhere, in quotes or not: some CSV of the explorer writes NULL so (live-services.md A4). */
+  /** Whether a CSV field begins with `null`, which may be how NULL is written: docs/services/platform.md#csv-export. */
   readonly hasBareNull: boolean;
-  /** Whether a known secret stands in it, which it was written with. */
+  /** Whether the file contains a known secret. It is not masked. */
   readonly containsSecret: boolean;
 }
 
-/** The beginning of a body, before anything is written. */
+/** The start of a body, before anything is written. */
 export interface BodyPreview {
   readonly contentType: string;
   readonly firstBytes: string;
 }
 
-const HEAD_BYTES = 4096;
-/** Bytes that are hashed, searched and written at once: chunks come as small as the network sends them. */
-const BLOCK_BYTES = 1024 * 1024;
-const NULL = 'null';
-/** A field begins after a comma, or first in a line. */
-const BEFORE_NULL: ReadonlySet<number | undefined> = new Set([...',\n'].map((before) => before.charCodeAt(0)));
+export interface DownloadContext extends BodyLimits {
+  readonly validatePreview: (preview: BodyPreview) => string | undefined;
+  readonly redactor: Redactor;
+}
 
-/** Streams a body into `file`, which is emptied first; a body that is HTML, refused by `refuse`, or cut is a problem. */
+const PREVIEW_BYTES = 4096;
+/** Bytes hashed, scanned and written at once: chunks are as small as the network sends them. */
+const BLOCK_BYTES = 1024 * 1024;
+
+/** Streams a body to `file`, which is truncated first. Fails on HTML, on what `validatePreview` rejects, and on a truncated body. */
 export async function downloadToFile(
   response: Response,
   file: string,
-  {
-    validatePreview,
-    redactor,
-    ...intake
-  }: BodyLimits & { validatePreview: (head: BodyPreview) => string | undefined; redactor: Redactor },
+  { validatePreview, redactor, ...limits }: DownloadContext,
 ): Promise<Result<DownloadResult>> {
-  const contentType = response.headers.get('content-type') ?? '';
-  const hash = createHash('sha256');
-  const secrets = createSecretScanner(redactor);
-  let bytes = 0;
-  let tail = Buffer.alloc(0);
-  let hasBareNull = false;
-  const chunks = readChunks(response, intake);
-  const { head, rest } = await readPreview(chunks);
-  const refusal = validateStart({ contentType, firstBytes: head.toString('utf8') }, validatePreview);
-  if (refusal) {
+  const { status, headers } = response;
+  const contentType = headers.get('content-type') ?? '';
+  const chunks = readChunks(response, limits);
+  const { preview, body } = await readPreview(chunks);
+  const rejection = rejectPreview({ contentType, firstBytes: preview.toString('utf8') }, validatePreview);
+  if (rejection) {
     await chunks.return(undefined);
-    return malformed(response.status, refusal);
+    return failure({ failure: 'malformed', status, message: rejection, retryable: 'few', notProcessed: false });
   }
+  const inspector = new ContentInspector(createSecretScanner(redactor));
   const handle = await open(file, 'w');
-  let writing = Promise.resolve();
   try {
-    for await (const block of toBlocks(rest)) {
-      hash.update(block);
-      secrets.push(block);
-      bytes += block.length;
-      hasBareNull ||=
-        containsBareNull(block) || containsBareNull(Buffer.concat([tail, block.subarray(0, NULL.length)]));
-      tail = Buffer.concat([tail, block.subarray(-NULL.length)]).subarray(-NULL.length);
-      await writing;
-      writing = handle.appendFile(block); // all of it: a plain write may take a part
-      writing.catch(() => undefined); // told by the await above or below; the next block comes meanwhile
-    }
-    await writing;
+    await writeBlocks(handle, toBlocks(body), inspector);
   } finally {
     await handle.close();
   }
-  const promised = expectedBytes(response.headers);
-  if (promised !== undefined && promised !== bytes) {
-    const message = `the answer broke off: ${bytes} of ${promised} bytes`;
-    return failure({ failure: 'truncated', status: response.status, message, retryable: 'yes', notProcessed: false });
+  const content = inspector.result();
+  const expected = expectedBytes(headers);
+  if (expected !== undefined && expected !== content.bytes) {
+    const message = `the response was cut off: ${content.bytes} of ${expected} bytes`;
+    return failure({ failure: 'truncated', status, message, retryable: 'yes', notProcessed: false });
   }
-  const { status } = response;
-  const sha256 = hash.digest('hex');
-  return { ok: true, value: { status, bytes, sha256, contentType, hasBareNull, containsSecret: secrets.matched() } };
+  return { ok: true, value: { status, contentType, ...content } };
 }
+
+/** Reads the next block while the previous one is written. */
+async function writeBlocks(
+  handle: FileHandle,
+  blocks: AsyncIterable<Buffer>,
+  inspector: ContentInspector,
+): Promise<void> {
+  let writing = Promise.resolve();
+  for await (const block of blocks) {
+    inspector.push(block);
+    await writing;
+    writing = handle.appendFile(block); // writes the whole block, where `write` may write a part
+    writing.catch(() => undefined); // reported by the `await` above or below
+  }
+  await writing;
+}
+
+/** Computes what a download reports about its content, block by block. */
+class ContentInspector {
+  readonly #hash = createHash('sha256');
+  readonly #secrets: SecretScanner;
+  #bytes = 0;
+  /** The last bytes: a match may span two blocks. */
+  #tail: Buffer = Buffer.alloc(0);
+  #hasBareNull = false;
+
+  constructor(secrets: SecretScanner) {
+    this.#secrets = secrets;
+  }
+
+  push(block: Buffer): void {
+    this.#hash.update(block);
+    this.#secrets.push(block);
+    this.#bytes += block.length;
+    const seam = Buffer.concat([this.#tail, block.subarray(0, NULL.length)]);
+    this.#hasBareNull ||= containsBareNull(block) || containsBareNull(seam);
+    this.#tail = Buffer.concat([this.#tail, block.subarray(-NULL.length)]).subarray(-NULL.length);
+  }
+
+  result() {
+    return {
+      bytes: this.#bytes,
+      sha256: this.#hash.digest('hex'),
+      hasBareNull: this.#hasBareNull,
+      containsSecret: this.#secrets.matched(),
+    };
+  }
+}
+
+const NULL = 'null';
+/** A field begins after a comma or a line break. */
+const FIELD_SEPARATORS: ReadonlySet<number | undefined> = new Set(
+  [...',\n'].map((separator) => separator.charCodeAt(0)),
+);
 
 function containsBareNull(part: Buffer): boolean {
   for (let at = part.indexOf(NULL, 1); at > 0; at = part.indexOf(NULL, at + 1)) {
-    if (BEFORE_NULL.has(part[at - 1])) return true;
+    if (FIELD_SEPARATORS.has(part[at - 1])) return true;
   }
   return false;
 }
 
-/** Reads until there is enough to judge by, and gives it back as part of the whole. */
+/** Reads the first bytes. `body` is the whole body, these bytes included. */
 async function readPreview(
   chunks: AsyncGenerator<Uint8Array>,
-): Promise<{ head: Buffer; rest: AsyncGenerator<Buffer> }> {
+): Promise<{ preview: Buffer; body: AsyncGenerator<Buffer> }> {
   const first: Uint8Array[] = [];
-  for (let bytes = 0; bytes < HEAD_BYTES; ) {
+  for (let bytes = 0; bytes < PREVIEW_BYTES; ) {
     const { value, done } = await chunks.next();
     if (done) break;
     first.push(value);
     bytes += value.length;
   }
-  const head = Buffer.concat(first);
-  async function* rest(): AsyncGenerator<Buffer> {
-    yield head;
+  const start = Buffer.concat(first);
+  async function* body(): AsyncGenerator<Buffer> {
+    yield start;
     for await (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   }
-  return { head: head.subarray(0, HEAD_BYTES), rest: rest() };
+  return { preview: start.subarray(0, PREVIEW_BYTES), body: body() };
 }
 
-/** Larger pieces of the same; what came before a failure comes out before it is thrown, so that the file shows it. */
+/** Joins chunks into larger blocks. Yields what came before an error, then throws it, so that the file shows it. */
 async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let block: Buffer[] = [];
   let bytes = 0;
-  let failure: { readonly error: unknown } | undefined;
+  let caught: { readonly error: unknown } | undefined;
   try {
     for await (const chunk of chunks) {
       block.push(chunk);
@@ -123,25 +158,18 @@ async function* toBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
       [block, bytes] = [[], 0];
     }
   } catch (error) {
-    failure = { error };
+    caught = { error };
   }
   if (bytes > 0) yield Buffer.concat(block);
-  if (failure) throw failure.error;
+  if (caught) throw caught.error;
 }
 
-function validateStart(
-  head: BodyPreview,
-  validatePreview: (head: BodyPreview) => string | undefined,
-): string | undefined {
-  if (looksLikeHtml(head.firstBytes)) return `got ${extractErrorMessage(head.firstBytes)} in place of the data`;
-  return validatePreview(head);
+function rejectPreview(preview: BodyPreview, validatePreview: DownloadContext['validatePreview']): string | undefined {
+  if (looksLikeHtml(preview.firstBytes)) return `got ${extractErrorMessage(preview.firstBytes)} instead of the data`;
+  return validatePreview(preview);
 }
 
-function malformed(status: number, message: string): Result<never> {
-  return failure({ failure: 'malformed', status, message, retryable: 'few', notProcessed: false });
-}
-
-/** Bytes that must come; unknown for a compressed body, whose length counts what is on the wire. */
+/** The size of the body; unknown for a compressed body, whose `content-length` counts the compressed bytes. */
 function expectedBytes(headers: Headers): number | undefined {
   const length = headers.get('content-length');
   return length === null || headers.has('content-encoding') ? undefined : Number(length);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { defineOperation, pathParam, queryParam } from './operation.ts';
 
-/** The 3 operations of the agent-local mesh endpoints. */
+/** Operations of the agent-local mesh endpoints. */
 
-const read = { kind: 'mesh', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
-const endpoints = 'scheduler-autoscaler-mesh.md, Endpoints, Agent-local mesh';
+const read = { kind: 'mesh', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
+const DOCS = 'docs/services/mesh.md';
 const filled = z.string('is required').min(1, 'must not be empty');
 
 const authorize = z.looseObject({
@@ -21,7 +21,7 @@ export const mesh = {
       method: 'POST',
       name: 'mesh.connect.authorize',
       path: '/agent/connect/authorize',
-      description: 'decides whether a client may connect to a service; a denial is an answer',
+      description: 'checks whether a client may connect to a service',
       params: {},
       body: {
         schema: authorize,
@@ -30,7 +30,7 @@ export const mesh = {
       },
       responseType: 'object',
       permission: 'service:write',
-      docsUrl: `${endpoints}: Authorize; rules 1 and 2`,
+      docsUrl: `${DOCS}#authorize`,
     }),
   },
   'ca-roots': {
@@ -43,7 +43,7 @@ export const mesh = {
       responseType: 'object',
       itemsPath: 'Roots',
       permission: 'none',
-      docsUrl: `${endpoints}: CA roots; rule 5`,
+      docsUrl: `${DOCS}#ca-roots`,
     }),
   },
   'ca-leaf': {
@@ -55,7 +55,7 @@ export const mesh = {
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
       responseType: 'object',
       permission: 'service:write',
-      docsUrl: `${endpoints}: Leaf certificate; rules 2 to 4`,
+      docsUrl: `${DOCS}#leaf-certificates`,
     }),
   },
 } as const;

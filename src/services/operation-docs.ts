@@ -1,8 +1,6 @@
 import type { Operation, OperationParam } from './operation.ts';
 
-/** Texts about operations, all from their declarations: help, list, and the table in the docs. */
-
-/** What `tidemark api OPERATION --help` says. */
+/** The text of `tidemark api OPERATION --help`. */
 export function formatOperationHelp(operation: Operation): string {
   const { params, body } = operation;
   const names = Object.entries(params);
@@ -16,7 +14,7 @@ export function formatOperationHelp(operation: Operation): string {
     ...names.map(([name, param]) => `  ${name.padEnd(width)}  ${describeParam(param)}`),
     ...(names.length > 0 ? [''] : []),
     ...(body ? [`Body${body.required ? '' : ' (optional)'}, such as ${body.example}`, ''] : []),
-    ...listFacts(operation).map(([name, value]) => `${`${name}:`.padEnd(13)}${value}`),
+    ...listFacts(operation).map(([name, value]) => `${`${name}:`.padEnd(15)}${value}`),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -31,96 +29,90 @@ function describeParam({ description, required, type }: OperationParam): string 
 }
 
 const RETRY_POLICIES: Record<Operation['retryPolicy'], string> = {
-  read: 'as often as needed',
-  unsent: 'only where nothing can have happened (429, refused connection)',
-  never: 'never by itself',
+  safe: 'after every transient failure',
+  'if-unprocessed': 'only if the service did not process it (status 429, connection refused)',
+  never: 'never',
 };
 
 function listFacts(operation: Operation): [string, string][] {
   return [
     ['Request', `${operation.method} ${operation.path}`],
     ['Changes', describeMutation(operation)],
-    ['Repeated', RETRY_POLICIES[operation.retryPolicy]],
+    ['Retried', RETRY_POLICIES[operation.retryPolicy]],
     ['Permission', operation.permission],
-    ['Rule', operation.docsUrl],
+    ['Documentation', operation.docsUrl],
   ];
 }
 
 function describeMutation(operation: Operation): string {
   if (!operation.mutates) return 'nothing';
-  return operation.reversible ? 'yes' : 'yes, and it cannot be undone';
+  return operation.reversible ? 'yes' : 'yes, irreversibly';
 }
 
-/** A row of `tidemark api --list --json`. */
+/** One row of `tidemark api --list --json`. */
 export function toOperationRow(operation: Operation) {
-  const {
-    name,
-    kind,
-    method,
-    path,
-    description,
-    retryPolicy,
-    reversible,
-    permission,
-    docsUrl,
-    pagination,
-    responseType,
-  } = operation;
-  const params = Object.entries(operation.params).map(
-    ([param, { in: place, type, required, description: meaning }]) => ({
-      name: param,
-      in: place,
+  const { params, body } = operation;
+  return {
+    operation: operation.name,
+    kind: operation.kind,
+    method: operation.method,
+    path: operation.path,
+    description: operation.description,
+    params: Object.entries(params).map(([name, { in: location, type, required, description }]) => ({
+      name,
+      in: location,
       type,
       required: required !== false,
-      description: meaning,
-    }),
-  );
-  const body = operation.body ? { required: operation.body.required, example: operation.body.example } : null;
-  return {
-    operation: name,
-    kind,
-    method,
-    path,
-    description,
-    params,
-    body,
-    response_type: responseType,
-    pagination: pagination ?? null,
-    mutates: operation.mutates,
-    retry_policy: retryPolicy,
-    reversible,
-    permission,
-    docs_url: docsUrl,
-  };
-}
-
-/** docs/operations.md. */
-export function formatOperationsMarkdown(operations: Iterable<Operation>): string {
-  const rows = [...operations].map((operation) => {
-    const { name, method, path, description, retryPolicy, permission, docsUrl } = operation;
-    return [
-      formatCode(name),
-      formatCode(`${method} ${path}`),
       description,
-      formatParams(operation),
-      describeMutation(operation),
-      retryPolicy,
-      permission,
-      docsUrl,
-    ];
-  });
-  const head = ['Operation', 'Request', 'Does', 'Parameters', 'Changes', 'Repeated', 'Permission', 'Rule'];
-  const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
-  return `${INTRODUCTION}\n${table.join('\n')}\n`;
+    })),
+    body: body ? { required: body.required, example: body.example } : null,
+    response_type: operation.responseType,
+    pagination: operation.pagination ?? null,
+    mutates: operation.mutates,
+    retry_policy: operation.retryPolicy,
+    reversible: operation.reversible,
+    permission: operation.permission,
+    docs_url: operation.docsUrl,
+  };
 }
 
 const INTRODUCTION = `# Operations
 
-Generated from the declarations in \`src/services\`; a test compares. \`tidemark api OPERATION --help\` shows one of them in full.
-A parameter in bold is required, \`body\` is the request body. *Repeated*: \`read\` is retried whenever that may help, \`unsent\` only
-where nothing can have happened (429, refused connection), \`never\` not by itself. Paths of secrets begin with the default
-mount, which \`mounts\` of the target replaces; \`{organization_name}\` comes from the target.
+This page is generated from the declarations in \`src/services\`. \`tidemark api OPERATION --help\` shows one operation in full.
+
+- A parameter in bold is required. \`body\` is the request body.
+- *Retried*: \`safe\` after every transient failure, \`if-unprocessed\` only if the service did not process the request (status 429,
+  connection refused), \`never\`.
+- Paths of secrets operations begin with the default mount, which \`mounts\` of the target replaces. \`{organization_name}\` comes
+  from the target.
 `;
+
+const COLUMNS = [
+  'Operation',
+  'Request',
+  'Description',
+  'Parameters',
+  'Changes',
+  'Retried',
+  'Permission',
+  'Documentation',
+];
+
+/** The content of docs/operations.md. */
+export function formatOperationsMarkdown(operations: Iterable<Operation>): string {
+  const rows = [...operations].map((operation) => [
+    formatCode(operation.name),
+    formatCode(`${operation.method} ${operation.path}`),
+    operation.description,
+    formatParams(operation),
+    describeMutation(operation),
+    operation.retryPolicy,
+    operation.permission,
+    formatDocsLink(operation),
+  ]);
+  const lines = [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
+  return `${INTRODUCTION}\n${lines.join('\n')}\n`;
+}
 
 function formatParams({ params, body }: Operation): string {
   const names = Object.entries(params).map(([name, { required }]) =>
@@ -128,6 +120,11 @@ function formatParams({ params, body }: Operation): string {
   );
   const bodies = body ? [body.required ? '**body**' : 'body'] : [];
   return [...names, ...bodies].join(', ');
+}
+
+/** A link relative to docs/, with the section as its text. */
+function formatDocsLink({ docsUrl }: Operation): string {
+  return `[${docsUrl.split('#')[1]}](${docsUrl.replace('docs/', '')})`;
 }
 
 function formatCode(text: string): string {

@@ -2,74 +2,84 @@ import type { z } from 'zod';
 import type { Target, TargetKind } from '../config/config.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 
-/** One parameter of a path or a query, spelled as the API document spells it. */
+/** Names and values of a query string, not yet encoded. */
+export type QueryPairs = readonly (readonly [string, string])[];
+
+/** A parameter of a path or a query. Its name is the service's own. */
 export interface OperationParam {
   readonly in: 'path' | 'query';
   /** `timestamp`: ISO 8601; `names`: comma-separated; `filters`: `FIELD:OPERATOR:VALUE`, repeatable. */
   readonly type: 'string' | 'integer' | 'boolean' | 'timestamp' | 'names' | 'filters';
-  /** `documents`: the documents demand it, the real product does not. */
+  /** `spec`: required by the API documents, optional in the real product. */
   readonly required: boolean | 'spec';
+  /** Begins in lower case, without a full stop. */
   readonly description: string;
-  /** Its value is a secret: it is masked wherever it turns up. */
+  /** The value is a secret and is masked in all output. */
   readonly secret?: boolean;
 }
 export type OperationParams = Readonly<Record<string, OperationParam>>;
 
 /**
- * What an answer promises: `document` JSON:API with `data`; `data` an object with `data`; `keys` an object with
- * `data.keys`; `array`; `object`; `csv`; `text`; `any` (the documents do not show it); `health` (503 is an answer).
+ * Form of a successful response. `document`: JSON:API with `data`; `data`: an object with `data`; `keys`: an object with
+ * `data.keys`; `any`: not documented; `health`: status 200 or 503.
  */
 export type ResponseType = 'document' | 'data' | 'keys' | 'array' | 'object' | 'csv' | 'text' | 'any' | 'health';
 
-/** What a flavor may change about a request before it is sent. */
+/** A request before it is encoded. */
 export interface RequestDraft {
   readonly path: string;
-  readonly query: readonly (readonly [string, string])[];
+  readonly query: QueryPairs;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** Something wrong with what the caller gave; `where` is the parameter or the body's field. */
+/** A problem with an argument or with the body. */
 export interface ArgIssue {
+  /** A parameter, or a field such as `body.Volumes[0].ID`. */
   readonly path: string;
   readonly message: string;
-  /** Said as a warning; the request goes out. */
+  /** Log it as a warning and send the request. */
   readonly isWarning?: boolean;
 }
 
+/** Arguments of an operation that is known only at run time. */
 export type Args = Readonly<Record<string, unknown>>;
 
-/** One endpoint of the documents, declared once; command, help, table and typed call come from it. */
+/** One endpoint. The command, its help, docs/operations.md and the typed client are all derived from the declaration. */
 export interface Operation {
   /** `KIND.RESOURCE.VERB`. */
   readonly name: string;
   readonly kind: TargetKind;
   readonly method: 'GET' | 'LIST' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the base URL, with `{parameter}` where a value goes; `{organization_name}` comes from the target. */
+  /** Relative to the base URL, with `{parameter}` placeholders; `{organization_name}` comes from the target. */
   readonly path: string;
   readonly description: string;
   readonly params: OperationParams;
   readonly body?: { readonly schema: z.ZodType; readonly required: boolean; readonly example: string };
   readonly responseType: ResponseType;
-  /** Changes something on the far side. */
+  /** Changes something on the remote service. */
   readonly mutates: boolean;
   readonly retryPolicy: RetryPolicy;
-  /** False where something is destroyed that no operation brings back (surface.md, "Playbooks"). */
+  /** False when it destroys something that no operation can restore. */
   readonly reversible: boolean;
+  /** The permission that the token needs, in the service's terms. */
   readonly permission: string;
-  /** Document and rule that governs it. */
+  /** The documentation page and section: `docs/services/PAGE.md#section`. */
   readonly docsUrl: string;
-  /** `page`: `page[number]` of JSON:API; `token`: `next_token`. */
+  /** `page`: by `page[number]`, as in JSON:API; `token`: by `next_token`. */
   readonly pagination?: 'page' | 'token';
-  /** Where the items of a list stand in the answer, when not at the usual place of `answers`. */
+  /** Path of the items in the response of a list. @default the usual one of `responseType` */
   readonly itemsPath?: string;
-  /** Rules that neither types nor the schema express. */
+  /** Checks that neither the parameter types nor the body schema express. */
   readonly validate?: (args: Args, body: unknown, target: Target) => readonly ArgIssue[];
-  /** Query pairs of parameters that do not go out as `name=value`. */
-  readonly encodeQuery?: (args: Args, target: Target) => readonly (readonly [string, string])[];
-  /** What the real product wants where it differs from the documents (live-services.md). */
+  /** Encodes parameters that are not sent as `name=value`. */
+  readonly queryEncoder?: {
+    readonly handles: (param: string) => boolean;
+    readonly encode: (args: Args) => QueryPairs;
+  };
+  /** Adapts the request to the real product (`flavor: hashicorp`). */
   readonly hashicorp?: (draft: RequestDraft, args: Args) => RequestDraft;
-  /** Another path that the real product may serve instead; whichever is tried first, a 404 tries the other. */
+  /** Another path that the service may use for the same endpoint, requested when the first returns 404. */
   readonly fallbackPath?: string;
 }
 
@@ -83,18 +93,18 @@ type ParamValue<P extends OperationParam> = P['type'] extends 'integer'
 
 type RequiredNames<P extends OperationParams> = { [N in keyof P]: P[N]['required'] extends false ? never : N }[keyof P];
 
-/** The arguments of an operation, typed from its declaration; for an operation known only at run time, any by name. */
+/** The arguments of an operation, derived from its declaration; `Args` when the operation is known only at run time. */
 export type OperationArgs<O extends Operation> = string extends keyof O['params']
   ? Args
   : { readonly [N in RequiredNames<O['params']>]: ParamValue<O['params'][N]> } & {
       readonly [N in Exclude<keyof O['params'], RequiredNames<O['params']>>]?: ParamValue<O['params'][N]> | undefined;
     };
 
-export function defineOperation<const O extends Operation>(declared: O): O {
-  return declared;
+/** Checks a declaration and keeps its literal types. */
+export function defineOperation<const O extends Operation>(declaration: O): O {
+  return declaration;
 }
 
-/** `about` texts begin in lower case and end without a full stop, as in `--help`. */
 export function pathParam(description: string) {
   return { in: 'path', type: 'string', required: true, description } as const;
 }
@@ -103,7 +113,8 @@ export function queryParam<const T extends OperationParam['type'] = 'string'>(de
   return { in: 'query', type: type ?? ('string' as T), required: false, description } as const;
 }
 
+/** Parameters of JSON:API pagination. */
 export const pageParams = {
   'page[number]': queryParam('page to read, from 1', 'integer'),
-  'page[size]': queryParam('rows a page, 20 by default, at most 100', 'integer'),
+  'page[size]': queryParam('rows per page, 20 by default, at most 100', 'integer'),
 } as const;

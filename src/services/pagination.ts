@@ -1,85 +1,84 @@
 import { createHash } from 'node:crypto';
 import type { Target } from '../config/config.ts';
 import { ServiceError } from '../http/errors.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, QueryPairs } from './operation.ts';
 import { isObject, listItems, type ResponsePage, type ServiceResponse } from './response.ts';
 
-export type QueryPairs = readonly (readonly [string, string])[];
+type FetchPage = (pageQuery: QueryPairs) => Promise<ServiceResponse>;
 
-/** Pages that are asked for ahead of the one that is being read, where the first tells how many there are. */
+const PAGE_NUMBER = 'page[number]';
+
+/** Pages requested ahead of the current one, once the first page reports how many there are. */
 const PREFETCH_PAGES = 3;
 
 /**
- * Follows the pages of a list: `page[number]` by `meta.pagination`, else by `links.next` (without both there is one page), or
- * `next_token` by the body's `NextToken` or the header `X-Nomad-NextToken`. A link is followed only for its page number.
- * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end.
+ * Reads the pages of a list one after the other. The next page is, in this order:
+ * - by number: `meta.pagination`, else `links.next` (only its page number is used), else none;
+ * - by token: `NextToken` of the body, else the header `X-Nomad-NextToken`, else none.
+ * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end
  */
 export async function* followPages(
   operation: Operation,
   target: Target,
-  ask: (extra: QueryPairs) => Promise<ServiceResponse>,
+  fetchPage: FetchPage,
 ): AsyncGenerator<ResponsePage> {
   const seen = new Set<string>();
-  const once = (what: string, value: string): void => {
-    if (seen.has(`${what} ${value}`)) throw repeated(operation, target, what);
+  const assertNew = (what: string, value: string): void => {
+    if (seen.has(`${what} ${value}`)) throw repeatedError(operation, target, what);
     seen.add(`${what} ${value}`);
   };
-  const askAhead = prefetch(ask);
-  for (let extra: QueryPairs | undefined = []; extra !== undefined; ) {
-    const answer: ServiceResponse = await askAhead(extra);
-    const items = listItems(operation, answer);
-    if (items.length > 0 || extra.length > 0) once('page', digest(items));
-    yield Object.assign(answer, { items, total: readTotal(answer) });
-    extra = nextQuery(operation, target, answer);
-    const [name, value] = extra?.[0] ?? [];
-    if (name !== undefined && value !== undefined) once(name, value);
+  const fetchWithPrefetch = prefetch(fetchPage);
+  for (let pageQuery: QueryPairs | undefined = []; pageQuery !== undefined; ) {
+    const response: ServiceResponse = await fetchWithPrefetch(pageQuery);
+    const items = listItems(operation, response);
+    if (items.length > 0 || pageQuery.length > 0) assertNew('page', digestItems(items));
+    yield Object.assign(response, { items, total: readTotal(response) });
+    pageQuery = nextQuery(operation, target, response);
+    const [name, value] = pageQuery?.[0] ?? [];
+    if (name !== undefined && value !== undefined) assertNew(name, value);
   }
 }
 
-/** Asks for the pages that follow one by number while it is read; each page still says itself which one comes next. */
-function prefetch(
-  ask: (extra: QueryPairs) => Promise<ServiceResponse>,
-): (extra: QueryPairs) => Promise<ServiceResponse> {
-  const asked = new Map<number, Promise<ServiceResponse>>();
-  let last = 0;
-  const begin = (page: number): Promise<ServiceResponse> => {
-    const answer = asked.get(page) ?? ask([[PAGE_NUMBER, String(page)]]);
-    asked.set(page, answer);
-    answer.catch(() => undefined); // told when it is this page's turn, if it comes to that
-    return answer;
+/** Requests numbered pages before their turn. Which page is next is still read from each page. */
+function prefetch(fetchPage: FetchPage): FetchPage {
+  const requested = new Map<number, Promise<ServiceResponse>>();
+  let lastPage = 0;
+  const request = (page: number): Promise<ServiceResponse> => {
+    const response = requested.get(page) ?? fetchPage([[PAGE_NUMBER, String(page)]]);
+    requested.set(page, response);
+    response.catch(() => undefined); // reported when it is the turn of this page, if ever
+    return response;
   };
-  return async (extra) => {
-    const [name, value] = extra[0] ?? [];
+  return async (pageQuery) => {
+    const [name, value] = pageQuery[0] ?? [];
     if (name !== PAGE_NUMBER) {
-      const answer = await ask(extra);
-      last = countPages(answer);
-      return answer;
+      const response = await fetchPage(pageQuery);
+      lastPage = countPages(response);
+      return response;
     }
     const page = Number(value);
-    for (let number = page; number <= Math.min(page + PREFETCH_PAGES, last); number++) begin(number);
-    const answer = await begin(page);
-    asked.delete(page);
-    return answer;
+    for (let number = page; number <= Math.min(page + PREFETCH_PAGES, lastPage); number++) request(number);
+    const response = await request(page);
+    requested.delete(page);
+    return response;
   };
 }
 
-/** How many pages there are, by `meta.pagination`; 0 where it does not tell. */
-function countPages(answer: ServiceResponse): number {
-  const pages = readPagination(answer.json())?.['total-pages'];
+/** The number of pages according to `meta.pagination`; 0 when it is not reported. */
+function countPages(response: ServiceResponse): number {
+  const pages = readPagination(response.json())?.['total-pages'];
   return typeof pages === 'number' ? pages : 0;
 }
 
-const PAGE_NUMBER = 'page[number]';
-
-function nextQuery(operation: Operation, target: Target, answer: ServiceResponse): QueryPairs | undefined {
+function nextQuery(operation: Operation, target: Target, response: ServiceResponse): QueryPairs | undefined {
   if (operation.pagination === 'page') {
-    const page = nextPageNumber(operation, target, answer.json());
+    const page = nextPageNumber(operation, target, response.json());
     return page === undefined ? undefined : [[PAGE_NUMBER, String(page)]];
   }
   if (operation.pagination !== 'token') return undefined;
-  const value = answer.json();
+  const value = response.json();
   const inBody = isObject(value) ? value.NextToken : undefined;
-  const token = (typeof inBody === 'string' ? inBody : '') || answer.headers.get('x-nomad-nexttoken');
+  const token = (typeof inBody === 'string' ? inBody : '') || response.headers.get('x-nomad-nexttoken');
   return token ? [['next_token', token]] : undefined;
 }
 
@@ -90,25 +89,25 @@ function nextPageNumber(operation: Operation, target: Target, value: unknown): n
   if (number === undefined) return linkedPageNumber(operation, target, value);
   const current = pagination?.['current-page'];
   if (typeof number !== 'number' || (typeof current === 'number' && number <= current)) {
-    throw repeated(operation, target, PAGE_NUMBER);
+    throw repeatedError(operation, target, PAGE_NUMBER);
   }
   return number;
 }
 
-/** `links.next` comes from outside: it may not lead to another origin, and only its page number is taken. */
+/** The page number of `links.next`, which must not lead to another origin. */
 function linkedPageNumber(operation: Operation, target: Target, value: unknown): number | undefined {
   const link = isObject(value) && isObject(value.links) ? value.links.next : undefined;
   if (typeof link !== 'string' || !URL.canParse(link, target.url)) return undefined;
   const url = new URL(link, target.url);
   if (url.origin !== new URL(target.url).origin) {
-    throw malformed(operation, target, `links.next leads to another origin, ${url.origin}`);
+    throw malformedError(operation, target, `links.next leads to another origin, ${url.origin}`);
   }
   const number = Number(url.searchParams.get(PAGE_NUMBER));
   return Number.isInteger(number) && number > 0 ? number : undefined;
 }
 
-function readTotal(answer: ServiceResponse): number | undefined {
-  const total = readPagination(answer.json())?.['total-count'];
+function readTotal(response: ServiceResponse): number | undefined {
+  const total = readPagination(response.json())?.['total-count'];
   return typeof total === 'number' ? total : undefined;
 }
 
@@ -117,27 +116,27 @@ function readPagination(value: unknown): Readonly<Record<string, unknown>> | und
   return isObject(pagination) ? pagination : undefined;
 }
 
-/** Rows by their ids where all have one, else by their content. */
-function digest(items: readonly unknown[]): string {
+/** A digest of the items' ids, or of their content when some have no id. */
+function digestItems(items: readonly unknown[]): string {
   const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
-  const text = ids.every((id) => typeof id === 'string') ? JSON.stringify(ids) : withDigits(items);
+  const text = ids.every((id) => typeof id === 'string') ? JSON.stringify(ids) : stringifyItems(items);
   return createHash('sha256').update(text).digest('base64');
 }
 
-function withDigits(items: readonly unknown[]): string {
+function stringifyItems(items: readonly unknown[]): string {
   return JSON.stringify(items, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-function repeated(operation: Operation, target: Target, what: string): ServiceError {
-  return malformed(operation, target, `the service sends the same ${what} again: the list would never end`);
+function repeatedError(operation: Operation, target: Target, what: string): ServiceError {
+  return malformedError(operation, target, `the service sends the same ${what} again: the list would never end`);
 }
 
-function malformed({ name }: Operation, target: Target, serviceMessage: string): ServiceError {
+function malformedError({ name }: Operation, target: Target, serviceMessage: string): ServiceError {
   return new ServiceError({
     failure: 'malformed',
     serviceMessage,
     operation: name,
     target: target.name,
-    hint: 'try again; if it stays so, the service has a fault',
+    hint: 'try again; if the error persists, the service is faulty',
   });
 }

@@ -1,25 +1,97 @@
+import { mayContainSecret, type Redactor } from '../core/redact/redactor.ts';
+import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
-import { failure, type Result } from '../http/outcome.ts';
-import { extractErrorMessage, looksLikeHtml } from '../http/words.ts';
+import { type BodyProgress, readText } from '../http/response-body.ts';
+import { classifyError, isEmptyList } from './classify-error.ts';
+import { collectSecretFields } from './collect-secrets.ts';
 import type { Args, Operation } from './operation.ts';
 
-/** What came back. */
 export interface ServiceResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as it was sent, digit for digit. */
+  /** The body as it was sent, with all digits of its numbers. */
   readonly text: string;
-  /** The body parsed; integers beyond 2^53 as bigint; undefined when it is empty. @throws SyntaxError if it is no JSON */
+  /** The parsed body, with integers beyond 2^53 as bigint; undefined when it is empty. @throws SyntaxError when it is not JSON */
   json(): unknown;
 }
 
+/** One page of a list. */
 export interface ResponsePage extends ServiceResponse {
   readonly items: readonly unknown[];
-  /** Rows in all, where the service states it. */
+  /** Number of rows on all pages, if the service reports it. */
   readonly total: number | undefined;
 }
 
-export function toResponse(status: number, headers: Headers, text: string): ServiceResponse {
+export interface ReadContext {
+  readonly operation: Operation;
+  readonly args: Args;
+  readonly redactor: Redactor;
+  readonly maxBytes: number;
+}
+
+/** At most this much of an error's body is read. */
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+/** Reads a response. It fails unless the status is a success and the body has the operation's `responseType`. */
+export async function readResponse(
+  response: Response,
+  progress: BodyProgress,
+  context: ReadContext,
+): Promise<Result<ServiceResponse>> {
+  const { operation, args, redactor, maxBytes } = context;
+  const { status, headers } = response;
+  const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
+  if (!isSuccess) return readNonSuccess(response, progress, context);
+  const text = await readText(response, { ...progress, maxBytes });
+  const result = checkShape(operation, args, toResponse(status, headers, text));
+  // No operation of the platform returns a secret, and its pages are many and large.
+  if (result.ok && operation.kind !== 'platform' && mayContainSecret(text)) {
+    collectResponseSecrets(result.value, redactor);
+  }
+  return result;
+}
+
+/** An empty LIST returns 404: docs/services/secrets.md#listing. */
+async function readNonSuccess(
+  response: Response,
+  progress: BodyProgress,
+  context: ReadContext,
+): Promise<Result<ServiceResponse>> {
+  const { status, headers } = response;
+  const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
+  if (!isEmptyList(context.operation, status, text)) return toFailure(context, status, headers, text);
+  return { ok: true, value: toResponse(200, headers, '{"data":{"keys":[]}}') };
+}
+
+export async function readErrorResponse(
+  response: Response,
+  progress: BodyProgress,
+  context: ReadContext,
+): Promise<Result<never>> {
+  const text = await readText(response, { ...progress, maxBytes: MAX_ERROR_BYTES });
+  return toFailure(context, response.status, response.headers, text);
+}
+
+/** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
+function toFailure(
+  { operation, redactor }: ReadContext,
+  status: number,
+  headers: Headers,
+  text: string,
+): Result<never> {
+  return failure(classifyError(operation, status, headers, redactor.text(text)));
+}
+
+/** Makes the redactor mask generated tokens and private keys; the caller still gets them. */
+function collectResponseSecrets(response: ServiceResponse, redactor: Redactor): void {
+  try {
+    collectSecretFields(response.json(), redactor);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error; // text that only looks like JSON with a secret
+  }
+}
+
+function toResponse(status: number, headers: Headers, text: string): ServiceResponse {
   let parsed: { readonly value: unknown } | undefined;
   return {
     status,
@@ -32,34 +104,30 @@ export function toResponse(status: number, headers: Headers, text: string): Serv
   };
 }
 
-/** An answer of success in the form that the operation promises; a login page with status 200 is not one. */
-export function checkShape(operation: Operation, args: Args, answer: ServiceResponse): Result<ServiceResponse> {
-  const wrong = (message: string): Result<ServiceResponse> =>
-    failure({ failure: 'malformed', status: answer.status, message, retryable: 'few', notProcessed: false });
-  const { text } = answer;
-  if (looksLikeHtml(text)) return wrong(`expected ${describeExpected(operation)}, got ${extractErrorMessage(text)}`);
-  // A write that went well may say nothing more (the documents leave most of their answers open); a GET is made for its answer.
-  if (operation.mutates && operation.method !== 'GET' && text.trim() === '') return { ok: true, value: answer };
-  if (isText(operation, args)) return { ok: true, value: answer };
+/** Fails unless the body has the form of the `responseType`; a login page with status 200 has not. */
+function checkShape(operation: Operation, args: Args, response: ServiceResponse): Result<ServiceResponse> {
+  const fail = (actual: string): Result<ServiceResponse> => {
+    const message = `expected ${describeExpected(operation)}, got ${actual}`;
+    return failure({ failure: 'malformed', status: response.status, message, retryable: 'few', notProcessed: false });
+  };
+  const { text } = response;
+  if (looksLikeHtml(text)) return fail(extractErrorMessage(text));
+  // The response of most writes is not documented, and may be empty.
+  if (operation.mutates && operation.method !== 'GET' && text.trim() === '') return { ok: true, value: response };
+  if (isText(operation, args)) return { ok: true, value: response };
   try {
-    const value = answer.json();
-    if (matchesShape(operation, value) && (!isList(operation) || findItems(operation, value) !== undefined))
-      return { ok: true, value: answer };
+    const value = response.json();
+    if (matchesShape(operation, value) && (!isList(operation) || findItems(operation, value) !== undefined)) {
+      return { ok: true, value: response };
+    }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  return wrong(`expected ${describeExpected(operation)}, got ${summarize(answer)}`);
+  return fail(summarize(response));
 }
 
-/** The documents do not show what most writes answer (`any`): it is taken as it comes. */
 function isText({ responseType }: Operation, args: Args): boolean {
-  return (
-    responseType === 'any' ||
-    responseType === 'csv' ||
-    responseType === 'text' ||
-    responseType === 'health' ||
-    args.format === 'prometheus'
-  );
+  return ['any', 'csv', 'text', 'health'].includes(responseType) || args.format === 'prometheus';
 }
 
 function matchesShape({ responseType }: Operation, value: unknown): boolean {
@@ -78,8 +146,8 @@ const EXPECTED: Record<Operation['responseType'], string> = {
   object: 'a JSON object',
   csv: 'CSV',
   text: 'text',
-  any: 'a JSON answer',
-  health: 'a state of health',
+  any: 'JSON',
+  health: 'a health status',
 };
 
 function describeExpected({ responseType, itemsPath }: Operation): string {
@@ -88,32 +156,29 @@ function describeExpected({ responseType, itemsPath }: Operation): string {
     : EXPECTED[responseType];
 }
 
-/** What came instead, without its content: that may hold secrets. */
+/** Describes a body without its content, which may contain secrets. */
 function summarize({ text, headers }: ServiceResponse): string {
   const type = headers.get('content-type')?.split(';')[0]?.trim() ?? 'no content type';
-  const start = text.trimStart()[0];
-  const form =
-    text.trim() === ''
-      ? 'an empty body'
-      : start === '{'
-        ? 'a JSON object or part of one'
-        : start === '['
-          ? 'a JSON array or part of one'
-          : 'something else';
-  return `${form} (${type}, ${text.length} characters)`;
+  return `${describeForm(text.trimStart())} (${type}, ${text.length} characters)`;
 }
 
-/** Whether the operation answers with a list, in pages or at once. */
+function describeForm(text: string): string {
+  if (text === '') return 'an empty body';
+  if (text.startsWith('{')) return 'another or incomplete JSON object';
+  return text.startsWith('[') ? 'another or incomplete JSON array' : 'something else';
+}
+
+/** Whether the operation returns a list, with or without pages. */
 export function isList({ pagination, itemsPath, responseType }: Operation): boolean {
   return pagination !== undefined || itemsPath !== undefined || responseType === 'array';
 }
 
-/** The items of a list's answer; none where it is no list. */
-export function listItems(operation: Operation, answer: ServiceResponse): readonly unknown[] {
-  return findItems(operation, answer.json()) ?? [];
+/** The items of a list's response; empty when the operation is not a list. */
+export function listItems(operation: Operation, response: ServiceResponse): readonly unknown[] {
+  return findItems(operation, response.json()) ?? [];
 }
 
-/** The items at the operation's place for them in a parsed answer; undefined where there is no list. */
+/** The items at the operation's `itemsPath` of a parsed response; undefined when there is no list. */
 export function findItems(operation: Operation, value: unknown): readonly unknown[] | undefined {
   const path = operation.itemsPath ?? (operation.responseType === 'document' ? 'data' : '');
   const names = path.split('.').filter((name) => name !== '');

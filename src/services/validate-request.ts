@@ -4,11 +4,10 @@ import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { ArgIssue, Args, Operation, OperationParam } from './operation.ts';
-import { isRawFilter } from './platform/explorer-filters.ts';
 
 /**
- * Checks arguments and body against what the documents say, before anything is sent. Warnings go to the log.
- * @throws TidemarkError USAGE with one line a problem, each beginning with the parameter's name.
+ * Checks the arguments and the body of a request before it is sent. Warnings go to the log.
+ * @throws TidemarkError USAGE with one line per issue
  */
 export function validateRequest(operation: Operation, target: Target, args: Args, body: unknown, log: Log): void {
   if (operation.kind !== target.kind) {
@@ -17,37 +16,41 @@ export function validateRequest(operation: Operation, target: Target, args: Args
       `${operation.name} needs a target of kind ${operation.kind}; ${target.name} is ${target.kind}`,
     );
   }
-  const found = [...validateArgs(operation, target, args), ...validateBody(operation, body)];
-  const shaped = found.every(({ path }) => !path.startsWith('body'));
-  if (operation.validate)
-    found.push(...operation.validate(args, shaped ? body : undefined, target).filter(notSaid(found)));
-  for (const { path, message } of found.filter(({ isWarning }) => isWarning))
-    log.warn(`${operation.name}: ${path}: ${message}`);
-  const problems = found.filter(({ isWarning }) => !isWarning);
-  if (problems.length === 0) return;
-  const lines = problems.map(({ path, message }) => `${operation.name}: ${path}: ${message}`);
-  throw new TidemarkError('USAGE', lines.join('\n'), { hint: `see \`tidemark api ${operation.name} --help\`` });
+  const issues = findIssues(operation, target, args, body);
+  const format = ({ path, message }: ArgIssue) => `${operation.name}: ${path}: ${message}`;
+  for (const issue of issues.filter(({ isWarning }) => isWarning)) log.warn(format(issue));
+  const errors = issues.filter(({ isWarning }) => !isWarning);
+  if (errors.length === 0) return;
+  throw new TidemarkError('USAGE', errors.map(format).join('\n'), {
+    hint: `see \`tidemark api ${operation.name} --help\``,
+  });
 }
 
-function notSaid(found: readonly ArgIssue[]): (problem: ArgIssue) => boolean {
-  return ({ path }) => !path.startsWith('body') || found.every((earlier) => !earlier.path.startsWith('body'));
+/** The operation's own checks see the body only if it matches its schema. */
+function findIssues(operation: Operation, target: Target, args: Args, body: unknown): readonly ArgIssue[] {
+  const argIssues = validateArgs(operation, target, args);
+  const bodyIssues = validateBody(operation, body);
+  const isBodyValid = bodyIssues.length === 0;
+  const ownIssues = operation.validate?.(args, isBodyValid ? body : undefined, target) ?? [];
+  const additional = ownIssues.filter(({ path }) => isBodyValid || !path.startsWith('body'));
+  return [...argIssues, ...bodyIssues, ...additional];
 }
 
 function validateArgs(operation: Operation, target: Target, args: Args): ArgIssue[] {
   const { params } = operation;
-  const required = Object.entries(params).flatMap(([path, param]) =>
+  const missing = Object.entries(params).flatMap(([path, param]) =>
     isRequired(param, target) && (args[path] === undefined || args[path] === '')
       ? [{ path, message: `is required: ${param.description}` }]
       : [],
   );
-  const given = Object.entries(args).flatMap(([path, value]) => {
+  const invalid = Object.entries(args).flatMap(([path, value]) => {
     const param = Object.hasOwn(params, path) ? params[path] : undefined;
     if (value === undefined || value === '') return [];
     if (param) return validateValue(path, param, value, target);
-    if (operation.encodeQuery && isRawFilter(path)) return [];
+    if (operation.queryEncoder?.handles(path)) return [];
     return [{ path, message: explainUnknownParam(path, Object.keys(params)) }];
   });
-  return [...required, ...given];
+  return [...missing, ...invalid];
 }
 
 function isRequired({ required }: OperationParam, { flavor }: Target): boolean {
@@ -56,29 +59,29 @@ function isRequired({ required }: OperationParam, { flavor }: Target): boolean {
 
 function explainUnknownParam(name: string, known: readonly string[]): string {
   if (name === 'organization_name') return 'comes from the target: leave it out';
-  const nearest = closestMatch(name, known);
-  if (nearest) return `is not a parameter; did you mean \`${nearest}\`?`;
+  const closest = closestMatch(name, known);
+  if (closest) return `is not a parameter; did you mean \`${closest}\`?`;
   return known.length === 0
-    ? 'is not a parameter; there are none'
+    ? 'is not a parameter; the operation has none'
     : `is not a parameter; known are ${known.join(', ')}`;
 }
 
 function validateValue(path: string, param: OperationParam, value: unknown, target: Target): ArgIssue[] {
-  const wrong = (message: string) => [{ path, message }];
+  const invalid = (message: string) => [{ path, message }];
   if (Array.isArray(value) && param.type !== 'filters' && param.type !== 'names')
-    return wrong('is given more than once');
+    return invalid('is given more than once');
   const text = String(value);
-  if (/\p{Surrogate}/u.test(text)) return wrong('is not valid Unicode');
-  if (param.type === 'integer' && !/^\d+$/u.test(text)) return wrong(`must be a whole number, not \`${text}\``);
-  if (param.type === 'boolean' && !/^(?:true|false)$/u.test(text)) return wrong('must be true or false');
-  if (param.type === 'timestamp' && !parseTimestamp(text)) return wrong('must be an ISO 8601 date-time');
+  if (/\p{Surrogate}/u.test(text)) return invalid('is not valid Unicode');
+  if (param.type === 'integer' && !/^\d+$/u.test(text)) return invalid(`must be a whole number, not \`${text}\``);
+  if (param.type === 'boolean' && !/^(?:true|false)$/u.test(text)) return invalid('must be true or false');
+  if (param.type === 'timestamp' && !parseTimestamp(text)) return invalid('must be an ISO 8601 date-time');
   return param.in === 'path' ? validatePathValue(path, text, target) : [];
 }
 
 /**
- * Names that would address something else: the real Vault, Nomad and Consul decode the path before they route, so a `/` splits
- * it, and Vault's names may not end in a dot (live-services.md B1, C1); the documents know no such limit, so there it goes out
- * percent-encoded. `.` and `..` are resolved away by URL rules everywhere.
+ * Rejects values that would address another resource. URL rules resolve `.` and `..`. The real Vault, Nomad and Consul decode
+ * the path before they route it, so `/` splits it, and Vault does not accept names that end in a dot
+ * (docs/services/secrets.md#real-product). The API documents have no such limits: there a `/` is sent percent-encoded.
  */
 function validatePathValue(path: string, text: string, { kind, flavor }: Target): ArgIssue[] {
   if (text === '.' || text === '..') return [{ path, message: 'must not be `.` or `..`' }];

@@ -133,7 +133,7 @@ const wrongs: readonly Wrong[] = [
   {
     rule: 'an operator that suits a boolean',
     words: query('type=workspaces', 'filter=drifted:contains:t'),
-    says: ['filter', 'does not go with drifted, a boolean'],
+    says: ['filter', 'does not apply to drifted, a boolean'],
   },
   {
     rule: 'an operator that suits a number',
@@ -190,7 +190,7 @@ const wrongs: readonly Wrong[] = [
       query_type: 'workspaces',
       query: { filter: [{ field: 'drifted', operator: 'gt', value: ['1'] }] },
     }),
-    says: ['body.data.query.filter', 'does not go with drifted'],
+    says: ['body.data.query.filter', 'does not apply to drifted'],
   },
   {
     rule: 'the whole query of an updated view',
@@ -419,7 +419,7 @@ describe('what only warns, or is let through', () => {
   it('a field that the document does not list', async () => {
     const { exit, stderr } = await run(['platform.explorer.query', 'type=workspaces', 'sort=workspace_nme']);
     expect(stderr).toMatch(
-      /warning: .*sort: the documents list no field `workspace_nme` .*did you mean `workspace_name`/u,
+      /warning: .*sort: `workspace_nme` is not a documented field .*did you mean `workspace_name`/u,
     );
     expect(sandbox.log).toHaveLength(1);
     expect(exit).toBe(3); // the sandbox does not know it either

@@ -31,7 +31,7 @@ it('arguments are typed from the declarations', async () => {
 it('the package gives out what a script needs', async () => {
   server = await serve(() => {});
   for (const name of [
-    'connect',
+    'createServiceClient',
     'operations',
     'platform',
     'secrets',
@@ -41,8 +41,8 @@ it('the package gives out what a script needs', async () => {
     'loadConfig',
     'ServiceError',
     'TidemarkError',
-    'createLimiter',
-    'createMeter',
+    'createTargetLimiter',
+    'createRequestMetrics',
     'createRedactor',
     'createLog',
   ]) {

@@ -8,7 +8,7 @@ import {
   queryParameters,
   schedulerEndpoints,
   secretsEndpoints,
-} from './documents.ts';
+} from './endpoints.ts';
 
 const all = [...operations.values()];
 const declared = (kind: string) =>
@@ -17,7 +17,7 @@ const declared = (kind: string) =>
     .map(({ method, path }) => `${method} ${path.replaceAll(/\{([^}]+)\}/gu, ':$1')}`)
     .sort();
 
-describe('the documents and the declarations', () => {
+describe('the API documents and the declarations', () => {
   it.each([
     ['platform', platformEndpoints, 17],
     ['secrets', secretsEndpoints, 21],
@@ -49,10 +49,10 @@ describe('the documents and the declarations', () => {
   });
 });
 
-describe('what may be repeated and undone', () => {
+describe('retries and reversibility', () => {
   const named = (pick: (operation: (typeof all)[number]) => boolean) => all.filter(pick).map(({ name }) => name);
 
-  it('rotate, generate, create, distribute and what touches the storage provider are never sent again', () => {
+  it('operations that repeat their effect are never retried', () => {
     expect(named(({ retryPolicy }) => retryPolicy === 'never')).toEqual([
       'platform.agent-pools.create',
       'platform.views.create',
@@ -67,11 +67,11 @@ describe('what may be repeated and undone', () => {
     ]);
   });
 
-  it('only what changes nothing is retried as a read', () => {
-    for (const { name, mutates, retryPolicy } of all) expect(retryPolicy === 'read', name).toBe(!mutates);
+  it('exactly the operations without mutation are safe to retry', () => {
+    for (const { name, mutates, retryPolicy } of all) expect(retryPolicy === 'safe', name).toBe(!mutates);
   });
 
-  it('deleting a key, a volume or a snapshot cannot be undone', () => {
+  it('deleting a key, a volume or a snapshot is irreversible', () => {
     expect(named(({ reversible }) => !reversible)).toEqual([
       'secrets.keys.delete',
       'scheduler.volumes.delete',
@@ -79,13 +79,13 @@ describe('what may be repeated and undone', () => {
     ]);
   });
 
-  it('minting a mesh token changes something although it is a GET; asking for an authorization does not', () => {
-    expect(operations.get('secrets.mesh-creds.generate')).toMatchObject({ method: 'GET', changes: true });
-    expect(operations.get('mesh.connect.authorize')).toMatchObject({ method: 'POST', changes: false });
+  it('creating a mesh token is a mutation although it is a GET; checking an authorization is not', () => {
+    expect(operations.get('secrets.mesh-creds.generate')).toMatchObject({ method: 'GET', mutates: true });
+    expect(operations.get('mesh.connect.authorize')).toMatchObject({ method: 'POST', mutates: false });
   });
 });
 
-describe('texts from the declarations', () => {
+describe('generated texts', () => {
   it('docs/operations.md has a row for each operation (npx vitest -u writes it)', async () => {
     const table = formatOperationsMarkdown(all);
     const rows = table.split('\n');
@@ -97,7 +97,7 @@ describe('texts from the declarations', () => {
     await expect(table).toMatchFileSnapshot('../../docs/operations.md');
   });
 
-  it('help names every parameter, the permission and the rule', () => {
+  it('help names every parameter, the permission and the documentation', () => {
     for (const operation of all) {
       const help = formatOperationHelp(operation);
       for (const text of [...Object.keys(operation.params), operation.permission, operation.docsUrl]) {

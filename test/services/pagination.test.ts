@@ -16,18 +16,18 @@ async function read(kind: TargetKind, operation: Operation, args: object, answer
     const { body, headers } = typeof answered === 'string' ? { body: answered, headers: {} } : answered;
     response.writeHead(200, headers).end(body);
   });
-  const { service, meter, lines } = talk(targetFor(kind, server.origin));
+  const { service, metrics, lines } = talk(targetFor(kind, server.origin));
   const pages: unknown[] = [];
   const totals: unknown[] = [];
   const error = await (async () => {
-    for await (const { items, total } of service.pages<Operation>(operation, { ...args }, { meter })) {
+    for await (const { items, total } of service.pages<Operation>(operation, { ...args }, { metrics })) {
       pages.push(items);
       totals.push(total);
     }
   })().catch((thrown: unknown) => thrown);
   await service.close();
   const queries = server.requests.map(({ url }) => decodeURIComponent(url.split('?')[1] ?? ''));
-  return { pages, totals, error, queries, meter, lines };
+  return { pages, totals, error, queries, metrics, lines };
 }
 
 const jsonApi = (ids: readonly string[], pagination?: object, links?: object) =>
@@ -39,7 +39,7 @@ const jsonApi = (ids: readonly string[], pagination?: object, links?: object) =>
 
 describe('pages by number', () => {
   it('are followed to the last, with every other parameter', async () => {
-    const { pages, totals, queries, error, meter } = await read(
+    const { pages, totals, queries, error, metrics } = await read(
       'platform',
       platform['agent-pools'].list,
       { q: 'a', 'page[size]': 2 },
@@ -56,7 +56,7 @@ describe('pages by number', () => {
     expect(pages).toEqual([1, 2, 3].map((page) => [{ id: `a${page}` }, { id: `b${page}` }]));
     expect(totals).toEqual([6, 6, 6]);
     expect(queries).toEqual(['q=a&page[size]=2', 'q=a&page[size]=2&page[number]=2', 'q=a&page[size]=2&page[number]=3']);
-    expect(meter.requests).toBe(3);
+    expect(metrics.requests).toBe(3);
   });
 
   it('begin where page[number] says', async () => {
@@ -94,16 +94,16 @@ describe('pages by number', () => {
   });
 
   it('asked for ahead are given up where one fails', async () => {
-    const { error, meter, lines } = await read('platform', platform.views.list, {}, (query) => {
+    const { error, metrics, lines } = await read('platform', platform.views.list, {}, (query) => {
       const page = Number(query.get('page[number]') ?? 1);
       if (page === 2) return jsonApi(['a1'], { 'next-page': 3, 'total-pages': 9 });
       if (page > 2) return { body: '<html>', headers: {} };
       return jsonApi(['a1'], { 'next-page': 2, 'total-pages': 9 });
     });
-    const { retries } = meter;
+    const { retries } = metrics;
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(error).toMatchObject({ failure: 'malformed' });
-    expect([meter.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
+    expect([metrics.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
   });
 
   it('that lead to another origin are refused', async () => {
@@ -112,7 +112,7 @@ describe('pages by number', () => {
     );
     expect(error).toMatchObject({
       failure: 'malformed',
-      words: 'links.next leads to another origin, https://evil.example',
+      serviceMessage: 'links.next leads to another origin, https://evil.example',
     });
     expect(queries).toHaveLength(1);
   });
@@ -127,7 +127,10 @@ describe('pages by number', () => {
     const { error, queries } = await read('platform', platform.agents.list, { agent_pool_id: 'p' }, (query) =>
       answer(Number(query.get('page[number]') ?? 1)),
     );
-    expect(error).toMatchObject({ failure: 'malformed', words: expect.stringContaining('the list would never end') });
+    expect(error).toMatchObject({
+      failure: 'malformed',
+      serviceMessage: expect.stringContaining('the list would never end'),
+    });
     expect(queries.length).toBeLessThanOrEqual(3);
   });
 });

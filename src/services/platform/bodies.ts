@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { HASHICORP_VIEWS } from './explorer-fields.ts';
+import type { ArgIssue, Args } from '../operation.ts';
+import { canonicalField, canonicalOperator, HASHICORP_VIEWS } from './explorer-fields.ts';
+import { validateFilters } from './explorer-filters.ts';
 
-/** Bodies of platform.md; fields they do not list are let through, since services add fields. */
+/** Request bodies. Unknown fields are accepted, since services add fields. */
 
 const poolName = z
   .string('is required: the pool is named by it')
@@ -61,7 +63,7 @@ const flatCreate = z.looseObject({
   ),
 });
 
-/** All parts are required: an update replaces the whole query (platform.md "Saved view body"; live-services.md A5). */
+/** All parts are required, since an update replaces the whole query: docs/services/platform.md#saved-views. */
 const flatUpdate = z.looseObject({
   name: viewName,
   query: z.looseObject(
@@ -70,7 +72,7 @@ const flatUpdate = z.looseObject({
   ),
 });
 
-/** The real product's own form is taken as it is: who writes it knows what it means. */
+/** A body in the JSON:API form of the real product is not checked. */
 const isJsonApi = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'attributes' in value && !('query' in value);
 
@@ -85,3 +87,20 @@ const flatOrJsonApi = (flat: z.ZodType) =>
 
 export const createViewBody = flatOrJsonApi(flatCreate);
 export const updateViewBody = flatOrJsonApi(flatUpdate);
+
+interface ViewBody {
+  readonly data?: {
+    readonly query_type?: string;
+    readonly query?: { readonly type?: string; readonly filter?: readonly { field: string; operator: string }[] };
+  };
+}
+
+/** Validates the filters of a saved view. A JSON:API body has none in this place. */
+export function validateViewBody(_args: Args, body: unknown): ArgIssue[] {
+  const { query_type, query } = (body as ViewBody | undefined)?.data ?? {};
+  const filters = (query?.filter ?? []).map(({ field, operator }) => ({
+    field: canonicalField(field),
+    operator: canonicalOperator(operator),
+  }));
+  return validateFilters(filters, query_type ?? query?.type ?? '', 'body.data.query.filter');
+}

@@ -1,10 +1,10 @@
-/** The explorer's views and their fields (platform.md, "Explorer row"), which filters, sort and fields are checked against. */
+/** The explorer views with their fields and operators: docs/services/platform.md#explorer-views. */
 
 export type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
 export type ExplorerView = 'workspaces' | 'tf_versions' | 'providers' | 'modules';
 
 export const VIEWS: readonly ExplorerView[] = ['workspaces', 'tf_versions', 'providers', 'modules'];
-/** Beta in the real product (live-services.md A4): known there, its fields are not checked. */
+/** `resources` is a beta view of the real product. Its fields are not checked. */
 export const HASHICORP_VIEWS: readonly string[] = [...VIEWS, 'resources'];
 
 export const EXPLORER_FIELDS: Readonly<Record<ExplorerView, Readonly<Record<string, FieldType>>>> = {
@@ -48,7 +48,7 @@ export const EXPLORER_FIELDS: Readonly<Record<ExplorerView, Readonly<Record<stri
   },
 };
 
-/** Which types of field an operator takes (platform.md, "Filter syntax"). */
+/** The field types that an operator applies to: docs/services/platform.md#explorer-filters. */
 export const OPERATORS: Readonly<Record<string, readonly FieldType[]>> = {
   is: ['boolean', 'number', 'string'],
   is_not: ['number', 'string'],
@@ -64,24 +64,26 @@ export const OPERATORS: Readonly<Record<string, readonly FieldType[]>> = {
   is_after: ['datetime'],
 };
 
-/** Names of the documents and of the real product for the same column (live-services.md, section 0). */
+/** Fields with another name in the real product: docs/services/platform.md#real-product. */
 const HASHICORP_NAMES: Readonly<Record<string, string>> = {
   workspace_iac_version: 'workspace_terraform_version',
   state_version_iac_version: 'state_version_terraform_version',
 };
-const DOCUMENT_NAMES = Object.fromEntries(Object.entries(HASHICORP_NAMES).map(([ours, theirs]) => [theirs, ours]));
+const CANONICAL_NAMES = Object.fromEntries(
+  Object.entries(HASHICORP_NAMES).map(([canonical, hashicorp]) => [hashicorp, canonical]),
+);
 
 export function toHashicorpField(name: string): string {
   return HASHICORP_NAMES[name] ?? name;
 }
 
-/** The document's name of a field, whichever form a service used: hyphens, `*_terraform_version`. */
+/** The field name of the API documents, from any spelling of a service: with hyphens, or `*_terraform_version`. */
 export function canonicalField(name: string): string {
   const snake = name.replaceAll('-', '_');
-  return DOCUMENT_NAMES[snake] ?? snake;
+  return CANONICAL_NAMES[snake] ?? snake;
 }
 
-/** The document's name of an operator: the real product writes `does_not_contain` (live-services.md A4). */
+/** The operator of the API documents; the real product spells one `does_not_contain`. */
 export function canonicalOperator(name: string): string {
   return name === 'does_not_contain' ? 'does not contain' : name;
 }

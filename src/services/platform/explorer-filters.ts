@@ -1,3 +1,4 @@
+import type { Target } from '../../config/config.ts';
 import { closestMatch } from '../../config/yaml.ts';
 import type { ArgIssue, Args } from '../operation.ts';
 import {
@@ -6,10 +7,12 @@ import {
   EXPLORER_FIELDS,
   type ExplorerView,
   type FieldType,
+  HASHICORP_VIEWS,
   OPERATORS,
+  VIEWS,
 } from './explorer-fields.ts';
 
-/** One condition of an explorer query; several are joined by AND. Field and operator bear the document's names. */
+/** One condition of an explorer query; all must match. Field and operator have the names of the API documents. */
 export interface ExplorerFilter {
   readonly field: string;
   readonly operator: string;
@@ -19,46 +22,70 @@ export interface ExplorerFilter {
 const RAW_NAME = /^filter\[/u;
 const RAW_FORM = /^filter\[(\d+)\]\[([^\][]+)\]\[([^\][]+)\]\[(\d+)\]$/u;
 
-/**
- * Filters among the arguments: `filter` holds `FIELD:OPERATOR:VALUE` strings (the value may contain colons), or they are
- * written out as in the document, `filter[0][FIELD][OPERATOR][0]=VALUE`. What is wrong goes to `problems`.
- */
-export function parseFilters(args: Args, problems: ArgIssue[] = []): ExplorerFilter[] {
-  const written = Object.entries(args).filter(([name]) => RAW_NAME.test(name));
-  const given = args.filter === undefined ? [] : [args.filter].flat().map(String);
-  if (written.length > 0 && given.length > 0) {
-    problems.push({ path: 'filter', message: 'is given in two forms: use one' });
-  }
-  return [...given.flatMap((text) => parseShortFilter(text, problems)), ...parseRawFilters(written, problems)];
-}
-
+/** Whether a parameter is a filter as it is sent: `filter[0][FIELD][OPERATOR][0]`. */
 export function isRawFilter(name: string): boolean {
   return RAW_NAME.test(name);
 }
 
-function parseShortFilter(text: string, problems: ArgIssue[]): ExplorerFilter[] {
+/** Validates the view, the filters and the field names of an explorer query: docs/services/platform.md#explorer-filters. */
+export function validateExplorerArgs(args: Args, _body: unknown, target: Target): ArgIssue[] {
+  const view = String(args.type ?? '');
+  const views = target.flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
+  const issues: ArgIssue[] = [];
+  if (args.type !== undefined && !views.includes(view)) {
+    issues.push({ path: 'type', message: `must be one of ${views.join(', ')}` });
+  }
+  const filters = parseFilters(args, issues);
+  const sort = toNames(args.sort);
+  if (sort.length > 1) issues.push({ path: 'sort', message: 'takes one field name' });
+  return [
+    ...issues,
+    ...validateFilters(filters, view),
+    ...validateFields(sort, view, 'sort'),
+    ...validateFields(toNames(args.fields), view, 'fields'),
+  ];
+}
+
+function toNames(value: unknown): readonly string[] {
+  return value === undefined ? [] : [value].flat().flatMap((text) => String(text).split(','));
+}
+
+/**
+ * Parses the filters of an explorer query, in one of two forms: `filter` with `FIELD:OPERATOR:VALUE` texts (the value may
+ * contain colons), or raw filters. Appends what is invalid to `issues`.
+ */
+export function parseFilters(args: Args, issues: ArgIssue[] = []): ExplorerFilter[] {
+  const raw = Object.entries(args).filter(([name]) => isRawFilter(name));
+  const short = args.filter === undefined ? [] : [args.filter].flat().map(String);
+  if (raw.length > 0 && short.length > 0) {
+    issues.push({ path: 'filter', message: 'is given in two forms: use one' });
+  }
+  return [...short.flatMap((text) => parseShortFilter(text, issues)), ...parseRawFilters(raw, issues)];
+}
+
+function parseShortFilter(text: string, issues: ArgIssue[]): ExplorerFilter[] {
   const match = /^([^:]+):([^:]+)(?::([\s\S]*))?$/u.exec(text);
   const [, field = '', operator = '', value] = match ?? [];
   const needsValue = !/^is_(?:not_)?empty$/u.test(operator);
   if (!match || (needsValue && value === undefined)) {
-    problems.push({ path: 'filter', message: `\`${text}\` is not FIELD:OPERATOR:VALUE` });
+    issues.push({ path: 'filter', message: `\`${text}\` is not FIELD:OPERATOR:VALUE` });
     return [];
   }
   return [{ field: canonicalField(field), operator: canonicalOperator(operator), value: value ?? 'true' }];
 }
 
-function parseRawFilters(written: readonly (readonly [string, unknown])[], problems: ArgIssue[]): ExplorerFilter[] {
-  const parsed = written.flatMap(([path, value]) => {
+function parseRawFilters(raw: readonly (readonly [string, unknown])[], issues: ArgIssue[]): ExplorerFilter[] {
+  const parsed = raw.flatMap(([path, value]) => {
     const match = RAW_FORM.exec(path);
-    if (!match) problems.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
+    if (!match) issues.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
     return match ? [{ path, match, value: String(value) }] : [];
   });
   const indexes = parsed.map(({ match }) => Number(match[1])).sort((a, b) => a - b);
   if (indexes.some((index, expected) => index !== expected)) {
-    problems.push({ path: 'filter', message: `indexes must be 0, 1, 2 …, each once; they are ${indexes.join(', ')}` });
+    issues.push({ path: 'filter', message: `indexes must be 0, 1, 2 …, each once; they are ${indexes.join(', ')}` });
   }
   for (const { path, match } of parsed) {
-    if (match[4] !== '0') problems.push({ path, message: 'the last bracket must be 0: it is reserved' });
+    if (match[4] !== '0') issues.push({ path, message: 'the last bracket must be 0: it is reserved' });
   }
   return parsed
     .sort((a, b) => Number(a.match[1]) - Number(b.match[1]))
@@ -69,37 +96,42 @@ function parseRawFilters(written: readonly (readonly [string, unknown])[], probl
     }));
 }
 
-/** An operator must exist and suit the field's type; a field the document does not list only warns (services add fields). */
-export function validateFilters(filters: readonly ExplorerFilter[], view: string, path = 'filter'): ArgIssue[] {
+/** Checks that each operator exists and applies to the type of its field. */
+export function validateFilters(
+  filters: readonly Pick<ExplorerFilter, 'field' | 'operator'>[],
+  view: string,
+  path = 'filter',
+): ArgIssue[] {
   return filters.flatMap(({ field, operator }) => {
     const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
     if (!types) {
-      const nearest = closestMatch(operator, Object.keys(OPERATORS));
-      const advice = nearest ? `did you mean \`${nearest}\`?` : `known are ${Object.keys(OPERATORS).join(', ')}`;
+      const closest = closestMatch(operator, Object.keys(OPERATORS));
+      const advice = closest ? `did you mean \`${closest}\`?` : `known are ${Object.keys(OPERATORS).join(', ')}`;
       return [{ path, message: `\`${operator}\` is not an operator; ${advice}` }];
     }
     const type = findFieldType(field, view);
     if (type === undefined) return warnUnknownField(field, view, path);
     if (types.includes(type)) return [];
     const usable = Object.keys(OPERATORS).filter((name) => OPERATORS[name]?.includes(type));
-    return [{ path, message: `\`${operator}\` does not go with ${field}, a ${type}; use ${usable.join(', ')}` }];
+    return [{ path, message: `\`${operator}\` does not apply to ${field}, a ${type}; use ${usable.join(', ')}` }];
   });
 }
 
-/** Fields that are named to sort by or to select. */
-export function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
+/** Checks the names of fields to sort by or to select. */
+function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
   return names.flatMap((name) => {
     const field = canonicalField(name.replace(/^-/u, ''));
     return findFieldType(field, view) === undefined ? warnUnknownField(field, view, path) : [];
   });
 }
 
+/** An unknown field is only a warning, since services add fields. */
 function warnUnknownField(field: string, view: string, path: string): ArgIssue[] {
   const known = findFields(view);
   if (!known) return [];
-  const nearest = closestMatch(field, Object.keys(known));
-  const advice = nearest ? `; did you mean \`${nearest}\`?` : '';
-  return [{ path, message: `the documents list no field \`${field}\` for ${view}${advice}`, isWarning: true }];
+  const closest = closestMatch(field, Object.keys(known));
+  const advice = closest ? `; did you mean \`${closest}\`?` : '';
+  return [{ path, message: `\`${field}\` is not a documented field of ${view}${advice}`, isWarning: true }];
 }
 
 function findFieldType(field: string, view: string): FieldType | undefined {

@@ -1,49 +1,47 @@
-import type { Args, RequestDraft } from '../operation.ts';
+import type { Args, QueryPairs, RequestDraft } from '../operation.ts';
 import { canonicalField, canonicalOperator, toHashicorpField, toHashicorpOperator } from './explorer-fields.ts';
-import { parseFilters } from './explorer-filters.ts';
+import { isRawFilter, parseFilters } from './explorer-filters.ts';
 
-/** Where HCP Terraform differs from platform.md (live-services.md A4, A5): the one place that knows its forms. */
+/** How the API documents and HCP Terraform write explorer queries and saved views: docs/services/platform.md#real-product. */
 
-type Pairs = readonly (readonly [string, string])[];
+const QUERY_PARAMS: readonly string[] = ['type', 'filter', 'sort', 'fields'];
 
-/** `type`, filters, `sort` and `fields` of an explorer query, with the document's names. */
-export function encodeExplorerQuery(args: Args): Pairs {
-  return buildQueryPairs(args, canonicalField, canonicalOperator);
-}
+/** Encodes an explorer query with the names of the API documents. */
+export const explorerQueryEncoder = {
+  handles: (param: string) => QUERY_PARAMS.includes(param) || isRawFilter(param),
+  encode: (args: Args) => buildQueryPairs(args, canonicalField, canonicalOperator),
+};
 
-/** The same with `*_terraform_version` and operators without spaces. */
+/** Encodes an explorer query with `*_terraform_version` fields and with operators without spaces. */
 export function toHashicorpQuery(draft: RequestDraft, args: Args): RequestDraft {
-  const known = new Set(encodeExplorerQuery(args).map(([name]) => name));
-  const others = draft.query.filter(([name]) => !known.has(name));
+  const replaced = new Set(explorerQueryEncoder.encode(args).map(([name]) => name));
+  const others = draft.query.filter(([name]) => !replaced.has(name));
   return { ...draft, query: [...buildQueryPairs(args, toHashicorpField, toHashicorpOperator), ...others] };
 }
 
-function buildQueryPairs(
-  args: Args,
-  fieldName: (name: string) => string,
-  operatorName: (name: string) => string,
-): Pairs {
-  const signed = (name: string) => (name.startsWith('-') ? `-${fieldName(name.slice(1))}` : fieldName(name));
-  const list = (value: unknown) =>
+type Translate = (name: string) => string;
+
+function buildQueryPairs(args: Args, toField: Translate, toOperator: Translate): QueryPairs {
+  const toNames = (value: unknown) =>
     [value]
       .flat()
       .flatMap((text) => String(text).split(','))
-      .map(canonicalSortField);
+      .map((name) => mapSorted(name, (field) => toField(canonicalField(field))));
   const filters = parseFilters(args).map(({ field, operator, value }, index): readonly [string, string] => [
-    `filter[${index}][${fieldName(field)}][${operatorName(operator)}][0]`,
+    `filter[${index}][${toField(field)}][${toOperator(operator)}][0]`,
     value,
   ]);
   return [
     ['type', String(args.type)],
     ...filters,
-    ...(args.sort === undefined ? [] : [['sort', list(args.sort).map(signed).join(',')] as const]),
-    ...(args.fields === undefined ? [] : [['fields', list(args.fields).map(fieldName).join(',')] as const]),
+    ...(args.sort === undefined ? [] : [['sort', toNames(args.sort).join(',')] as const]),
+    ...(args.fields === undefined ? [] : [['fields', toNames(args.fields).join(',')] as const]),
   ];
 }
 
-/** Names as the document has them, whichever form they were given in; a leading `-` sorts descending. */
-function canonicalSortField(name: string): string {
-  return name.startsWith('-') ? `-${canonicalField(name.slice(1))}` : canonicalField(name);
+/** Translates a field name and keeps its prefix `-`, which sorts in descending order. */
+function mapSorted(name: string, translate: Translate): string {
+  return name.startsWith('-') ? `-${translate(name.slice(1))}` : translate(name);
 }
 
 interface FlatView {
@@ -57,7 +55,7 @@ interface FlatView {
   };
 }
 
-/** The flat body of the document as JSON:API; a body that already is JSON:API goes out as it came. */
+/** Translates the flat body of the API documents to JSON:API. A body that already is JSON:API stays as it is. */
 export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
   const data = (draft.body as { data: FlatView & { attributes?: unknown } }).data;
   if (data.attributes !== undefined) return draft;
@@ -81,14 +79,12 @@ export function toHashicorpView(draft: RequestDraft, args: Args): RequestDraft {
 
 function toHashicorpSavedQuery(query: NonNullable<FlatView['query']>, type: string): unknown {
   const { filter = [], fields, sort } = query;
-  const signed = (name: string) =>
-    name.startsWith('-') ? `-${toHashicorpField(name.slice(1))}` : toHashicorpField(name);
   return {
     type,
     filter: filter.map(({ field, operator, value }) => ({
       [toHashicorpField(field)]: { [toHashicorpOperator(operator)]: value },
     })),
     ...(fields && { fields: { [type]: fields.map(toHashicorpField) } }),
-    ...(sort && { sort: sort.map(signed) }),
+    ...(sort && { sort: sort.map((name) => mapSorted(name, toHashicorpField)) }),
   };
 }

@@ -1,29 +1,28 @@
 import { defineOperation, pageParams, pathParam, queryParam } from '../operation.ts';
-import { validateExplorerArgs, validateViewBody } from '../platform-checks.ts';
-import { createPoolBody, createViewBody, updatePoolBody, updateViewBody } from './bodies.ts';
-import { encodeExplorerQuery, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
+import { createPoolBody, createViewBody, updatePoolBody, updateViewBody, validateViewBody } from './bodies.ts';
+import { validateExplorerArgs } from './explorer-filters.ts';
+import { explorerQueryEncoder, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
 
-/** The 17 operations of platform.md: agent pools, agents, explorer, saved views. */
+/** Operations on agent pools, agents, the explorer and saved views. */
 
 const MANAGE_POOLS = 'manage agent pools';
 const READ_ALL = 'owners, or a team that reads all workspaces or projects, or the organization token';
-const read = { kind: 'platform', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
-const write = { kind: 'platform', mutates: true, retryPolicy: 'unsent', reversible: true } as const;
-const pools = 'platform.md, Endpoints, Agent pools and agents';
-const explorer = 'platform.md, Endpoints, Explorer queries';
+const read = { kind: 'platform', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
+const write = { kind: 'platform', mutates: true, retryPolicy: 'if-unprocessed', reversible: true } as const;
+const DOCS = 'docs/services/platform.md';
 const POOLS = '/organizations/{organization_name}/agent-pools';
 const EXPLORER = '/organizations/{organization_name}/explorer';
 const include = queryParam('related resources to include: workspaces');
-const viewId = pathParam('id of the saved view (sq-…)');
+const viewId = pathParam('ID of the saved view (sq-…)');
 const explorerParams = {
   type: { ...queryParam('view: workspaces, tf_versions, providers, modules'), required: true },
   filter: queryParam('FIELD:OPERATOR:VALUE, repeatable, joined by AND', 'filters'),
-  sort: queryParam('field to sort by, `-` first for descending'),
+  sort: queryParam('field to sort by, prefix `-` for descending order'),
   fields: queryParam('fields to return, comma-separated; all by default', 'names'),
 } as const;
-const explorerForms = {
+const explorerRules = {
   validate: validateExplorerArgs,
-  encodeQuery: encodeExplorerQuery,
+  queryEncoder: explorerQueryEncoder,
   hashicorp: toHashicorpQuery,
 } as const;
 const poolExample =
@@ -39,15 +38,15 @@ export const platform = {
       path: POOLS,
       description: 'lists the agent pools of the organization',
       params: {
-        q: queryParam('part of a name to search for'),
-        sort: queryParam('name or created-at, `-` first for descending'),
-        'filter[allowed_workspaces][name]': queryParam('pools that the named workspace may use'),
+        q: queryParam('part of the name'),
+        sort: queryParam('name or created-at, prefix `-` for descending order'),
+        'filter[allowed_workspaces][name]': queryParam('only pools that the named workspace may use'),
         include,
         ...pageParams,
       },
       responseType: 'document',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: List pools`,
+      docsUrl: `${DOCS}#agent-pools`,
       pagination: 'page',
     }),
     show: defineOperation({
@@ -55,10 +54,10 @@ export const platform = {
       name: 'platform.agent-pools.show',
       path: '/agent-pools/{id}',
       description: 'shows an agent pool',
-      params: { id: pathParam('id of the pool (apool-…)'), include },
+      params: { id: pathParam('ID of the pool (apool-…)'), include },
       responseType: 'document',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: Show pool`,
+      docsUrl: `${DOCS}#agent-pools`,
     }),
     create: defineOperation({
       ...write,
@@ -71,19 +70,19 @@ export const platform = {
       body: { schema: createPoolBody, required: true, example: poolExample },
       responseType: 'document',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: Create pool; Create and update pool body`,
+      docsUrl: `${DOCS}#agent-pools`,
     }),
     update: defineOperation({
       ...write,
       name: 'platform.agent-pools.update',
       method: 'PATCH',
       path: '/agent-pools/{id}',
-      description: 'changes name, scope or allowed workspaces of a pool',
-      params: { id: pathParam('id of the pool (apool-…)') },
+      description: 'updates the name, scope or allowed workspaces of an agent pool',
+      params: { id: pathParam('ID of the pool (apool-…)') },
       body: { schema: updatePoolBody, required: true, example: poolExample },
       responseType: 'document',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: Update pool; Create and update pool body`,
+      docsUrl: `${DOCS}#agent-pools`,
     }),
     delete: defineOperation({
       ...write,
@@ -91,10 +90,10 @@ export const platform = {
       method: 'DELETE',
       path: '/agent-pools/{agent_pool_id}',
       description: 'deletes an agent pool that no workspace uses',
-      params: { agent_pool_id: pathParam('id of the pool (apool-…)') },
+      params: { agent_pool_id: pathParam('ID of the pool (apool-…)') },
       responseType: 'any',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: Delete pool`,
+      docsUrl: `${DOCS}#agent-pools`,
     }),
   },
   agents: {
@@ -104,13 +103,13 @@ export const platform = {
       path: '/agent-pools/{agent_pool_id}/agents',
       description: 'lists the agents of a pool',
       params: {
-        agent_pool_id: pathParam('id of the pool (apool-…)'),
+        agent_pool_id: pathParam('ID of the pool (apool-…)'),
         'filter[last-ping-since]': queryParam('only agents that pinged since then (ISO 8601)', 'timestamp'),
         ...pageParams,
       },
       responseType: 'document',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: List agents`,
+      docsUrl: `${DOCS}#agents`,
       pagination: 'page',
     }),
     show: defineOperation({
@@ -118,10 +117,10 @@ export const platform = {
       name: 'platform.agents.show',
       path: '/agents/{id}',
       description: 'shows an agent',
-      params: { id: pathParam('id of the agent (agent-…)') },
+      params: { id: pathParam('ID of the agent (agent-…)') },
       responseType: 'document',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: Show agent`,
+      docsUrl: `${DOCS}#agents`,
     }),
     delete: defineOperation({
       ...write,
@@ -129,35 +128,35 @@ export const platform = {
       method: 'DELETE',
       path: '/agents/{id}',
       description: 'deletes an agent whose status is unknown, errored or exited',
-      params: { id: pathParam('id of the agent (agent-…)') },
+      params: { id: pathParam('ID of the agent (agent-…)') },
       responseType: 'any',
       permission: MANAGE_POOLS,
-      docsUrl: `${pools}: Delete agent; States and transitions`,
+      docsUrl: `${DOCS}#agents`,
     }),
   },
   explorer: {
     query: defineOperation({
       ...read,
-      ...explorerForms,
+      ...explorerRules,
       name: 'platform.explorer.query',
       path: EXPLORER,
-      description: 'queries a view of the explorer, in pages of JSON',
+      description: 'queries an explorer view, as pages of JSON',
       params: { ...explorerParams, ...pageParams },
       responseType: 'document',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Execute a query; Filter syntax`,
+      docsUrl: `${DOCS}#explorer-queries`,
       pagination: 'page',
     }),
     export: defineOperation({
       ...read,
-      ...explorerForms,
+      ...explorerRules,
       name: 'platform.explorer.export',
       path: `${EXPLORER}/export/csv`,
-      description: 'queries a view of the explorer, all rows as CSV',
+      description: 'queries an explorer view, all rows as CSV',
       params: explorerParams,
       responseType: 'csv',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Export CSV; Filter syntax`,
+      docsUrl: `${DOCS}#csv-export`,
     }),
   },
   views: {
@@ -169,7 +168,7 @@ export const platform = {
       params: {},
       responseType: 'document',
       permission: READ_ALL,
-      docsUrl: `${explorer}: List saved views`,
+      docsUrl: `${DOCS}#saved-views`,
       pagination: 'page',
     }),
     show: defineOperation({
@@ -180,7 +179,7 @@ export const platform = {
       params: { view_id: viewId },
       responseType: 'document',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Show saved view`,
+      docsUrl: `${DOCS}#saved-views`,
     }),
     create: defineOperation({
       ...write,
@@ -188,28 +187,28 @@ export const platform = {
       name: 'platform.views.create',
       method: 'POST',
       path: `${EXPLORER}/views`,
-      description: 'saves a query as a view',
+      description: 'creates a saved view',
       params: {},
       body: { schema: createViewBody, required: true, example: viewExample },
       validate: validateViewBody,
       hashicorp: toHashicorpView,
       responseType: 'document',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Create saved view; Saved view body`,
+      docsUrl: `${DOCS}#saved-views`,
     }),
     update: defineOperation({
       ...write,
       name: 'platform.views.update',
       method: 'PATCH',
       path: `${EXPLORER}/views/{view_id}`,
-      description: 'replaces name and query of a saved view',
+      description: 'replaces the name and the query of a saved view',
       params: { view_id: viewId },
       body: { schema: updateViewBody, required: true, example: viewExample },
       validate: validateViewBody,
       hashicorp: toHashicorpView,
       responseType: 'document',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Update saved view; Saved view body`,
+      docsUrl: `${DOCS}#saved-views`,
     }),
     delete: defineOperation({
       ...write,
@@ -220,17 +219,17 @@ export const platform = {
       params: { view_id: viewId },
       responseType: 'any',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Delete saved view`,
+      docsUrl: `${DOCS}#saved-views`,
     }),
     results: defineOperation({
       ...read,
       name: 'platform.views.results',
       path: `${EXPLORER}/views/{view_id}/results`,
-      description: 'runs a saved view, in pages of JSON',
+      description: 'runs a saved view, as pages of JSON',
       params: { view_id: viewId, ...pageParams },
       responseType: 'document',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Re-run saved view`,
+      docsUrl: `${DOCS}#saved-views`,
       pagination: 'page',
     }),
     csv: defineOperation({
@@ -242,7 +241,7 @@ export const platform = {
       params: { view_id: viewId },
       responseType: 'csv',
       permission: READ_ALL,
-      docsUrl: `${explorer}: Re-run saved view as CSV`,
+      docsUrl: `${DOCS}#saved-views`,
     }),
   },
 } as const;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import type { ArgIssue, Args } from '../operation.ts';
 
-/** Bodies of scheduler-autoscaler-mesh.md; fields it does not list are let through, since services add fields. */
+/** Request bodies. Unknown fields are accepted, since services add fields. */
 
 const filled = z.string('is required').min(1, 'must not be empty');
 const text = z.string('must be text').optional();
@@ -20,7 +20,7 @@ const jobAcl = z
 
 export const policyBody = z.looseObject({ Name: filled, Description: text, Rules: filled, JobACL: jobAcl.nullish() });
 
-/** A name that differs from the path's would be refused, or would write another policy (live-services.md C2). */
+/** Services reject a name that differs from the one in the path, or write another policy: docs/services/scheduler.md#acl-policies. */
 export function validatePolicy(args: Args, body: unknown, target: Target): ArgIssue[] {
   const problems: ArgIssue[] = [];
   const name = (body as { Name?: unknown } | undefined)?.Name;
@@ -65,7 +65,7 @@ export const createSnapshotBody = z.looseObject({
     .min(1, 'must not be empty'),
 });
 
-/** The real product reads the id from the body alone (live-services.md C3): both must mean the same volume. */
+/** The real product reads the ID from the body only, so that both must match: docs/services/scheduler.md#real-product. */
 export function validateVolumeId(list: 'Volumes' | 'Snapshots', field: 'ID' | 'SourceVolumeID') {
   return (args: Args, body: unknown): ArgIssue[] => {
     const items = (body as Record<string, unknown> | undefined)?.[list];
@@ -80,23 +80,23 @@ export function validateVolumeId(list: 'Volumes' | 'Snapshots', field: 'ID' | 'S
 const HEX_BYTES = /^(?:[0-9a-f]{2})*$/iu;
 
 /**
- * Rule 1 of "Volumes": a prefix is decoded to bytes. The real product does not demand it (live-services.md C3), and its
- * plugin ids are names, so a `plugin_id` only warns.
+ * A prefix is decoded to bytes (docs/services/scheduler.md#prefixes). The real product does not require it, and its plugin IDs
+ * are names, so that `plugin_id` gives only a warning.
  */
 export function validatePrefixes(args: Args, _body: unknown, target: Target): ArgIssue[] {
   if (target.flavor === 'hashicorp') return [];
   const message = 'must be an even number of hexadecimal characters';
   const odd = (name: string) => args[name] !== undefined && !HEX_BYTES.test(String(args[name]));
-  const plugin = 'is not hexadecimal, as the documents want a prefix to be';
+  const plugin = 'is not hexadecimal, as the API documents require of a prefix';
   return [
     ...(odd('node_id') ? [{ path: 'node_id', message }] : []),
     ...(odd('plugin_id') ? [{ path: 'plugin_id', message: plugin, isWarning: true }] : []),
   ];
 }
 
-/** The real product answers a list by plugin in all namespaces with nothing (live-services.md C3, "plugin_id (list)"). */
+/** In the namespace `*`, the real product returns an empty list for a plugin: docs/services/scheduler.md#real-product. */
 export function validateVolumeList(args: Args, body: unknown, target: Target): ArgIssue[] {
   const lost = args.plugin_id !== undefined && (args.namespace ?? target.namespace) === '*';
   if (target.flavor !== 'hashicorp' || !lost) return validatePrefixes(args, body, target);
-  return [{ path: 'plugin_id', message: 'finds nothing in the namespace `*`: name a namespace', isWarning: true }];
+  return [{ path: 'plugin_id', message: 'finds nothing in the namespace `*`: choose one namespace', isWarning: true }];
 }

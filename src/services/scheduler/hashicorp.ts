@@ -1,13 +1,13 @@
 import type { RequestDraft } from '../operation.ts';
 
-/** Where Nomad differs from scheduler-autoscaler-mesh.md (live-services.md C3): the one place that knows its forms. */
+/** Requests that differ in Nomad: docs/services/scheduler.md#real-product. */
 
-/** Snapshots are created at `/volumes/snapshot`, without the id. */
+/** Nomad creates snapshots at `/volumes/snapshot`, without the ID. */
 export function toHashicorpSnapshotPath(draft: RequestDraft): RequestDraft {
   return { ...draft, path: '/volumes/snapshot' };
 }
 
-/** CSI secrets go in a header; the query value would be ignored, and written to access logs on the way. */
+/** Nomad reads CSI secrets from a header. It would ignore the query parameter, which access logs would show. */
 export function toHashicorpSecretsHeader(draft: RequestDraft): RequestDraft {
   const secrets = draft.query.find(([name]) => name === 'secrets')?.[1];
   if (secrets === undefined || secrets === '') return draft;

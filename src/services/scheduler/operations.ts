@@ -11,27 +11,26 @@ import {
 } from './bodies.ts';
 import { toHashicorpSecretsHeader, toHashicorpSnapshotPath } from './hashicorp.ts';
 
-/** The 15 operations of the scheduler: ACL policies, volumes, external volumes, snapshots. */
+/** Operations on ACL policies, volumes, external volumes and snapshots. */
 
-const read = { kind: 'scheduler', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
+const read = { kind: 'scheduler', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
 const write = {
   kind: 'scheduler',
   mutates: true,
-  retryPolicy: 'unsent',
+  retryPolicy: 'if-unprocessed',
   reversible: true,
   responseType: 'any',
 } as const;
-const acl = 'scheduler-autoscaler-mesh.md, Endpoints, ACL policies';
-const csi = 'scheduler-autoscaler-mesh.md, Endpoints, Volumes';
+const DOCS = 'docs/services/scheduler.md';
 const MANAGEMENT = 'management';
 const WRITE_VOLUME = 'namespace:csi-write-volume';
 const policyName = pathParam('name of the policy');
-const volumeId = pathParam('full id of the volume');
-/** Not in the document: Nomad takes it only from the query where a volume is not in `default` (live-services.md C3). */
+const volumeId = pathParam('full ID of the volume');
+/** The API documents do not list it. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
 const namespace = queryParam("the volume's namespace; by default the target's");
-const nextToken = queryParam('NextToken of the page before');
-const perPage = { ...queryParam('items a page', 'integer'), required: 'spec' } as const;
-const pluginId = { ...queryParam('id of the storage plugin, or its prefix'), required: true } as const;
+const nextToken = queryParam('NextToken of the previous page');
+const perPage = { ...queryParam('items per page', 'integer'), required: 'spec' } as const;
+const pluginId = { ...queryParam('ID of the storage plugin, or a prefix of it'), required: true } as const;
 const VOLUME = '/volume/csi/{volume_id}';
 
 export const scheduler = {
@@ -41,10 +40,10 @@ export const scheduler = {
       name: 'scheduler.policies.list',
       path: '/acl/policies',
       description: 'lists the ACL policies, without their rules',
-      params: { prefix: queryParam('beginning of the names') },
+      params: { prefix: queryParam('prefix of the names') },
       responseType: 'array',
       permission: `${MANAGEMENT}; another token sees its own policies only`,
-      docsUrl: `${acl}: List policies`,
+      docsUrl: `${DOCS}#acl-policies`,
       pagination: 'token',
     }),
     read: defineOperation({
@@ -55,14 +54,14 @@ export const scheduler = {
       params: { policy_name: policyName },
       responseType: 'object',
       permission: `${MANAGEMENT}, or a token that has the policy`,
-      docsUrl: `${acl}: Read`,
+      docsUrl: `${DOCS}#acl-policies`,
     }),
     write: defineOperation({
       ...write,
       name: 'scheduler.policies.write',
       method: 'POST',
       path: '/acl/policy/{policy_name}',
-      description: 'creates an ACL policy, or updates it',
+      description: 'creates or updates an ACL policy',
       params: { policy_name: policyName },
       body: {
         schema: policyBody,
@@ -71,7 +70,7 @@ export const scheduler = {
       },
       validate: validatePolicy,
       permission: MANAGEMENT,
-      docsUrl: `${acl}: Create or update; rules 1 to 3`,
+      docsUrl: `${DOCS}#acl-policies`,
     }),
     delete: defineOperation({
       ...write,
@@ -81,7 +80,7 @@ export const scheduler = {
       description: 'deletes an ACL policy',
       params: { policy_name: policyName },
       permission: MANAGEMENT,
-      docsUrl: `${acl}: Delete; rule 3`,
+      docsUrl: `${DOCS}#acl-policies`,
     }),
   },
   volumes: {
@@ -89,17 +88,17 @@ export const scheduler = {
       ...read,
       name: 'scheduler.volumes.list',
       path: '/volumes',
-      description: 'lists the volumes; without `type=csi` the list is empty',
+      description: 'lists volumes; empty without `type=csi`',
       params: {
         type: queryParam('csi'),
-        node_id: queryParam('beginning of a node id, an even number of hexadecimal characters'),
-        plugin_id: queryParam('beginning of a plugin id'),
+        node_id: queryParam('prefix of a node ID: an even number of hexadecimal characters'),
+        plugin_id: queryParam('prefix of a plugin ID'),
         namespace: queryParam("namespace, `*` for all; by default the target's"),
       },
       responseType: 'array',
       validate: validateVolumeList,
       permission: 'namespace:csi-list-volume',
-      docsUrl: `${csi}: List volumes; rule 1`,
+      docsUrl: `${DOCS}#volumes`,
       pagination: 'token',
     }),
     read: defineOperation({
@@ -110,14 +109,14 @@ export const scheduler = {
       params: { volume_id: volumeId, namespace },
       responseType: 'object',
       permission: 'namespace:csi-read-volume',
-      docsUrl: `${csi}: Read volume`,
+      docsUrl: `${DOCS}#volumes`,
     }),
     register: defineOperation({
       ...write,
       name: 'scheduler.volumes.register',
       method: 'PUT',
       path: VOLUME,
-      description: 'registers a volume that exists in the storage provider',
+      description: 'registers an existing volume of the storage provider',
       params: { volume_id: volumeId, namespace },
       body: {
         schema: registerVolumeBody,
@@ -126,7 +125,7 @@ export const scheduler = {
       },
       validate: validateVolumeId('Volumes', 'ID'),
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Register volume; rule 4`,
+      docsUrl: `${DOCS}#volumes`,
     }),
     create: defineOperation({
       ...write,
@@ -144,7 +143,7 @@ export const scheduler = {
       },
       validate: validateVolumeId('Volumes', 'ID'),
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Create volume; rule 3`,
+      docsUrl: `${DOCS}#volumes`,
     }),
     deregister: defineOperation({
       ...write,
@@ -154,11 +153,11 @@ export const scheduler = {
       description: 'deregisters a volume; the storage provider keeps it',
       params: {
         volume_id: volumeId,
-        force: queryParam('drop claims of ended allocations at once', 'boolean'),
+        force: queryParam('drop the claims of finished allocations at once', 'boolean'),
         namespace,
       },
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Deregister volume; Rules that hold for volumes`,
+      docsUrl: `${DOCS}#volumes`,
     }),
     delete: defineOperation({
       ...write,
@@ -170,7 +169,7 @@ export const scheduler = {
       description: 'deletes a volume in the storage provider, with its data',
       params: { volume_id: volumeId, namespace },
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Delete volume; rule 3`,
+      docsUrl: `${DOCS}#volumes`,
     }),
     detach: defineOperation({
       ...write,
@@ -179,9 +178,9 @@ export const scheduler = {
       path: `${VOLUME}/detach`,
       description: 'detaches a volume from a node',
       params: { volume_id: volumeId, node: { ...queryParam('node to detach from'), required: true }, namespace },
-      // Nomad itself asks for csi-mount-volume here (live-services.md C3).
+      // Nomad requires csi-mount-volume: docs/services/scheduler.md#real-product.
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Detach volume`,
+      docsUrl: `${DOCS}#volumes`,
     }),
   },
   'external-volumes': {
@@ -189,13 +188,13 @@ export const scheduler = {
       ...read,
       name: 'scheduler.external-volumes.list',
       path: '/volumes/external',
-      description: 'lists the volumes that the storage provider has',
+      description: 'lists the volumes of the storage provider',
       params: { plugin_id: pluginId, next_token: nextToken, per_page: perPage },
       responseType: 'object',
       itemsPath: 'Volumes',
       validate: validatePrefixes,
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: List external volumes; rules 1 to 3`,
+      docsUrl: `${DOCS}#external-volumes`,
       pagination: 'token',
     }),
   },
@@ -204,7 +203,7 @@ export const scheduler = {
       ...read,
       name: 'scheduler.snapshots.list',
       path: '/volumes/snapshot',
-      description: 'lists the snapshots that the storage provider has',
+      description: 'lists the snapshots of the storage provider',
       params: {
         plugin_id: pluginId,
         next_token: nextToken,
@@ -216,7 +215,7 @@ export const scheduler = {
       validate: validatePrefixes,
       hashicorp: toHashicorpSecretsHeader,
       permission: 'namespace:csi-list-volume',
-      docsUrl: `${csi}: List snapshots; rules 1 to 3`,
+      docsUrl: `${DOCS}#snapshots`,
       pagination: 'token',
     }),
     create: defineOperation({
@@ -225,7 +224,7 @@ export const scheduler = {
       name: 'scheduler.snapshots.create',
       method: 'PUT',
       path: '/volumes/snapshot/{volume_id}',
-      description: 'makes a snapshot of a volume, each time it is called',
+      description: 'creates a snapshot of a volume with each call',
       params: { volume_id: volumeId, namespace },
       body: {
         schema: createSnapshotBody,
@@ -235,7 +234,7 @@ export const scheduler = {
       validate: validateVolumeId('Snapshots', 'SourceVolumeID'),
       hashicorp: toHashicorpSnapshotPath,
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Create snapshot; rule 3`,
+      docsUrl: `${DOCS}#snapshots`,
     }),
     delete: defineOperation({
       ...write,
@@ -245,10 +244,10 @@ export const scheduler = {
       method: 'DELETE',
       path: '/volumes/snapshot',
       description: 'deletes a snapshot in the storage provider',
-      params: { plugin_id: pluginId, snapshot_id: { ...queryParam('id of the snapshot'), required: true } },
+      params: { plugin_id: pluginId, snapshot_id: { ...queryParam('ID of the snapshot'), required: true } },
       validate: validatePrefixes,
       permission: WRITE_VOLUME,
-      docsUrl: `${csi}: Delete snapshot; rules 1 and 3`,
+      docsUrl: `${DOCS}#snapshots`,
     }),
   },
 } as const;

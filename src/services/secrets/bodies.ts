@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import type { ArgIssue, Args } from '../operation.ts';
 
-/** Bodies of secrets.md; fields they do not list are let through, since services add fields. */
+/** Request bodies. Unknown fields are accepted, since services add fields. */
 
 export const KEY_TYPES = [
   'aes256-gcm96',
@@ -31,7 +31,7 @@ export const updateKeyBody = z.looseObject({
 
 const CREDENTIALS = 'must be a map of text to text, or a list of `name=value`';
 
-/** A map, or the payload form's list of `name=value` (secrets.md, "Create or update provider"). */
+/** A map, or a list of `name=value`: docs/services/secrets.md#kms-providers. */
 const credentials = z.union(
   [
     z.record(z.string(), z.string(CREDENTIALS)),
@@ -67,8 +67,8 @@ export const meshConfigBody = z
   .looseObject({
     address: filled.regex(/^[^/\s]+:\d+$/u, 'must be HOST:PORT'),
     scheme: z.enum(['http', 'https'], 'must be http or https').optional(),
-    // An empty token makes Vault bootstrap Consul's ACLs (live-services.md B3).
-    token: z.string('must be text').min(1, 'must not be empty: the server would bootstrap ACLs of its own').optional(),
+    // With an empty token, Vault bootstraps Consul's ACLs: docs/services/secrets.md#real-product.
+    token: z.string('must be text').min(1, 'must not be empty: the server would bootstrap its own ACLs').optional(),
     ca_cert: pem,
     client_cert: pem,
     client_key: pem,
@@ -79,7 +79,7 @@ export const meshConfigBody = z
     context.addIssue({ code: 'custom', path: [missing], message: 'client_cert and client_key go together: give both' });
   });
 
-/** Optional in the real product since Consul 1.12 (live-services.md B3). */
+/** The token is optional in the real product: docs/services/secrets.md#real-product. */
 export function validateMeshConfig(_args: Args, body: unknown, target: Target): ArgIssue[] {
   const given = (body as { token?: unknown } | undefined)?.token !== undefined;
   return given || target.flavor === 'hashicorp' ? [] : [{ path: 'body.token', message: 'is required' }];
@@ -100,12 +100,12 @@ export const meshRoleBody = z.looseObject({
   lease: duration.optional(),
 });
 
-/** Fields of version 1.4 and above, which do not go with those below it (secrets.md, "Mesh role"). */
+/** Fields for mesh systems of version 1.4 and above, which exclude the older fields: docs/services/secrets.md#mesh-roles. */
 const NEW_FIELDS = ['token_type', 'policy', 'local', 'ttl', 'max_ttl'];
-/** What else the real product takes as the source of a role's rights (live-services.md B3). */
+/** Other fields of the real product that grant permissions: docs/services/secrets.md#real-product. */
 const HASHICORP_SOURCES = ['consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
 
-/** A role is in the form of one version of the mesh system, and says what it permits. */
+/** A role has the fields of one version of the mesh system, and grants something. */
 export function validateMeshRole(_args: Args, body: unknown, target: Target): ArgIssue[] {
   const role = (body ?? {}) as Record<string, unknown>;
   const has = (name: string) => role[name] !== undefined && role[name] !== '';

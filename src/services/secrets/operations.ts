@@ -10,21 +10,20 @@ import {
   writeProviderBody,
 } from './bodies.ts';
 
-/** The 21 operations of secrets.md. Paths begin with the engine's default mount, which the target's `mounts` replace. */
+/** Operations of the key management and mesh engines. Paths begin with the default mount, which `mounts` of the target replaces. */
 
-const read = { kind: 'secrets', method: 'GET', mutates: false, retryPolicy: 'read', reversible: true } as const;
+const read = { kind: 'secrets', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
 const list = { ...read, method: 'LIST', responseType: 'keys', itemsPath: 'data.keys' } as const;
 const write = {
   kind: 'secrets',
   method: 'POST',
   mutates: true,
-  retryPolicy: 'unsent',
+  retryPolicy: 'if-unprocessed',
   reversible: true,
   responseType: 'any',
 } as const;
 const remove = { ...write, method: 'DELETE' } as const;
-const keymgmt = 'secrets.md, Endpoints, Key management';
-const mesh = 'secrets.md, Endpoints, Mesh credentials';
+const DOCS = 'docs/services/secrets.md';
 const keyName = pathParam('name of the key');
 const kmsName = pathParam('name of the KMS provider');
 const kmsKey = { name: kmsName, key_name: keyName } as const;
@@ -34,8 +33,8 @@ const KMS = '/keymgmt/kms/{name}';
 const KMS_KEY = `${KMS}/key/{key_name}` as const;
 const ROLE = '/mesh/roles/{name}';
 
-/** Permissions are not shown in the document; the server's policies grant a capability on a path. */
-const may = (capability: string, path: string) => `${capability} on ${path.slice(1)}`;
+/** Policies of the server grant capabilities on paths. */
+const grant = (capability: string, path: string) => `${capability} on ${path.slice(1)}`;
 
 export const secrets = {
   keys: {
@@ -45,8 +44,8 @@ export const secrets = {
       path: '/keymgmt/key',
       description: 'lists the names of the keys',
       params: {},
-      permission: may('list', '/keymgmt/key'),
-      docsUrl: `${keymgmt}: List keys`,
+      permission: grant('list', '/keymgmt/key'),
+      docsUrl: `${DOCS}#keys`,
     }),
     read: defineOperation({
       ...read,
@@ -55,58 +54,58 @@ export const secrets = {
       description: 'reads a key and its versions',
       params: { name: keyName },
       responseType: 'data',
-      permission: may('read', KEY),
-      docsUrl: `${keymgmt}: Read key`,
+      permission: grant('read', KEY),
+      docsUrl: `${DOCS}#keys`,
     }),
     create: defineOperation({
       ...write,
       retryPolicy: 'never',
       name: 'secrets.keys.create',
       path: KEY,
-      description: 'creates a key; its type is fixed from then on',
+      description: 'creates a key; its type cannot be changed later',
       params: { name: keyName },
       body: { schema: createKeyBody, required: false, example: '{"type": "rsa-2048"}' },
-      permission: may('create, update', KEY),
-      docsUrl: `${keymgmt}: Create key`,
+      permission: grant('create, update', KEY),
+      docsUrl: `${DOCS}#keys`,
     }),
     update: defineOperation({
       ...write,
       name: 'secrets.keys.update',
       path: KEY,
-      description: 'disables versions below a minimum, or allows deletion',
+      description: 'sets the minimum enabled version, or allows deletion',
       params: { name: keyName },
       body: { schema: updateKeyBody, required: true, example: '{"min_enabled_version": 2, "deletion_allowed": false}' },
-      permission: may('update', KEY),
-      docsUrl: `${keymgmt}: Update key; States and transitions`,
+      permission: grant('update', KEY),
+      docsUrl: `${DOCS}#keys`,
     }),
     rotate: defineOperation({
       ...write,
       retryPolicy: 'never',
       name: 'secrets.keys.rotate',
       path: `${KEY}/rotate`,
-      description: 'makes a new version of a key, each time it is called',
+      description: 'creates a new version of a key with each call',
       params: { name: keyName },
-      permission: may('update', `${KEY}/rotate`),
-      docsUrl: `${keymgmt}: Rotate key`,
+      permission: grant('update', `${KEY}/rotate`),
+      docsUrl: `${DOCS}#keys`,
     }),
     delete: defineOperation({
       ...remove,
       reversible: false,
       name: 'secrets.keys.delete',
       path: KEY,
-      description: 'deletes a key that allows it and that no provider holds',
+      description: 'deletes a key that allows deletion and is in no provider',
       params: { name: keyName },
-      permission: may('delete', KEY),
-      docsUrl: `${keymgmt}: Delete key; States and transitions`,
+      permission: grant('delete', KEY),
+      docsUrl: `${DOCS}#keys`,
     }),
     providers: defineOperation({
       ...list,
       name: 'secrets.keys.providers',
       path: `${KEY}/kms`,
-      description: 'lists the names of the providers that hold a key',
+      description: 'lists the names of the providers that a key is distributed to',
       params: { name: keyName },
-      permission: may('list', `${KEY}/kms`),
-      docsUrl: `${keymgmt}: List providers of key`,
+      permission: grant('list', `${KEY}/kms`),
+      docsUrl: `${DOCS}#keys`,
     }),
   },
   kms: {
@@ -116,8 +115,8 @@ export const secrets = {
       path: '/keymgmt/kms',
       description: 'lists the names of the KMS providers',
       params: {},
-      permission: may('list', '/keymgmt/kms'),
-      docsUrl: `${keymgmt}: List providers`,
+      permission: grant('list', '/keymgmt/kms'),
+      docsUrl: `${DOCS}#kms-providers`,
     }),
     read: defineOperation({
       ...read,
@@ -126,31 +125,31 @@ export const secrets = {
       description: 'reads a KMS provider, without its credentials',
       params: { name: kmsName },
       responseType: 'data',
-      permission: may('read', KMS),
-      docsUrl: `${keymgmt}: Read provider`,
+      permission: grant('read', KMS),
+      docsUrl: `${DOCS}#kms-providers`,
     }),
     write: defineOperation({
       ...write,
       name: 'secrets.kms.write',
       path: KMS,
-      description: 'creates a KMS provider, or updates its credentials',
+      description: 'creates a KMS provider or updates its credentials',
       params: { name: kmsName },
       body: {
         schema: writeProviderBody,
         required: true,
         example: '{"provider": "awskms", "key_collection": "us-west-1", "credentials": {"access_key": "…"}}',
       },
-      permission: may('create, update', KMS),
-      docsUrl: `${keymgmt}: Create or update provider`,
+      permission: grant('create, update', KMS),
+      docsUrl: `${DOCS}#kms-providers`,
     }),
     delete: defineOperation({
       ...remove,
       name: 'secrets.kms.delete',
       path: KMS,
-      description: 'deletes a KMS provider that holds no key',
+      description: 'deletes a KMS provider without keys',
       params: { name: kmsName },
-      permission: may('delete', KMS),
-      docsUrl: `${keymgmt}: Delete provider; States and transitions`,
+      permission: grant('delete', KMS),
+      docsUrl: `${DOCS}#kms-providers`,
     }),
   },
   'kms-keys': {
@@ -158,20 +157,20 @@ export const secrets = {
       ...list,
       name: 'secrets.kms-keys.list',
       path: `${KMS}/key`,
-      description: 'lists the names of the keys that a provider holds',
+      description: 'lists the names of the keys in a provider',
       params: { name: kmsName },
-      permission: may('list', `${KMS}/key`),
-      docsUrl: `${keymgmt}: List keys in provider`,
+      permission: grant('list', `${KMS}/key`),
+      docsUrl: `${DOCS}#key-distributions`,
     }),
     read: defineOperation({
       ...read,
       name: 'secrets.kms-keys.read',
       path: KMS_KEY,
-      description: 'reads how a key is held by a provider',
+      description: 'reads the distribution of a key to a provider',
       params: kmsKey,
       responseType: 'data',
-      permission: may('read', KMS_KEY),
-      docsUrl: `${keymgmt}: Read key in provider`,
+      permission: grant('read', KMS_KEY),
+      docsUrl: `${DOCS}#key-distributions`,
     }),
     distribute: defineOperation({
       ...write,
@@ -185,17 +184,17 @@ export const secrets = {
         required: true,
         example: '{"purpose": ["encrypt", "decrypt"], "protection": "hsm"}',
       },
-      permission: may('create, update', KMS_KEY),
-      docsUrl: `${keymgmt}: Distribute key to provider`,
+      permission: grant('create, update', KMS_KEY),
+      docsUrl: `${DOCS}#key-distributions`,
     }),
     remove: defineOperation({
       ...remove,
       name: 'secrets.kms-keys.remove',
       path: KMS_KEY,
-      description: 'removes a key from a provider; the engine keeps it',
+      description: 'removes a key from a provider; the engine keeps the key',
       params: kmsKey,
-      permission: may('delete', KMS_KEY),
-      docsUrl: `${keymgmt}: Remove key from provider; States and transitions`,
+      permission: grant('delete', KMS_KEY),
+      docsUrl: `${DOCS}#key-distributions`,
     }),
   },
   'mesh-config': {
@@ -203,7 +202,7 @@ export const secrets = {
       ...write,
       name: 'secrets.mesh-config.write',
       path: '/mesh/config/access',
-      description: 'configures how the engine reaches the mesh system',
+      description: 'configures how the engine accesses the mesh system',
       params: {},
       body: {
         schema: meshConfigBody,
@@ -211,8 +210,8 @@ export const secrets = {
         example: '{"address": "127.0.0.1:8500", "scheme": "https", "token": "…"}',
       },
       validate: validateMeshConfig,
-      permission: may('update', '/mesh/config/access'),
-      docsUrl: `${mesh}: Configure access`,
+      permission: grant('update', '/mesh/config/access'),
+      docsUrl: `${DOCS}#mesh-access`,
     }),
   },
   'mesh-roles': {
@@ -222,8 +221,8 @@ export const secrets = {
       path: '/mesh/roles',
       description: 'lists the names of the roles',
       params: {},
-      permission: may('list', '/mesh/roles'),
-      docsUrl: `${mesh}: List roles`,
+      permission: grant('list', '/mesh/roles'),
+      docsUrl: `${DOCS}#mesh-roles`,
     }),
     read: defineOperation({
       ...read,
@@ -232,14 +231,14 @@ export const secrets = {
       description: 'reads a role',
       params: { name: roleName },
       responseType: 'data',
-      permission: may('read', ROLE),
-      docsUrl: `${mesh}: Read role`,
+      permission: grant('read', ROLE),
+      docsUrl: `${DOCS}#mesh-roles`,
     }),
     write: defineOperation({
       ...write,
       name: 'secrets.mesh-roles.write',
       path: ROLE,
-      description: 'creates a role, or updates it',
+      description: 'creates or updates a role',
       params: { name: roleName },
       body: {
         schema: meshRoleBody,
@@ -247,17 +246,17 @@ export const secrets = {
         example: '{"token_type": "client", "policies": ["readonly"], "ttl": "1h"}',
       },
       validate: validateMeshRole,
-      permission: may('create, update', ROLE),
-      docsUrl: `${mesh}: Create or update role; Mesh role`,
+      permission: grant('create, update', ROLE),
+      docsUrl: `${DOCS}#mesh-roles`,
     }),
     delete: defineOperation({
       ...remove,
       name: 'secrets.mesh-roles.delete',
       path: ROLE,
-      description: 'deletes a role; succeeds also when there is none',
+      description: 'deletes a role; succeeds if it does not exist',
       params: { name: roleName },
-      permission: may('delete', ROLE),
-      docsUrl: `${mesh}: Delete role`,
+      permission: grant('delete', ROLE),
+      docsUrl: `${DOCS}#mesh-roles`,
     }),
   },
   'mesh-creds': {
@@ -267,11 +266,11 @@ export const secrets = {
       retryPolicy: 'never',
       name: 'secrets.mesh-creds.generate',
       path: '/mesh/creds/{name}',
-      description: 'mints a mesh token from a role, each time it is called',
+      description: 'creates a mesh token from a role with each call',
       params: { name: roleName },
       responseType: 'data',
-      permission: may('read', '/mesh/creds/{name}'),
-      docsUrl: `${mesh}: Generate credential`,
+      permission: grant('read', '/mesh/creds/{name}'),
+      docsUrl: `${DOCS}#mesh-credentials`,
     }),
   },
 } as const;

@@ -76,8 +76,8 @@ export async function fetchPartitioned(
   throw new TidemarkError('DATA', `${divisible.view}: the parts have ${total} rows where the whole counts ${whole}`);
 }
 
-function impatient(run: ExtractContext, heavyAttempts: number): ExtractContext {
-  return { ...run, requestOptions: { ...run.requestOptions, heavyAttempts } };
+function impatient(run: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
+  return { ...run, requestOptions: { ...run.requestOptions, maxServerErrorAttempts } };
 }
 
 function sum(totals: readonly (number | undefined)[]): number | undefined {

@@ -1,6 +1,6 @@
 /**
- * The endpoint tables of the three API documents, as they stand there: method and path of every operation, with the
- * documents' own parameter names. Kept apart from the declarations, so that one that is missing shows.
+ * Method and path of every endpoint of the API documents, with their parameter names. Kept apart from the declarations, so that a
+ * missing one is found.
  */
 export const platformEndpoints = [
   'GET /organizations/:organization_name/agent-pools',
@@ -72,7 +72,7 @@ export const meshEndpoints = [
   'GET /agent/connect/ca/leaf/:service',
 ];
 
-/** Query parameters of each endpoint, by operation; `*` marks the required. */
+/** Query parameters of each endpoint by operation; `*` marks required ones. */
 export const queryParameters: Readonly<Record<string, readonly string[]>> = {
   'platform.agent-pools.list': [
     'q',

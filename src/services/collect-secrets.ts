@@ -1,8 +1,7 @@
 import { isSecretField, type Redactor } from '../core/redact/redactor.ts';
 import type { Args, Operation } from './operation.ts';
-import { isObject } from './response.ts';
 
-/** Makes the redactor know the secrets of a call before it is sent: the service's words may repeat them. */
+/** Makes the redactor mask the secrets of a request. The service may repeat them in its error messages. */
 export function collectSecrets(operation: Operation, args: Args, body: unknown, redactor: Redactor): void {
   for (const [name, param] of Object.entries(operation.params)) {
     if (param.secret && args[name] !== undefined) addSecret(args[name], redactor);
@@ -10,17 +9,16 @@ export function collectSecrets(operation: Operation, args: Args, body: unknown, 
   collectSecretFields(body, redactor);
 }
 
-/** Every value under a field whose name marks a secret, anywhere in a body or an answer. */
+/** Adds the values of all fields, at any depth, whose name marks a secret. */
 export function collectSecretFields(value: unknown, redactor: Redactor): void {
-  if (Array.isArray(value)) for (const item of value) collectSecretFields(item, redactor);
-  if (!isObject(value)) return;
+  if (typeof value !== 'object' || value === null) return;
   for (const [name, inner] of Object.entries(value)) {
-    if (isSecretField(name)) addSecret(inner, redactor);
+    if (!Array.isArray(value) && isSecretField(name)) addSecret(inner, redactor);
     else collectSecretFields(inner, redactor);
   }
 }
 
-/** Text is a secret as a whole, and so is each value of `name=value` pairs in it. */
+/** Adds a text as a whole, and each value of the `name=value` pairs in it. */
 function addSecret(value: unknown, redactor: Redactor): void {
   if (typeof value === 'string') {
     redactor.add(value);
