@@ -1,11 +1,29 @@
 import { defineConfig } from 'vitest/config';
 
+const SYSTEM = [
+  'test/system/**/*.test.ts',
+  'test/{crash,faults,browser,deploy}/**/*.test.ts',
+  'test/remediation/{kill,crash}.test.ts',
+  'test/e2e/process.test.ts',
+];
+const LONG = 'test/long/**/*.test.ts';
+
+/** The tiers: `npm test`, `npm run test:system`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    globalSetup: 'test/global-setup.ts',
+    projects: [
+      // Test files share a process, so that modules load once for each worker.
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [...SYSTEM, LONG], isolate: false },
+      },
+      { extends: true, test: { name: 'system', include: SYSTEM, testTimeout: 300_000, hookTimeout: 300_000 } },
+      { extends: true, test: { name: 'long', include: [LONG], testTimeout: 3_600_000, maxWorkers: 1 } },
+    ],
   },
 });

@@ -1,4 +1,4 @@
-import { type Io, run } from '../../src/cli.ts';
+import { type CliIo, run } from '../../src/cli.ts';
 
 /** What a command left: its exit code and both streams. */
 export interface CliRun {
@@ -9,7 +9,7 @@ export interface CliRun {
   json<T = unknown>(): T;
 }
 
-export type CliOptions = { readonly cwd: string } & Partial<Omit<Io, 'argv' | 'cwd' | 'stdout' | 'stderr'>> & {
+export type CliOptions = { readonly cwd: string } & Partial<Omit<CliIo, 'argv' | 'cwd' | 'stdout' | 'stderr'>> & {
     readonly stdin?: string;
   };
 
@@ -26,7 +26,7 @@ export async function cli(words: readonly string[], options: CliOptions): Promis
     terminal: undefined,
     readStdin: async () => stdin,
     signal: new AbortController().signal,
-    timing: { backoffMs: 4, maxBackoffMs: 20 },
+    timeouts: { backoffMs: 4, maxBackoffMs: 20 },
     ...io,
     stdout: (text) => {
       stdout += text;

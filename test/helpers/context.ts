@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/core/clock.ts';
 import type { Context } from '../../src/core/context.ts';
-import { createRedactor } from '../../src/core/redact.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
 
 /** What a command is given, without a terminal; whatever it says is passed over. */
 export function quietContext(cwd: string, over: Partial<Context> = {}): Context {

@@ -7,14 +7,14 @@ import { frozenClock } from '../../src/core/clock.ts';
 import type { Context } from '../../src/core/context.ts';
 import { EXIT, TidemarkError } from '../../src/core/errors.ts';
 import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact.ts';
-import { replaceFile, warehouseFiles } from '../../src/warehouse/publish.ts';
-import { type FindingsWarehouse, findingsWarehouse } from './findings.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
+import { createFindingsWarehouse, type FindingsWarehouse } from './findings-warehouse.ts';
 
 /** Some hours after the last night. */
 const NOW = '2026-11-19T08:00:00Z';
 
-export interface Outcome {
+export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -25,7 +25,7 @@ export async function findings(
   directory: string,
   args: readonly string[],
   options: { json?: boolean; now?: string } = {},
-): Promise<Outcome> {
+): Promise<CommandResult> {
   let out = '';
   let err = '';
   let code: number = EXIT.done;
@@ -72,7 +72,7 @@ export async function findings(
 }
 
 /** A configuration with an empty data folder. */
-export async function project(): Promise<string> {
+export async function emptyProject(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tidemark-command-'));
   await mkdir(join(directory, 'data/work'), { recursive: true });
   const target = (name: string, kind: string) =>
@@ -85,14 +85,14 @@ export async function project(): Promise<string> {
 }
 
 /** Plays nights into the working warehouse, and publishes it. */
-export async function publishNights(
+export async function publishWarehouse(
   directory: string,
   cleanup: (clean: () => Promise<void>) => void,
   play: (warehouse: FindingsWarehouse) => Promise<void>,
 ): Promise<void> {
   const files = warehouseFiles(join(directory, 'data'));
-  const warehouse = await findingsWarehouse({ file: files.work, cleanup });
+  const warehouse = await createFindingsWarehouse({ file: files.work, cleanup });
   await play(warehouse);
   warehouse.database.close();
-  await replaceFile(files.work, files.published, 0o644);
+  await publishFile(files.work, files.published, 0o644);
 }

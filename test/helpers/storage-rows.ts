@@ -1,4 +1,4 @@
-import type { Rows } from './findings.ts';
+import type { Rows } from './findings-warehouse.ts';
 
 export const volume = (id: string, fields: Rows[number] = {}): Rows[number] => ({
   volume_id: id,

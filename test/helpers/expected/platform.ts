@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { createViewsOf } from '../../../src/sandbox/platform/fields.ts';
-import { Refusal } from '../../../src/sandbox/platform/json-api.ts';
-import { type Result, runQuery, savedQueryOf } from '../../../src/sandbox/platform/query.ts';
-import type { Agent, PlatformState, Pool, SavedView, Workspace } from '../../../src/sandbox/platform/state.ts';
+import { createExplorerViews } from '../../../src/sandbox/platform/fields.ts';
+import { JsonApiError } from '../../../src/sandbox/platform/json-api.ts';
+import { type ExplorerResult, runQuery, toExplorerQuery } from '../../../src/sandbox/platform/query.ts';
+import type { Agent, AgentPool, PlatformState, SavedView, Workspace } from '../../../src/sandbox/platform/state.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { filled, object, type Rows, type Tables, time, wholeSeconds } from './values.ts';
 
@@ -126,27 +126,27 @@ function viewRow({ id, name, queryType, query, createdAt }: SavedView, flavor: F
 }
 
 /** The sandbox answers the query; names and forms of what it answers are ours to expect. */
-function ask(state: PlatformState, view: SavedView, flavor: Flavor): Result | Refusal {
+function ask(state: PlatformState, view: SavedView, flavor: Flavor): ExplorerResult | JsonApiError {
   try {
-    return runQuery(createViewsOf(state, flavor), savedQueryOf(view), flavor);
+    return runQuery(createExplorerViews(state, flavor), toExplorerQuery(view), flavor);
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof JsonApiError) return error;
     throw error;
   }
 }
 
 function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows {
   const answer = ask(state, view, flavor);
-  if (answer instanceof Refusal) return [];
+  if (answer instanceof JsonApiError) return [];
   const { rows, columns, view: explorer } = answer;
   return rows.map((row, index) => ({
     target,
     view_id: view.id,
     position: index + 1,
-    row_id: explorer.idOf(row),
+    row_id: explorer.rowId(row),
     attributes: Object.fromEntries(
       columns.map((column) => {
-        const value = column.of(row);
+        const value = column.value(row);
         const moment = column.type === 'datetime' && value !== null;
         return [column.name, moment ? new Date(Number(value)).toISOString().replace('Z', '+00:00') : value];
       }),
@@ -158,7 +158,7 @@ function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows
 /** Some views ask for a field that is gone: that is an answer about the view. */
 function resultRow(state: PlatformState, view: SavedView, flavor: Flavor) {
   const answer = ask(state, view, flavor);
-  const refused = answer instanceof Refusal;
+  const refused = answer instanceof JsonApiError;
   return {
     target,
     view_id: view.id,
@@ -171,7 +171,7 @@ function resultRow(state: PlatformState, view: SavedView, flavor: Flavor) {
 
 const COUNTED = new Set(['idle', 'busy', 'unknown']);
 
-function poolRow({ id, name, createdAt, organizationScoped }: Pool, agents: readonly Agent[]) {
+function poolRow({ id, name, createdAt, organizationScoped }: AgentPool, agents: readonly Agent[]) {
   return {
     target,
     pool_id: id,
@@ -183,7 +183,7 @@ function poolRow({ id, name, createdAt, organizationScoped }: Pool, agents: read
   };
 }
 
-function relation(pool: Pool, workspace_id: string, kind: string) {
+function relation(pool: AgentPool, workspace_id: string, kind: string) {
   return { target, pool_id: pool.id, workspace_id, relation: kind, extra: null };
 }
 

@@ -1,4 +1,4 @@
-import type { Role, SecretsState } from '../../../src/sandbox/secrets/state.ts';
+import type { MeshRole, SecretsState } from '../../../src/sandbox/secrets/state.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { filled, type Tables, time } from './values.ts';
 
@@ -62,7 +62,7 @@ function goDuration(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-function liveFields({ ttlSeconds, maxTtlSeconds, local, policies }: Role) {
+function liveFields({ ttlSeconds, maxTtlSeconds, local, policies }: MeshRole) {
   return {
     ttl: ttlSeconds,
     max_ttl: maxTtlSeconds,

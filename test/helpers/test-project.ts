@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { type Database, openDatabase, type Params } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase, type SqlParams } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliOptions, type CliRun, cli } from './cli.ts';
+import { startWithEmptyWarehouse } from './prepared.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
-/** Told in headers, so that no pull has to feel its way up from a careful start. */
+/** Advertised in headers, so that no pull starts slowly. */
 const REQUESTS_PER_SECOND = 1000;
 
 /** `tidemark.yaml` as plain data, for tests to change before it is written. */
@@ -18,25 +20,30 @@ export interface ConfigDocument {
 }
 
 /** A folder with a `tidemark.yaml` for a running sandbox. */
-export interface Workplace {
+export interface TestProject {
   readonly folder: string;
   readonly sandbox: RunningSandbox;
-  /** Runs a command there, at the sandbox's present unless the words say another. */
+  /** Runs a command in the folder, at the sandbox's time unless the words include `--now`. */
   tidemark(words: readonly string[], options?: Omit<CliOptions, 'cwd'>): Promise<CliRun>;
-  /** Pulls, and answers with the JSON result; `exit` must be as expected. */
+  /** Pulls with `--json`. Fails if the exit code is not `exit`. */
   pull(words?: readonly string[], exit?: number): Promise<CliRun>;
   /** Rows of the published warehouse. */
-  rows(sql: string, params?: Params): Promise<Row[]>;
+  rows(sql: string, params?: SqlParams): Promise<Row[]>;
   /** Changes `tidemark.yaml`. */
   configure(edit: (config: ConfigDocument) => void): Promise<void>;
 }
 
-export interface WorkplaceOptions extends StartOptions {
+export interface TestProjectOptions extends StartOptions {
   readonly cleanup?: Cleanup;
+  /**
+   * What the data folder holds: a working file without rows, which saves each test the creation of the tables, or nothing.
+   * @default 'empty'
+   */
+  readonly warehouse?: 'empty' | 'none';
 }
 
-export async function workplace(options: WorkplaceOptions = {}): Promise<Workplace> {
-  const { cleanup = onTestFinished, ...start } = options;
+export async function testProject(options: TestProjectOptions = {}): Promise<TestProject> {
+  const { cleanup = onTestFinished, warehouse = 'empty', ...start } = options;
   const folder = await tempFolder(cleanup);
   const sandbox = await startSandbox({ rate: REQUESTS_PER_SECOND, ...start });
   cleanup(() => sandbox.close());
@@ -44,10 +51,12 @@ export async function workplace(options: WorkplaceOptions = {}): Promise<Workpla
   const write = () => writeFile(join(folder, 'tidemark.yaml'), stringify(config));
   await write();
 
-  const reader = publishedReader(join(folder, 'data', 'warehouse.duckdb'));
+  const data = join(folder, 'data');
+  if (warehouse === 'empty') await startWithEmptyWarehouse(data);
+  const reader = publishedReader(warehouseFiles(data).published);
   cleanup(reader.close);
 
-  const tidemark: Workplace['tidemark'] = (words, io = {}) => {
+  const tidemark: TestProject['tidemark'] = (words, io = {}) => {
     const now = words.includes('--now') ? [] : ['--now', sandbox.now.toISOString()];
     return cli([...words, ...now], { cwd: folder, ...io });
   };
@@ -68,7 +77,7 @@ export async function workplace(options: WorkplaceOptions = {}): Promise<Workpla
   };
 }
 
-/** Keeps the published warehouse open, as analysts do, until another one is in its place. */
+/** Keeps the published warehouse open, as analysts do, until it is replaced. */
 function publishedReader(file: string) {
   let open: { readonly inode: number; readonly database: Database } | undefined;
   const close = async () => {
@@ -87,8 +96,8 @@ function publishedReader(file: string) {
   };
 }
 
-/** The target of a name in a configuration. */
-export function targetOf(config: ConfigDocument, name: string): Record<string, unknown> {
+/** The target with this name in a configuration. */
+export function findTarget(config: ConfigDocument, name: string): Record<string, unknown> {
   const target = config.targets.find((candidate) => candidate.name === name);
   if (!target) throw new Error(`no target ${name}`);
   return target;

@@ -1,62 +1,45 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { thresholds } from '../../src/core/config-schema.ts';
+import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { type RenderOptions, type ReportData, reportData } from '../../src/render/index.ts';
+import { type RenderOptions, type ReportData, readReportData } from '../../src/reports/index.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
-import { migrate } from '../../src/warehouse/migrate.ts';
-import { literal, quoted, type SqlFiles, sqlFiles } from '../../src/warehouse/sql-files.ts';
-import { columnList, loadTables, type Table, tablesOf } from '../../src/warehouse/tables.ts';
+import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
+import { columnList, loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
+import { copyEmptyWarehouse } from './prepared.ts';
+import { tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a target answers one night: rows by table, or the status of a pull that was not complete. */
-export type Night = Readonly<Record<string, readonly Fields[] | 'failed' | 'quarantined'>>;
+/** What one pull of a target returns: rows by table, or the status of a pull that is not complete. */
+export type PulledTables = Readonly<Record<string, readonly Fields[] | 'failed' | 'quarantined'>>;
 
-/** A warehouse in a folder of its own, gone when the test has finished, filled night by night through the same statements as a real pull. */
-export interface Estate {
+/** A warehouse in a temporary folder, filled pull by pull through the statements of a real pull. */
+export interface ReportWarehouse {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly directory: string;
   readonly file: string;
-  /** Pulls the sources of the named tables at a moment (ISO 8601); a source's other tables become empty. */
-  night(asOf: string, tables: Night, target?: string): Promise<void>;
+  /** Pulls the sources of the named tables at a time (ISO 8601). The other tables of a source become empty. */
+  pull(asOf: string, tables: PulledTables, target?: string): Promise<void>;
   data(report: string, asOf: string, more?: Partial<RenderOptions>): Promise<ReportData>;
   options(asOf: string, more?: Partial<RenderOptions>): RenderOptions;
 }
 
-let empty: Promise<string> | undefined;
-
-/** An empty warehouse, made once: each estate begins with a copy. */
-async function emptyWarehouse(): Promise<string> {
-  const file = join(await mkdtemp(join(tmpdir(), 'tidemark-empty-')), 'warehouse.duckdb');
-  const database = await openDatabase(file);
-  const files = sqlFiles([PACKAGE_ROOT]);
-  await (await migrate(database, files, await loadTables(files)))();
-  database.close();
-  return file;
-}
-
-export async function openEstate(roots: readonly string[] = [PACKAGE_ROOT]): Promise<Estate> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidemark-reports-'));
+export async function createReportWarehouse(roots: readonly string[] = [PACKAGE_ROOT]): Promise<ReportWarehouse> {
+  const directory = await tempFolder();
   const file = join(directory, 'warehouse.duckdb');
-  empty ??= emptyWarehouse();
-  await copyFile(await empty, file);
+  await copyEmptyWarehouse(file);
   const database = await openDatabase(file);
-  const files = sqlFiles(roots);
+  const files = createSqlFiles(roots);
   const tables = await loadTables(files);
-  onTestFinished(async () => {
-    database.close();
-    await rm(directory, { recursive: true });
-  });
+  onTestFinished(() => database.close());
   let runs = 0;
-  const options: Estate['options'] = (asOf, more = {}) => ({
+  const options: ReportWarehouse['options'] = (asOf, more = {}) => ({
     database,
     files,
     roots,
@@ -74,7 +57,7 @@ export async function openEstate(roots: readonly string[] = [PACKAGE_ROOT]): Pro
     directory,
     file,
     options,
-    async night(asOf, answers, target = 'acme') {
+    async pull(asOf, answers, target = 'acme') {
       const runId = `run-${++runs}`;
       const sources = new Map<string, 'complete' | 'failed' | 'quarantined'>();
       for (const [name, rows] of Object.entries(answers)) {
@@ -84,7 +67,7 @@ export async function openEstate(roots: readonly string[] = [PACKAGE_ROOT]): Pro
       await recordRun(database, runId, asOf, target);
       for (const [source, status] of sources) {
         if (status === 'complete') {
-          for (const table of tablesOf(source, tables)) {
+          for (const table of tablesForSource(source, tables)) {
             await fill(database, files, table, (answers[table.name] ?? []) as readonly Fields[], target, asOf);
           }
         }
@@ -92,7 +75,7 @@ export async function openEstate(roots: readonly string[] = [PACKAGE_ROOT]): Pro
       }
     },
     async data(report, asOf, more) {
-      const [data] = await reportData({ ...options(asOf, more), names: [report] });
+      const [data] = await readReportData({ ...options(asOf, more), names: [report] });
       if (!data) throw new Error(`no report ${report}`);
       return data;
     },
@@ -107,16 +90,16 @@ async function fill(
   target: string,
   asOf: string,
 ): Promise<void> {
-  await database.run(await files.filled('warehouse/stage', { table: table.name, columns: columnList(table) }));
+  await database.run(await files.render('warehouse/stage', { table: table.name, columns: columnList(table) }));
   const shape = Object.fromEntries(table.columns.map(({ name, type }) => [name, type.toUpperCase()]));
-  const columns = table.columns.map(({ name }) => `entry.${quoted(name)}`).join(', ');
+  const columns = table.columns.map(({ name }) => `entry.${quoteIdent(name)}`).join(', ');
   const json = JSON.stringify(rows.map((row) => ({ ...row, target })));
   await database.run(
-    `insert into stage_${table.name} select ${columns} from (select unnest(from_json(${literal(json)}, ${literal(JSON.stringify([shape]))})) as entry)`,
+    `insert into stage_${table.name} select ${columns} from (select unnest(from_json(${quoteLiteral(json)}, ${quoteLiteral(JSON.stringify([shape]))})) as entry)`,
   );
   await compareStage(database, files, table, target);
   await mergeStage(database, files, table, target, asOf);
-  await database.run(await files.filled('warehouse/drop_stage', { table: table.name }));
+  await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
 }
 
 async function recordRun(database: Database, runId: string, asOf: string, target: string): Promise<void> {
@@ -137,7 +120,7 @@ async function recordPull(
   );
 }
 
-/** A workspace with everything well, changed by `more`. */
+/** A workspace without any problem, changed by `more`. */
 export function workspace(id: string, more: Fields = {}): Fields {
   return {
     external_id: `ws-${id}`,

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { Flavor } from '../../src/sandbox/types.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { expectedTables } from './expected/index.ts';
-import type { Workplace } from './sandbox.ts';
+import type { TestProject } from './test-project.ts';
 
-const declared = await loadTables(sqlFiles([PACKAGE_ROOT]));
+const declared = await loadTables(createSqlFiles([PACKAGE_ROOT]));
 
 /** Names of every table that a source fills. */
 export const sourceTables: readonly string[] = [...declared.values()]
@@ -23,7 +23,7 @@ export function byKey(table: string, rows: readonly AnyRow[]): readonly AnyRow[]
 }
 
 /** A table of the published warehouse holds exactly what the sandbox's state says, field by field. */
-export async function expectTable({ sandbox, rows }: Workplace, table: string, flavor: Flavor): Promise<void> {
+export async function expectTable({ sandbox, rows }: TestProject, table: string, flavor: Flavor): Promise<void> {
   const expected = expectedTables(sandbox, flavor)[table];
   expect(expected, `nothing is expected of ${table}`).toBeDefined();
   expect(byKey(table, await rows(`select * from ${table}`))).toEqual(byKey(table, expected ?? []));

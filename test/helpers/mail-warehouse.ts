@@ -1,16 +1,15 @@
-import { copyFile, mkdir, mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../../src/core/config.ts';
-import { configSchema } from '../../src/core/config-schema.ts';
+import type { Config } from '../../src/config/config.ts';
+import { configSchema } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact.ts';
-import { type Composed, type ComposeOptions, composeMessages, type MailJob } from '../../src/mail/compose.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { evaluateFindings } from '../../src/findings/evaluate.ts';
+import { type ComposeOptions, type ComposeResult, composeMessages, type MailJob } from '../../src/mail/compose.ts';
 import type { Message } from '../../src/mail/message.ts';
-import { findAll } from '../../src/pipeline/find.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
-import { withWarehouse } from '../../src/warehouse/session.ts';
-import { type Estate, openEstate, QUIET } from './report-estate.ts';
+import { copyEmptyWarehouse } from './prepared.ts';
+import { createReportWarehouse, type ReportWarehouse } from './report-warehouse.ts';
 
 export const PLATFORM = {
   name: 'acme',
@@ -39,19 +38,19 @@ export const NIGHTLY: MailJob = {
   mail: { to: ['platform@acme.example'], when: 'always' },
 };
 
-export interface MailEstate extends Estate {
-  /** Carries the findings' life on to a moment of a night. */
-  find(asOf: string): Promise<void>;
-  compose(asOf: string, more?: Partial<ComposeOptions>): Promise<Composed>;
-  /** The only digest of a moment. */
+export interface MailWarehouse extends ReportWarehouse {
+  /** Evaluates the rules and updates the findings. */
+  evaluate(asOf: string): Promise<void>;
+  compose(asOf: string, more?: Partial<ComposeOptions>): Promise<ComposeResult>;
+  /** The only digest of a run. */
   digest(asOf: string, more?: Partial<ComposeOptions>): Promise<Message>;
 }
 
-export async function mailEstate(config?: Config): Promise<MailEstate> {
-  const estate = await openEstate();
+export async function createMailWarehouse(config?: Config): Promise<MailWarehouse> {
+  const estate = await createReportWarehouse();
   const own = config ?? mailConfig(estate.directory);
   const { database, files } = estate;
-  const compose: MailEstate['compose'] = (asOf, more = {}) =>
+  const compose: MailWarehouse['compose'] = (asOf, more = {}) =>
     composeMessages({
       database,
       files,
@@ -64,9 +63,9 @@ export async function mailEstate(config?: Config): Promise<MailEstate> {
   return {
     ...estate,
     compose,
-    async find(asOf) {
+    async evaluate(asOf) {
       const targets = own.targets.map(({ name }) => name);
-      await findAll({ database, files, asOf: new Date(asOf), thresholds: own.thresholds, targets });
+      await evaluateFindings({ database, files, asOf: new Date(asOf), thresholds: own.thresholds, targets });
     },
     async digest(asOf, more) {
       const { messages } = await compose(asOf, more);
@@ -76,22 +75,13 @@ export async function mailEstate(config?: Config): Promise<MailEstate> {
   };
 }
 
-let empty: Promise<string> | undefined;
-
-/** Puts an empty warehouse in place: making one anew costs more than most tests. */
-export async function seedWarehouse({ data }: Config): Promise<void> {
-  empty ??= emptyWarehouse();
+/** Publishes an empty warehouse. */
+export async function publishEmptyWarehouse({ data }: Config): Promise<void> {
   await mkdir(data, { recursive: true });
-  await copyFile(await empty, warehouseFiles(data).published);
+  await copyEmptyWarehouse(warehouseFiles(data).published);
 }
 
-async function emptyWarehouse(): Promise<string> {
-  const config = mailConfig(await mkdtemp(join(tmpdir(), 'tidemark-mail-')));
-  await withWarehouse({ config, purpose: 'test', now: new Date(0), log: QUIET }, async () => {});
-  return warehouseFiles(config.data).published;
-}
-
-/** A context for sending that keeps what is logged. */
+/** A context for sending that records the log. */
 export function mailContext(now: string | (() => Date)) {
   const lines: string[] = [];
   const log: Log = {

@@ -1,0 +1,153 @@
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { stringify } from 'yaml';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import type { LedgerRow } from '../../src/remediation/ledger-rows.ts';
+import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { FaultHook } from '../../src/sandbox/answer.ts';
+import type { Flavor, RequestRecord } from '../../src/sandbox/types.ts';
+import { recordFingerprint } from '../../src/warehouse/integrity.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { parseHeader } from '../../src/warehouse/sql-files.ts';
+import type { CliRun } from './cli.ts';
+import { prepareOnce } from './prepared.ts';
+import type { Cleanup } from './temp.ts';
+import { type ConfigDocument, type TestProject, testProject } from './test-project.ts';
+
+/** A project whose job pulls what the rule of one playbook needs. */
+export interface PlaybookHarness extends TestProject {
+  readonly playbook: string;
+  /** Pulls and evaluates the rules, at the sandbox's time. */
+  runJob(): Promise<void>;
+  /** Plans into `plan.json`; the exit code must be as expected. */
+  plan(words?: readonly string[], exit?: number): Promise<Plan>;
+  approve(words?: readonly string[], exit?: number): Promise<CliRun>;
+  apply(words?: readonly string[], exit?: number): Promise<CliRun>;
+  ledger(): Promise<readonly LedgerRow[]>;
+  /** States of the findings of a plan's actions, by ID. */
+  states(plan: Plan): Promise<ReadonlyMap<string, string>>;
+  readonly planFile: string;
+}
+
+export interface PlaybookHarnessOptions {
+  readonly playbook: string;
+  /** Sources to pull beside those of the rule. */
+  readonly sources?: readonly string[];
+  /** Runs of the job before the test. @default 1 */
+  readonly runs?: number;
+  readonly flavor?: Flavor;
+  readonly configure?: (config: ConfigDocument) => void;
+  /** Changes the state of the services before the first run. */
+  readonly prepare?: (state: RemoteState) => void;
+  /** Responds instead of a service. */
+  readonly faultHook?: FaultHook;
+  readonly cleanup?: Cleanup;
+  /**
+   * Starts from the warehouse of a first run of everything, instead of running the job.
+   * @default if neither `configure` nor `prepare` changes the first run
+   */
+  readonly snapshot?: boolean;
+}
+
+export async function playbookHarness(options: PlaybookHarnessOptions): Promise<PlaybookHarness> {
+  const { playbook, sources = [], runs = 1, flavor, configure, prepare, cleanup, faultHook } = options;
+  const { snapshot = !configure && !prepare } = options;
+  const project = await testProject({
+    ...(flavor && { flavor }),
+    ...(cleanup && { cleanup }),
+    ...(faultHook && { faultHook }),
+  });
+  if (configure) await project.configure(configure);
+  await writeJob(project, 'playbook', [...new Set([...(await readSources(playbook)), ...sources])]);
+  const planFile = join(project.folder, 'plan.json');
+
+  const run = async (words: readonly string[], exit: number): Promise<CliRun> => {
+    const result = await project.tidemark(words);
+    expect(result.exit, `${words.join(' ')}\n${result.stdout}\n${result.stderr}`).toBe(exit);
+    return result;
+  };
+  const runJob = async () => {
+    await run(['run', 'playbook'], 0);
+  };
+  prepare?.(liveState(project));
+  for (let count = 0; count < runs; count++) {
+    if (count > 0) project.sandbox.tick();
+    if (count === 0 && snapshot) await startFromFirstRun(project, flavor);
+    else await runJob();
+  }
+  project.sandbox.log.length = 0;
+  return {
+    ...project,
+    playbook,
+    planFile,
+    runJob,
+    plan: async (words = [], exit = 0) => {
+      const result = await run(['playbook', 'plan', playbook, '-o', planFile, '--json', ...words], exit);
+      return exit === 0 ? result.json<Plan>() : (undefined as never);
+    },
+    approve: (words = [], exit = 0) =>
+      run(['playbook', 'approve', planFile, '--by', 'the operator', '--irreversible', ...words], exit),
+    apply: (words = [], exit = 0) => run(['playbook', 'apply', planFile, '--json', ...words], exit),
+    ledger: async () => (await run(['playbook', 'ledger', '--json'], 0)).json<LedgerRow[]>(),
+    states: async ({ actions }) => {
+      const ids = actions.flatMap(({ finding_id, finding_ids }) => finding_ids ?? [finding_id]);
+      const rows = await project.rows('select finding_id, state from findings where list_contains($ids, finding_id)', {
+        ids,
+      });
+      return new Map(rows.map((row) => [String(row.finding_id), String(row.state)]));
+    },
+  };
+}
+
+async function writeJob({ folder }: Pick<TestProject, 'folder'>, name: string, pull: readonly string[] | 'all') {
+  await mkdir(join(folder, 'jobs'), { recursive: true });
+  await writeFile(join(folder, 'jobs', `${name}.yaml`), stringify({ pull, reports: [] }));
+}
+
+/** Copies the warehouse that a first run of everything leaves; the sandbox always starts in the same state. */
+async function startFromFirstRun(project: TestProject, flavor?: Flavor): Promise<void> {
+  const snapshot = await prepareOnce(`first-run-${flavor ?? 'default'}`, async (folder) => {
+    const ends: (() => Promise<void>)[] = [];
+    const first = await testProject({ ...(flavor && { flavor }), cleanup: (end) => void ends.push(end) });
+    await writeJob(first, 'everything', 'all');
+    const { exit, stderr } = await first.tidemark(['run', 'everything']);
+    if (exit !== 0) throw new Error(`the first run ended with ${exit}:\n${stderr}`);
+    await copyFile(warehouseFiles(join(first.folder, 'data')).published, join(folder, 'warehouse.duckdb'));
+    for (const end of ends.reverse()) await end();
+  });
+  const { published, work } = warehouseFiles(join(project.folder, 'data'));
+  for (const file of [published, work]) await copyFile(join(snapshot, 'warehouse.duckdb'), file);
+  await recordFingerprint(work);
+}
+
+/** The sources that the header of a playbook's rule names. */
+async function readSources(name: string): Promise<readonly string[]> {
+  const rule = builtInPlaybooks.find((playbook) => playbook.name === name)!.rule;
+  const sql = await readFile(join(PACKAGE_ROOT, 'queries', 'findings', `${rule}.sql`), 'utf8');
+  return parseHeader(sql).sources!.split(/,\s*/u);
+}
+
+/** Requests that may change something. Minting a mesh token is a GET. */
+export function listWrites(log: readonly RequestRecord[]): readonly RequestRecord[] {
+  return log.filter(({ method, path }) => !['GET', 'LIST'].includes(method) || path.includes('/creds/'));
+}
+
+export function liveState({ sandbox }: Pick<TestProject, 'sandbox'>) {
+  const { platform, secrets, scheduler, autoscaler, mesh } = sandbox.services;
+  return {
+    platform: platform.state,
+    secrets: secrets.state,
+    scheduler: scheduler.state,
+    autoscaler: autoscaler.state,
+    mesh: mesh.state,
+  };
+}
+
+export type RemoteState = ReturnType<typeof liveState>;
+
+/** The present state of the five services, to compare with later. */
+export function copyState(place: Pick<TestProject, 'sandbox'>): RemoteState {
+  return structuredClone(liveState(place));
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { inject } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { recordFingerprint } from '../../src/warehouse/integrity.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables } from '../../src/warehouse/tables.ts';
+
+/**
+ * A folder that `create` fills once in a run of the tests, on first use. Tests copy from it, and never change it.
+ * Two workers may create it at the same time; the first to finish provides it.
+ */
+export async function prepareOnce(name: string, create: (folder: string) => Promise<void>): Promise<string> {
+  const prepared = join(inject('prepared'), name);
+  if (existsSync(prepared)) return prepared;
+  const folder = await mkdtemp(`${prepared}-`);
+  await create(folder);
+  await rename(folder, prepared).catch(async (error: unknown) => {
+    if (!existsSync(prepared)) throw error;
+    await rm(folder, { recursive: true });
+  });
+  return prepared;
+}
+
+/** Copies a warehouse that has every table and no rows. */
+export async function copyEmptyWarehouse(to: string): Promise<void> {
+  const folder = await prepareOnce('empty', async (created) => {
+    const database = await openDatabase(join(created, 'warehouse.duckdb'));
+    const files = createSqlFiles([PACKAGE_ROOT]);
+    const finishMigration = await migrate(database, files, await loadTables(files));
+    await finishMigration();
+    database.close();
+  });
+  await copyFile(join(folder, 'warehouse.duckdb'), to);
+}
+
+/** Puts a working file without rows into a data folder, as a session leaves one. Nothing is published. */
+export async function startWithEmptyWarehouse(data: string): Promise<void> {
+  const { work } = warehouseFiles(data);
+  await mkdir(dirname(work), { recursive: true });
+  await copyEmptyWarehouse(work);
+  await recordFingerprint(work);
+}
