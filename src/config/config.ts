@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { allowedKeys, configSchema, type RawConfig, type RawTarget, type TargetKind } from './schema.ts';
+import {
+  allowedKeys,
+  configSchema,
+  type RawConfig,
+  type RawTarget,
+  type TargetKind,
+  validateConfig,
+} from './schema.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
-import { validateConfig } from './validate-config.ts';
 import { readYamlFile } from './yaml.ts';
 
 export type { TargetKind, Thresholds } from './schema.ts';
 
-/** A service to talk to, with every default filled in. */
+/** A target with its defaults. */
 export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'> {
   /** Base URL with `/api/v2` or `/v1`, without a trailing slash. */
   readonly url: string;
@@ -18,14 +24,14 @@ export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'
 
 export interface Config extends Omit<RawConfig, 'targets'> {
   readonly file: string;
-  /** Where the file stands: `jobs/`, `queries/` and `reports/` are looked for here first. */
+  /** Directory of the file: `jobs/`, `queries/` and `reports/` are looked up here first. */
   readonly directory: string;
   readonly targets: readonly Target[];
 }
 
 /**
- * Reads `tidemark.yaml`; paths in it are relative to it. Registers every secret of it with the redactor.
- * @throws TidemarkError CONFIG naming every problem with file, line and field.
+ * Reads `tidemark.yaml`. Paths in it are relative to it; its secrets are added to the redactor.
+ * @throws TidemarkError CONFIG with the line and field of every error.
  */
 export function loadConfig(
   file: string,
@@ -35,15 +41,15 @@ export function loadConfig(
   const directory = dirname(resolve(file));
   const value = readYamlFile(resolve(file), configSchema, env, allowedKeys, validateConfig);
   registerSecrets(value, redactor);
-  const local = (path: string) => resolve(directory, path);
+  const toAbsolute = (path: string) => resolve(directory, path);
   return {
     ...value,
     file: resolve(file),
     directory,
-    data: local(value.data),
-    output: local(value.output),
-    targets: value.targets.map((target) => withDefaults(target, local)),
-    ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: local(value.mail.caFile) }) } }),
+    data: toAbsolute(value.data),
+    output: toAbsolute(value.output),
+    targets: value.targets.map((target) => withDefaults(target, toAbsolute)),
+    ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),
   };
 }
 
@@ -64,7 +70,7 @@ const BASE_PATH: Record<TargetKind, string> = {
   mesh: '/v1',
 };
 
-function withDefaults(target: RawTarget, local: (path: string) => string): Target {
+function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): Target {
   const hashicorp = target.flavor === 'hashicorp';
   const base = target.url.replace(/\/+$/u, '');
   const suffix = BASE_PATH[target.kind];
@@ -77,9 +83,9 @@ function withDefaults(target: RawTarget, local: (path: string) => string): Targe
       keymgmt: trimSlashes(target.mounts.keymgmt ?? 'keymgmt'),
       mesh: trimSlashes(target.mounts.mesh ?? (hashicorp ? 'consul' : 'mesh')),
     },
-    ...(target.caFile && { caFile: local(target.caFile) }),
-    ...(target.clientCert && { clientCert: local(target.clientCert) }),
-    ...(target.clientKey && { clientKey: local(target.clientKey) }),
+    ...(target.caFile && { caFile: toAbsolute(target.caFile) }),
+    ...(target.clientCert && { clientCert: toAbsolute(target.clientCert) }),
+    ...(target.clientKey && { clientKey: toAbsolute(target.clientKey) }),
   };
 }
 
@@ -87,7 +93,7 @@ function trimSlashes(path: string): string {
   return path.replaceAll(/^\/+|\/+$/gu, '');
 }
 
-/** Targets with the same credential at the same origin share one limit; the token itself stays out of the key. */
+/** Targets with the same key share a rate limiter: same credential, same origin. The key contains a hash of the token. */
 export function credentialKey(target: Target): string {
   const token = createHash('sha256')
     .update(target.token ?? '')

@@ -1,6 +1,6 @@
 import { validateDetailed } from 'node-cron';
 
-/** What is wrong with a cron expression, as the end of a sentence; undefined when it is one of five fields. */
+/** The error in a cron expression of five fields, as the end of a sentence; undefined when it is valid. */
 export function cronError(expression: string): string | undefined {
   if (splitCron(expression).length !== 5) {
     return 'must have five fields: minute, hour, day of month, month, day of week';
@@ -10,7 +10,7 @@ export function cronError(expression: string): string | undefined {
   return errors.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join('; ');
 }
 
-/** What is wrong with the name of a time zone; undefined when the runtime knows it. */
+/** The error in the name of a time zone; undefined when the runtime has it. */
 export function timeZoneError(zone: string): string | undefined {
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone });

@@ -4,12 +4,13 @@ import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
 import { cronError, timeZoneError } from './cron.ts';
 import { ADDRESS_ERROR, parseMailAddress } from './mail-address.ts';
-import { closestMatch, readYamlFile } from './yaml.ts';
+import { unknownName } from './suggest.ts';
+import { readYamlFile } from './yaml.ts';
 
-/** A text that `problemOf` finds nothing wrong with. */
-const checked = (problemOf: (text: string) => string | undefined) =>
+/** A text for which `validate` returns no error. */
+const validated = (validate: (text: string) => string | undefined) =>
   z.string().superRefine((text, context) => {
-    const message = problemOf(text);
+    const message = validate(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
@@ -17,8 +18,8 @@ const address = z.string().refine((text) => parseMailAddress(text) !== undefined
 const addresses = z.union([address, z.array(address).min(1)], ADDRESS_ERROR).transform((to) => [to].flat());
 
 const jobSchema = z.strictObject({
-  schedule: checked(cronError).optional().describe('cron expression, five fields'),
-  timezone: checked(timeZoneError).default('UTC').describe('IANA zone of the schedule'),
+  schedule: validated(cronError).optional().describe('cron expression, five fields'),
+  timezone: validated(timeZoneError).default('UTC').describe('IANA zone of the schedule'),
   pull: z
     .union(
       [z.literal('all'), z.literal(false), z.array(z.string().min(1)).min(1)],
@@ -48,27 +49,27 @@ export interface Job extends z.infer<typeof jobSchema> {
   readonly name: string;
 }
 
-/** Every job beside the configuration or in the package, by name. @throws TidemarkError CONFIG naming file and field. */
+/** Every job of the configuration's directory and of the package, by name. @throws TidemarkError CONFIG naming file and field. */
 export async function loadJobs(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<ReadonlyMap<string, Job>> {
   const paths = await discoverFiles(overlayRoots(config.directory), 'jobs', '.yaml');
-  const wrong: string[] = [];
+  const errors: string[] = [];
   const jobs = [...paths].flatMap(([name, path]): [string, Job][] => {
     try {
-      return [[name, { name, ...readYamlFile(path, jobSchema, env, knownKeys) }]];
+      return [[name, { name, ...readYamlFile(path, jobSchema, env, allowedJobKeys) }]];
     } catch (error) {
       if (!(error instanceof TidemarkError)) throw error;
-      wrong.push(error.message);
+      errors.push(error.message);
       return [];
     }
   });
-  if (wrong.length > 0) throw new TidemarkError('CONFIG', wrong.join('\n'));
+  if (errors.length > 0) throw new TidemarkError('CONFIG', errors.join('\n'));
   return new Map(jobs);
 }
 
-/** One job. @throws TidemarkError USAGE naming the nearest. */
+/** One job. @throws TidemarkError USAGE naming the closest match, or CONFIG. */
 export async function loadJob(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -76,14 +77,11 @@ export async function loadJob(
 ): Promise<Job> {
   const paths = await discoverFiles(overlayRoots(config.directory), 'jobs', '.yaml');
   const path = paths.get(name);
-  if (path) return { name, ...readYamlFile(path, jobSchema, env, knownKeys) };
-  const nearest = closestMatch(name, paths.keys());
-  throw new TidemarkError('USAGE', `unknown job ${name}`, {
-    hint: nearest ? `did you mean ${nearest}?` : `known are ${[...paths.keys()].join(', ')}`,
-  });
+  if (path) return { name, ...readYamlFile(path, jobSchema, env, allowedJobKeys) };
+  throw unknownName('job', name, paths.keys());
 }
 
-function knownKeys(path: readonly PropertyKey[]): readonly string[] {
+function allowedJobKeys(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(jobSchema.shape);
   return path[0] === 'mail' ? ['to', 'when'] : ['name', 'mode', 'approvedBy'];
 }

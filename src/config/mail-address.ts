@@ -1,20 +1,20 @@
-/** A mailbox, apart so that no library parses it again: a name with a comma in it must never become two recipients. */
+/** A mailbox in its parts, so that no library parses it again: a name with a comma must not become two recipients. */
 export interface MailAddress {
-  /** Empty where there is none. */
+  /** Empty when there is none. */
   readonly name: string;
   readonly address: string;
 }
 
-/** Control, format (bidirectional marks among them) and separator characters; none of them belongs into a header. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-/** A name in quotes may hold what would otherwise separate addresses. */
+/** Control, format (such as bidirectional marks) and separator characters, which a header must not contain. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/** A quoted name may contain the characters that otherwise separate addresses. */
 const MAILBOX = /^(?:(?:"(?<quoted>[^"\\]*)"|(?<name>[^"<>@,;]*?))\s*<(?<inner>[^<>\s]+)>|(?<bare>[^<>\s]+))$/u;
-/** RFC 5322 addr-spec without quoting and comments, as every real mailbox is written; letters beyond ASCII are let through. */
+/** RFC 5322 addr-spec without quoting and comments; letters beyond ASCII are allowed. */
 const ADDRESS = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)*$/u;
 
-/** Reads `a@b.example` or `Name <a@b.example>`; undefined when it is neither, or holds anything else beside. */
+/** Reads `a@b.example` or `Name <a@b.example>`; undefined for anything else. */
 export function parseMailAddress(text: string): MailAddress | undefined {
-  if (UNSEEN.test(text)) return undefined;
+  if (INVISIBLE.test(text)) return undefined;
   const { quoted, name, inner, bare } = MAILBOX.exec(text.trim())?.groups ?? {};
   const address = inner ?? bare ?? '';
   return ADDRESS.test(address) ? { name: (quoted ?? name ?? '').trim(), address } : undefined;
@@ -22,8 +22,8 @@ export function parseMailAddress(text: string): MailAddress | undefined {
 
 export const ADDRESS_ERROR = 'must be one address, such as team@acme.example or Team <team@acme.example>';
 
-/** Text for a header or a line of a mail: one line, nothing unseen, not longer than `most` characters. */
-export function sanitizeHeader(text: string, most: number): string {
-  const clean = text.replaceAll(/\s+/gu, ' ').replaceAll(new RegExp(UNSEEN.source, 'gu'), '').trim();
-  return clean.length > most ? `${clean.slice(0, most - 1).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
+/** Text for a header or a line of a mail: one line, without invisible characters, at most `maxLength` characters long. */
+export function sanitizeHeader(text: string, maxLength: number): string {
+  const clean = text.replaceAll(/\s+/gu, ' ').replaceAll(new RegExp(INVISIBLE.source, 'gu'), '').trim();
+  return clean.length > maxLength ? `${clean.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/u, '')}…` : clean;
 }

@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { ADDRESS_ERROR, parseMailAddress } from './mail-address.ts';
+import { parseSmtpUrl, SMTP_ERROR } from './smtp-url.ts';
+import type { ValidationIssue } from './yaml.ts';
 
-/** Shapes and defaults of `tidemark.yaml`, as surface.md lists them; the descriptions are the manual. */
+/** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
 
 export const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 const positive = z.number().positive();
-const whole = z.int().positive();
-const filled = z.string().min(1, 'must not be empty');
+const wholeNumber = z.int().positive();
+const nonEmpty = z.string().min(1, 'must not be empty');
 
 const limits = z.strictObject({
-  requestsPerSecond: positive.optional().describe('upper bound; what the service says lowers it'),
-  concurrency: whole.default(8).describe('requests under way at once'),
-  share: z.number().gt(0).max(1).default(0.9).describe('part of a limit told by the service that Tidemark takes'),
+  requestsPerSecond: positive.optional().describe('upper bound; a lower limit that the service advertises wins'),
+  concurrency: wholeNumber.default(8).describe('requests in progress at the same time'),
+  share: z.number().gt(0).max(1).default(0.9).describe('fraction of the advertised limit that Tidemark uses'),
 });
 
 const target = z.strictObject({
@@ -21,38 +23,38 @@ const target = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/u, 'must be letters, digits, `.`, `_` or `-`, a letter or digit first'),
   kind: z.enum(TARGET_KINDS, `must be one of ${TARGET_KINDS.join(', ')}`),
-  url: filled,
-  organization: filled.optional(),
-  token: filled.optional(),
-  writeToken: filled.optional(),
+  url: nonEmpty,
+  organization: nonEmpty.optional(),
+  token: nonEmpty.optional(),
+  writeToken: nonEmpty.optional(),
   tokenHeader: z
     .string()
     .regex(/^[A-Za-z0-9-]+$/u, 'must be a header name')
     .optional(),
-  mounts: z.strictObject({ keymgmt: filled.optional(), mesh: filled.optional() }).default({}),
-  namespace: filled.optional(),
-  services: z.array(filled).default([]),
+  mounts: z.strictObject({ keymgmt: nonEmpty.optional(), mesh: nonEmpty.optional() }).default({}),
+  namespace: nonEmpty.optional(),
+  services: z.array(nonEmpty).default([]),
   flavor: z.enum(['documents', 'hashicorp'], 'must be `documents` or `hashicorp`').default('documents'),
   explorer: z.enum(['csv', 'json'], 'must be `csv` or `json`').default('csv').describe('how explorer views are pulled'),
   limits: limits.default({ concurrency: 8, share: 0.9 }),
-  caFile: filled.optional(),
-  clientCert: filled.optional(),
-  clientKey: filled.optional(),
+  caFile: nonEmpty.optional(),
+  clientCert: nonEmpty.optional(),
+  clientKey: nonEmpty.optional(),
 });
 
 const mailbox = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_ERROR);
 
 const route = z.strictObject({
   to: z.union([mailbox, z.array(mailbox).min(1)], ADDRESS_ERROR),
-  projects: z.array(filled).optional(),
-  targets: z.array(filled).optional(),
+  projects: z.array(nonEmpty).optional(),
+  targets: z.array(nonEmpty).optional(),
 });
 
 const mail = z.strictObject({
-  smtp: filled,
+  smtp: nonEmpty,
   from: mailbox,
   routes: z.array(route).default([]),
-  caFile: filled.optional().describe('authorities of the mail server, beside those of Node'),
+  caFile: nonEmpty.optional().describe('certificate authorities of the mail server, in addition to those of Node'),
 });
 
 export const thresholds = z.strictObject({
@@ -60,7 +62,7 @@ export const thresholds = z.strictObject({
   deadAgentHours: positive.default(24),
   deadViewDays: positive.default(30),
   keyRotationDays: positive.default(90),
-  keyVersionsKept: whole.default(3),
+  keyVersionsKept: wholeNumber.default(3),
   snapshotDays: positive.default(7),
   staleSnapshotDays: positive.default(90),
   certificateDays: positive.default(30),
@@ -68,8 +70,8 @@ export const thresholds = z.strictObject({
 });
 
 export const configSchema = z.strictObject({
-  data: filled.default('./data'),
-  output: filled.default('./out'),
+  data: nonEmpty.default('./data'),
+  output: nonEmpty.default('./out'),
   targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
   mail: mail.optional(),
   landingDays: positive.default(14),
@@ -83,7 +85,7 @@ export const configSchema = z.strictObject({
   reportsUrl: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
   thresholds: thresholds.prefault({}),
   schedule: z
-    .strictObject({ listen: filled.optional(), catchUpHours: z.number().nonnegative().default(6) })
+    .strictObject({ listen: nonEmpty.optional(), catchUpHours: z.number().nonnegative().default(6) })
     .prefault({}),
 });
 
@@ -91,7 +93,7 @@ export type RawConfig = z.infer<typeof configSchema>;
 export type RawTarget = RawConfig['targets'][number];
 export type Thresholds = z.infer<typeof thresholds>;
 
-/** The keys that may stand at a place of the file, for "did you mean". */
+/** The keys that are allowed at a path of the file, for suggestions. */
 export function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(configSchema.shape);
   const last = path[path.length - 1];
@@ -104,4 +106,61 @@ export function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
   };
   if (path[0] === 'mail' && path.length > 1) return Object.keys(route.shape);
   return shapes[String(last)] ?? Object.keys(target.shape);
+}
+
+type UnknownRecord = Readonly<Record<string, unknown>>;
+
+/**
+ * Validates what the schema cannot express. All errors of a file are reported at once, so the document may also have a wrong
+ * shape here.
+ */
+export function validateConfig(document: unknown): readonly ValidationIssue[] {
+  if (!isObject(document)) return [];
+  const targets = Array.isArray(document.targets)
+    ? document.targets.map((target) => (isObject(target) ? target : {}))
+    : [];
+  return [...targets.flatMap(validateTarget), ...findDuplicateNames(targets), ...validateMail(document.mail)];
+}
+
+function isObject(value: unknown): value is UnknownRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function validateTarget(
+  { kind, url, organization, token, clientCert, clientKey }: UnknownRecord,
+  index: number,
+): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  const report = (field: string, message: string) => issues.push({ path: ['targets', index, field], message });
+  const error = typeof url === 'string' ? urlError(url) : undefined;
+  if (error) report('url', error);
+  if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
+  if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
+  if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
+  return issues;
+}
+
+function urlError(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'is not a URL such as https://host:port';
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
+  if (url.username || url.password) return 'must not contain a user or password; use token';
+  if (url.search || url.hash) return 'must not contain a query or fragment';
+  return undefined;
+}
+
+function findDuplicateNames(targets: readonly UnknownRecord[]): ValidationIssue[] {
+  const first = new Map<unknown, number>();
+  return targets.flatMap(({ name }, index) => {
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    return earlier === undefined || typeof name !== 'string'
+      ? []
+      : [{ path: ['targets', index, 'name'], message: `\`${name}\` is already the name of targets[${earlier}]` }];
+  });
+}
+
+function validateMail(mail: unknown): ValidationIssue[] {
+  if (!isObject(mail) || typeof mail.smtp !== 'string' || parseSmtpUrl(mail.smtp)) return [];
+  return [{ path: ['mail', 'smtp'], message: SMTP_ERROR }];
 }

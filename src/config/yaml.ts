@@ -1,60 +1,62 @@
 import { readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import { distance } from 'fastest-levenshtein';
+import { basename, dirname, resolve } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { interpolate } from './interpolate.ts';
+import { closestMatch } from './suggest.ts';
 
-/** One thing wrong with a file: the field it stands at and what to do. */
+type Environment = Readonly<Record<string, string | undefined>>;
+type Path = readonly PropertyKey[];
+
+/** One error in a file: the field, and what is wrong as the end of a sentence. */
 export interface ValidationIssue {
-  readonly path: readonly PropertyKey[];
+  readonly path: Path;
   readonly message: string;
 }
 
 /**
- * Reads, interpolates and checks a YAML file against a schema, and by `meaning`, which is handed the document whatever its shape.
- * @throws TidemarkError CONFIG with one line a problem: `file:line: field: what, what to do`.
+ * Reads a YAML file, interpolates it and validates it against a schema. `refine` validates what a schema cannot express; it
+ * receives the document whatever its shape.
+ * @throws TidemarkError CONFIG with one line per issue: `file:line: field: what is wrong`.
  */
 export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
-  env: Readonly<Record<string, string | undefined>>,
-  allowedKeys: (path: readonly PropertyKey[]) => readonly string[],
+  env: Environment,
+  allowedKeys: (path: Path) => readonly string[],
   refine: (document: unknown) => readonly ValidationIssue[] = () => [],
 ): T {
   const lines = new LineCounter();
   const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
-  const refuse = (problems: readonly ValidationIssue[]): never => {
-    const told = problems.map((problem) => ({ ...problem, line: findLine(document, lines, problem.path) }));
-    const inOrder = told.sort((a, b) => a.line - b.line).map((problem) => formatIssue(file, problem));
-    throw new TidemarkError('CONFIG', inOrder.join('\n'));
-  };
   const [syntax] = document.errors;
   if (syntax) {
     const { line } = lines.linePos(syntax.pos[0]);
     throw new TidemarkError('CONFIG', `${basename(file)}:${line}: not valid YAML: ${syntax.message}`);
   }
-
-  const problems: ValidationIssue[] = [];
-  const filled = interpolate(document.toJS() ?? {}, { env, directory: dirname(file) }, (path, message) =>
-    problems.push({ path, message }),
+  const issues: ValidationIssue[] = [];
+  const interpolated = interpolate(document.toJS() ?? {}, { env, directory: dirname(file) }, (path, message) =>
+    issues.push({ path, message }),
   );
-  const result = schema.safeParse(filled);
-  if (!result.success) problems.push(...result.error.issues.flatMap((issue) => toIssues(issue, allowedKeys)));
-  problems.push(...refine(filled));
-  if (!result.success || problems.length > 0) return refuse(firstIssueOfEachField(problems));
-  return result.data;
+  const result = schema.safeParse(interpolated);
+  if (!result.success) issues.push(...result.error.issues.flatMap((issue) => toIssues(issue, allowedKeys)));
+  issues.push(...refine(interpolated));
+  if (result.success && issues.length === 0) return result.data;
+  const located = firstIssueOfEachField(issues).map((issue) => ({
+    issue,
+    line: findLine(document, lines, issue.path),
+  }));
+  const messages = located.sort((a, b) => a.line - b.line).map(({ issue, line }) => formatIssue(file, line, issue));
+  throw new TidemarkError('CONFIG', messages.join('\n'));
 }
 
-/** What could not be filled in is also of the wrong shape and means nothing: the first word about a field is enough. */
-function firstIssueOfEachField(problems: readonly ValidationIssue[]): readonly ValidationIssue[] {
-  const told = new Map<string, ValidationIssue>();
-  for (const problem of problems) {
-    const field = problem.path.join('.');
-    if (!told.has(field)) told.set(field, problem);
+/** A reference that cannot be resolved leaves a field that is also invalid: the first issue of a field is enough. */
+function firstIssueOfEachField(issues: readonly ValidationIssue[]): readonly ValidationIssue[] {
+  const first = new Map<string, ValidationIssue>();
+  for (const issue of issues) {
+    const field = issue.path.join('.');
+    if (!first.has(field)) first.set(field, issue);
   }
-  return [...told.values()];
+  return [...first.values()];
 }
 
 function readText(file: string): string {
@@ -70,28 +72,17 @@ function readText(file: string): string {
   }
 }
 
-function toIssues(
-  issue: z.core.$ZodIssue,
-  knownKeys: (path: readonly PropertyKey[]) => readonly string[],
-): ValidationIssue[] {
+function toIssues(issue: z.core.$ZodIssue, allowedKeys: (path: Path) => readonly string[]): ValidationIssue[] {
   if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: issue.message }];
-  return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key, knownKeys(issue.path)) }));
+  return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key, allowedKeys(issue.path)) }));
 }
 
-function unknownKey(key: string, known: readonly string[]): string {
-  const nearest = closestMatch(key, known);
-  return `unknown key${nearest ? `; did you mean \`${nearest}\`?` : `; known are ${known.join(', ')}`}`;
+function unknownKey(key: string, allowed: readonly string[]): string {
+  const closest = closestMatch(key, allowed);
+  return `unknown key${closest ? `; did you mean \`${closest}\`?` : `; known are ${allowed.join(', ')}`}`;
 }
 
-/** The known name nearest to a mistyped one, if any is near enough to be meant. */
-export function closestMatch(name: string, known: Iterable<string>): string | undefined {
-  const lower = name.toLowerCase();
-  const ranked = [...known].map((candidate) => ({ candidate, far: distance(lower, candidate.toLowerCase()) }));
-  const [best] = ranked.sort((a, b) => a.far - b.far);
-  return best && best.far <= Math.max(2, Math.ceil(name.length / 2)) ? best.candidate : undefined;
-}
-
-function formatIssue(file: string, { path, message, line }: ValidationIssue & { readonly line: number }): string {
+function formatIssue(file: string, line: number, { path, message }: ValidationIssue): string {
   const field = path.reduce<string>(
     (text, part) =>
       typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
@@ -100,11 +91,65 @@ function formatIssue(file: string, { path, message, line }: ValidationIssue & { 
   return `${basename(file)}:${line}: ${field === '' ? '' : `${field}: `}${message}`;
 }
 
-/** The line of the field, or of the nearest field around it that stands in the file. */
-function findLine(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number {
+/** The line of the field, or of the closest field around it that is in the file. */
+function findLine(document: Document, lines: LineCounter, path: Path): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true);
     if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
   }
   return 1;
+}
+
+interface InterpolationContext {
+  readonly env: Environment;
+  /** Directory of relative `${file:…}` paths. */
+  readonly directory: string;
+}
+
+const REFERENCE = /\$\{([^}]*)\}/gu;
+
+/**
+ * Replaces `${NAME}` from the environment and `${file:PATH}` from a file (without its trailing newline) in every string of a
+ * parsed document. A reference that cannot be resolved is reported with the path of its field and becomes empty.
+ */
+function interpolate(
+  value: unknown,
+  context: InterpolationContext,
+  report: (path: Path, message: string) => void,
+  path: Path = [],
+): unknown {
+  if (typeof value === 'string') {
+    return value.replaceAll(REFERENCE, (_, reference: string) => {
+      const { text, error } = resolveReference(reference, context);
+      if (error !== undefined) report(path, error);
+      return text;
+    });
+  }
+  if (Array.isArray(value)) return value.map((item, index) => interpolate(item, context, report, [...path, index]));
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).map(([key, inner]) => [
+    key,
+    interpolate(inner, context, report, [...path, key]),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+interface Resolution {
+  readonly text: string;
+  readonly error?: string;
+}
+
+function resolveReference(reference: string, { env, directory }: InterpolationContext): Resolution {
+  if (reference.startsWith('file:')) {
+    const file = resolve(directory, reference.slice('file:'.length));
+    try {
+      return { text: readFileSync(file, 'utf8').replace(/\r?\n$/u, '') };
+    } catch (error) {
+      const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+      return { text: '', error: `\${${reference}}: the file ${reason}` };
+    }
+  }
+  const value = env[reference];
+  if (value) return { text: value };
+  return { text: '', error: `the environment variable ${reference} is not set` };
 }

@@ -1,4 +1,4 @@
-/** The present. `--now` freezes it: demos, replays and tests then depend on nothing else. Waiting never uses it. */
+/** The current time. `--now` freezes it for demos, replays and tests. Waiting does not use it. */
 export interface Clock {
   now(): Date;
   readonly frozen: boolean;
@@ -10,7 +10,7 @@ export function frozenClock(at: Date): Clock {
   return { now: () => new Date(at), frozen: true };
 }
 
-/** Reads an ISO 8601 date or date-time (UTC when no offset is given); undefined when it is neither. */
+/** Parses an ISO 8601 date or date-time (UTC without an offset); undefined for anything else. */
 export function parseTimestamp(text: string): Date | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?$/u.exec(
     text.trim(),
@@ -23,7 +23,7 @@ export function parseTimestamp(text: string): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** `2026-11-20T02:15:00Z`, without a fraction when it is zero. */
+/** `2026-11-20T02:15:00Z`, with a fraction only when it is not zero. */
 export function formatTimestamp(date: Date): string {
   return date.toISOString().replace('.000Z', 'Z');
 }

@@ -1,4 +1,4 @@
-/** Exit codes of the command, as the README's table lists them. */
+/** Exit codes of the command; the README has their table. */
 export const EXIT = {
   done: 0,
   incomplete: 1,
@@ -11,8 +11,8 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Who must act, and therefore which exit code: the caller, the other side, the data, or the operator who approves. */
-const EXIT_OF = {
+/** Who must act, and therefore the exit code: the caller, the service, the data, or the operator who approves. */
+const EXIT_CODES = {
   USAGE: EXIT.usage,
   CONFIG: EXIT.usage,
   INCOMPLETE: EXIT.incomplete,
@@ -23,15 +23,15 @@ const EXIT_OF = {
   LOCKED: EXIT.unsafe,
   UNSAFE: EXIT.unsafe,
 } as const satisfies Record<string, ExitCode>;
-export type ErrorCode = keyof typeof EXIT_OF;
+export type ErrorCode = keyof typeof EXIT_CODES;
 
 export interface ErrorDetails {
-  /** What the reader can do about it, in one sentence. */
+  /** What the user can do about it, in one sentence. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
-/** An error a person can act on: one line of what and where, a hint, and the exit code that belongs to it. */
+/** An error that the user can act on: one line of what and where, a hint, and an exit code. */
 export class TidemarkError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
@@ -44,23 +44,13 @@ export class TidemarkError extends Error {
   }
 
   get exit(): ExitCode {
-    return EXIT_OF[this.code];
+    return EXIT_CODES[this.code];
   }
 }
 
 /** The message of anything thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-const UNUSABLE = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG']);
-
-/** The path that the system would not give: named by a person, such as the file of `-o`, and no bug. */
-export function fileSystemError(error: unknown): { readonly path: string; readonly reason: string } | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
-  if (code === undefined || path === undefined || !UNUSABLE.has(code)) return undefined;
-  return { path, reason: error.message.replace(/^\w+: |, \w+ '.*$/gu, '') };
 }
 
 /** One line for a log or a table: message and hint, without line breaks. */

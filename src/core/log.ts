@@ -16,10 +16,11 @@ export interface LogOptions {
   readonly colors?: Colors;
 }
 
-/** C0 controls, DEL, C1 and bidirectional overrides: names from outside must not steer a terminal. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** C0 controls (without tab and line feed), DEL, C1 and bidirectional overrides. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression is about them
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu;
 
+/** Text that cannot control a terminal: names come from outside. */
 export function stripControls(text: string): string {
   return text.replaceAll(CONTROLS, '');
 }

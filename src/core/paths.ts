@@ -3,22 +3,22 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The package's own root: holds queries/, reports/, jobs/. The same from src/ and from dist/. */
+/** The root of the package, with queries/, reports/ and jobs/. The same from src/ and from dist/. */
 export const PACKAGE_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** Where a discovered file is looked for, in order: beside the configuration, then in the package. */
+/** The roots in which files are looked up, in order: the directory of the configuration, then the package. */
 export function overlayRoots(configDirectory: string): readonly string[] {
   return configDirectory === PACKAGE_ROOT ? [PACKAGE_ROOT] : [configDirectory, PACKAGE_ROOT];
 }
 
-/** The first root that holds `relative`, as a full path. */
+/** The absolute path of `relative` in the first root that has it. */
 export function findFile(roots: readonly string[], relative: string): string | undefined {
   return roots.map((root) => join(root, relative)).find((path) => existsSync(path));
 }
 
 /**
- * Files with `extension` directly in `folder` under any of the roots, as name → path; the earlier root wins, so a user's
- * file overrides the package's of the same name.
+ * Files with `extension` directly in `folder` of the roots, as name → path. The earlier root wins, so a user's file overrides
+ * the package's file of the same name.
  */
 export async function discoverFiles(
   roots: readonly string[],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sanitizeHeader, parseMailAddress } from '../../src/config/mail-address.ts';
+import { parseMailAddress, sanitizeHeader } from '../../src/config/mail-address.ts';
 
 describe('an address', () => {
   test.each([
@@ -8,7 +8,7 @@ describe('an address', () => {
     ['"Team A" <a@localhost>', { name: 'Team A', address: 'a@localhost' }],
     ['"Team, A <B>" <a@x.example>', { name: 'Team, A <B>', address: 'a@x.example' }],
     ['Büro <büro@münchen.example>', { name: 'Büro', address: 'büro@münchen.example' }],
-  ])('%s is read', (text, address) => {
+  ])('%s is parsed', (text, address) => {
     expect(parseMailAddress(text)).toEqual(address);
   });
 
@@ -30,12 +30,12 @@ describe('an address', () => {
     'a\u200b@x.example',
     'a@x..example',
     'group: a@x.example;',
-  ])('%j is none', (text) => {
+  ])('%j is not an address', (text) => {
     expect(parseMailAddress(text)).toBeUndefined();
   });
 });
 
-test('text for a header is one line, without anything unseen, and not cut inside a character', () => {
+test('text for a header is one line, without invisible characters, and not cut inside a character', () => {
   expect(sanitizeHeader('a\r\nb\tc\u0007\u202e\u200b\u2028d ', 99)).toBe('a b c d');
   expect(sanitizeHeader('abcdef', 4)).toBe('abc…');
   expect(sanitizeHeader('ab\u{1f30a}cd', 4)).toBe('ab…');

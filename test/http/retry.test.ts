@@ -70,7 +70,7 @@ describe('what a status means, and whether a read is repeated', () => {
     ],
     ['platform', platform.views.list, 423, '', 1, 'conflict', ''],
     ['platform', platform.views.list, 429, '', ALL, 'rate-limited', 'requestsPerSecond'],
-    ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'fewer'],
+    ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'request less'],
     ['platform', platform.views.list, 502, '<html><title>Bad Gateway</title></html>', ALL, 'server', ''],
     ['platform', platform.views.list, 503, '', ALL, 'server', ''],
     ['platform', platform.views.list, 504, '', ALL, 'server', ''],

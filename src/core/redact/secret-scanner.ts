@@ -1,24 +1,24 @@
 import type { Redactor } from './redactor.ts';
 
-/** Watches bytes that pass by in pieces for known secrets, also where two pieces meet. */
+/** Searches bytes that arrive in chunks for known secrets, also across two chunks. */
 export interface SecretScanner {
-  push(piece: Buffer): void;
-  /** Whether there was one in what has been seen. */
+  push(chunk: Buffer): void;
+  /** Whether any chunk so far contained a secret. */
   matched(): boolean;
 }
 
-/** Bytes of a character in UTF-8, at most. */
-const MAX_BYTES = 4;
+/** Maximum bytes of a character in UTF-8. */
+const MAX_CHARACTER_BYTES = 4;
 
 export function createSecretScanner(redactor: Redactor): SecretScanner {
-  const overlap = MAX_BYTES * redactor.maxPatternLength;
+  const overlap = MAX_CHARACTER_BYTES * redactor.maxPatternLength;
   let end: Buffer = Buffer.alloc(0);
-  let found = false;
+  let hasMatched = false;
   return {
-    matched: () => found,
-    push(piece) {
-      found ||= redactor.matches(piece) || redactor.matches(Buffer.concat([end, piece.subarray(0, overlap)]));
-      end = (piece.length < overlap ? Buffer.concat([end, piece]) : piece).subarray(-overlap);
+    matched: () => hasMatched,
+    push(chunk) {
+      hasMatched ||= redactor.matches(chunk) || redactor.matches(Buffer.concat([end, chunk.subarray(0, overlap)]));
+      end = (chunk.length < overlap ? Buffer.concat([end, chunk]) : chunk).subarray(-overlap);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRedactor, mayContainSecret, stripSecretFields } from '../../../src/core/redact/redactor.ts';
+import { createRedactor } from '../../../src/core/redact/redactor.ts';
 
 const SECRET = `s3cr&t/"+<tok'en>=%?ü`;
 
@@ -32,65 +32,25 @@ describe('a known secret is masked', () => {
     expect(masked(`before ${text} after`, SECRET)).toMatch(/^before .*\*\*\*.* after$/u);
   });
 
-  test.each(['', 'u', 'us', 'use', 'user:', '\u0000user\u0000'])(
-    'in base64 after %j, whatever that shifts',
-    (before) => {
-      const text = Buffer.from(`${before}${SECRET}`).toString('base64');
-      const clean = masked(text, SECRET);
-      const left = Buffer.from(clean.replaceAll('***', ''), 'base64').toString('latin1');
-      expect(clean).toContain('***');
-      expect(left.includes(SECRET.slice(2, 8))).toBe(false);
-    },
-  );
+  test.each(['', 'u', 'us', 'use', 'user:', '\u0000user\u0000'])('in base64 after %j', (before) => {
+    const text = Buffer.from(`${before}${SECRET}`).toString('base64');
+    const clean = masked(text, SECRET);
+    const left = Buffer.from(clean.replaceAll('***', ''), 'base64').toString('latin1');
+    expect(clean).toContain('***');
+    expect(left.includes(SECRET.slice(2, 8))).toBe(false);
+  });
 
-  test('longest first, so that one that begins another leaves no rest', () => {
+  test('longest first, so that a secret that begins another leaves no rest', () => {
     expect(masked('token-1234-5678', 'token-1234', 'token-1234-5678')).toBe('***');
   });
 
-  test('line by line where it is a key of several lines', () => {
+  test('line by line in a key of several lines', () => {
     const pem = '-----BEGIN KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\nCCqGSM49AwEHBG0wawIBAQQg\n-----END KEY-----\n';
     expect(masked(pem.replaceAll('\n', ' '), pem)).not.toMatch(/MIGH|CCqG/u);
     expect(masked('at CCqGSM49AwEHBG0wawIBAQQg it broke', pem)).toBe('at *** it broke');
   });
 });
 
-test('values too short to be secrets are left alone, as they would blot out words', () => {
+test('values too short to be secrets are not masked', () => {
   expect(masked('the abc of it', 'abc')).toBe('the abc of it');
-});
-
-test('a field is dropped by its name, however it is spelled, at any depth', () => {
-  const answer = {
-    Name: 'x',
-    Secrets: { a: 1 },
-    nested: [{ 'private-key-pem': 'k', client_secret: 's', kept: null }],
-    MountOptions: { FSType: 'ext4', MountFlags: ['a'] },
-  };
-  expect(stripSecretFields(answer)).toEqual({
-    Name: 'x',
-    nested: [{ kept: null }],
-    MountOptions: { FSType: 'ext4' },
-  });
-  for (const name of [
-    'Secrets',
-    'private-key-pem',
-    'clientSecret',
-    'PrivateKeyPEM',
-    'mount_flags',
-    'api_token',
-    'db-password',
-  ]) {
-    expect(mayContainSecret(JSON.stringify({ [name]: 1 })), name).toBe(true);
-    expect(stripSecretFields({ [name]: 1 }), name).toEqual({});
-  }
-});
-
-test('what only sounds like a secret is kept', () => {
-  const kept = {
-    NextToken: 'a',
-    token_type: 'client',
-    PrivateKeyBits: 256,
-    'authentication-tokens': 'b',
-    key_name: 'c',
-  };
-  expect(stripSecretFields(kept)).toEqual(kept);
 });

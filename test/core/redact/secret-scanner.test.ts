@@ -4,25 +4,25 @@ import { createSecretScanner } from '../../../src/core/redact/secret-scanner.ts'
 
 const SECRET = 'a-secret-with-ü-and-more';
 
-function found(bytes: Buffer, piece: number): boolean {
+function scan(bytes: Buffer, chunkBytes: number): boolean {
   const redactor = createRedactor();
   redactor.add(SECRET);
-  const watch = createSecretScanner(redactor);
-  for (let from = 0; from < bytes.length; from += piece) watch.push(bytes.subarray(from, from + piece));
-  return watch.matched();
+  const scanner = createSecretScanner(redactor);
+  for (let from = 0; from < bytes.length; from += chunkBytes) scanner.push(bytes.subarray(from, from + chunkBytes));
+  return scanner.matched();
 }
 
 test.each([1, 2, 5, 19, 20, 21, 63, 1000])(
-  'in pieces of %i bytes a secret is seen, and none where there is none',
-  (piece) => {
+  'a secret is found in chunks of %i bytes, and nothing else is',
+  (chunkBytes) => {
     const before = 'x'.repeat(40);
-    expect(found(Buffer.from(`${before}${SECRET}${before}`), piece)).toBe(true);
-    expect(found(Buffer.from(`${before}${SECRET.slice(1)}${before}`), piece)).toBe(false);
+    expect(scan(Buffer.from(`${before}${SECRET}${before}`), chunkBytes)).toBe(true);
+    expect(scan(Buffer.from(`${before}${SECRET.slice(1)}${before}`), chunkBytes)).toBe(false);
   },
 );
 
-test('where no secret is known, none is found', () => {
-  const watch = createSecretScanner(createRedactor());
-  watch.push(Buffer.from('anything'));
-  expect(watch.matched()).toBe(false);
+test('without a known secret nothing is found', () => {
+  const scanner = createSecretScanner(createRedactor());
+  scanner.push(Buffer.from('anything'));
+  expect(scanner.matched()).toBe(false);
 });

@@ -19,3 +19,13 @@ export async function writeFileAtomic(file: string, text: string): Promise<void>
     await rm(temporary, { force: true });
   }
 }
+
+const PATH_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG']);
+
+/** The path and reason of an error of the file system that the user can correct, such as the file of `-o`; otherwise undefined. */
+export function fileSystemError(error: unknown): { readonly path: string; readonly reason: string } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, path: from, dest: path = from } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  if (code === undefined || path === undefined || !PATH_ERRORS.has(code)) return undefined;
+  return { path, reason: error.message.replace(/^\w+: |, \w+ '.*$/gu, '') };
+}
