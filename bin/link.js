@@ -1,4 +1,4 @@
-// `npx tidemark` inside a checkout finds commands in node_modules/.bin only; npm links the bins of dependencies there, not our own.
+// `npx tidemark` in a checkout looks in node_modules/.bin, where npm links the commands of dependencies but not our own.
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 
 const directory = new URL('../node_modules/.bin/', import.meta.url);

@@ -6,6 +6,6 @@ if (existsSync(entry)) {
   const { main } = await import(entry.href);
   await main();
 } else {
-  process.stderr.write('tidemark: not built yet: run `npm ci` (or `npm run build`) in the checkout first\n');
+  process.stderr.write('tidemark is not built: run `npm ci` or `npm run build` in the checkout\n');
   process.exitCode = 2;
 }

@@ -1,12 +1,12 @@
-# A nightly run in Nomad: nomad job run tidemark.nomad.hcl
-# Beforehand: an image made from deploy/container/Containerfile in place of `tidemark:0.1.0`, a host volume `tidemark` that uid 1000
+# Runs Tidemark every night in Nomad: nomad job run tidemark.nomad.hcl
+# Requires an image built from deploy/container/Containerfile in place of `tidemark:0.1.0`, a host volume `tidemark` that uid 1000
 # may write to, and the secrets: nomad var put nomad/jobs/tidemark TFE_TOKEN=… SMTP_PASSWORD=…
 job "tidemark" {
   type = "batch"
 
   periodic {
     crons            = ["15 2 * * *"]
-    time_zone        = "UTC" # in a zone with summer time, keep clear of the hour that is skipped: Nomad would skip the run
+    time_zone        = "UTC" # in a zone with daylight saving time, avoid the hour that is skipped: Nomad skips the run
     prohibit_overlap = true
   }
 
@@ -16,7 +16,7 @@ job "tidemark" {
       source = "tidemark"
     }
 
-    # A run repeats by itself what may be repeated.
+    # A run retries requests itself.
     restart {
       attempts = 0
       mode     = "fail"

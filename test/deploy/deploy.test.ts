@@ -4,11 +4,11 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { loadConfig } from '../../src/core/config.ts';
-import { cronProblem, zoneProblem } from '../../src/core/cron.ts';
-import { loadJobs } from '../../src/core/jobs.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { cronError, timeZoneError } from '../../src/config/cron.ts';
+import { loadJobs } from '../../src/config/job.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { createRedactor } from '../../src/core/redact.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const deploy = (...path: readonly string[]) => join(PACKAGE_ROOT, 'deploy', ...path);
@@ -49,7 +49,7 @@ describe('systemd', () => {
     expect(spawnSync('systemd-analyze', ['calendar', calendar]).status).toBe(0);
   });
 
-  test('runs the nightly job as nobody special, and makes up for what was missed', () => {
+  test('runs the nightly job as an unprivileged user, and makes up for missed starts', () => {
     const service = read('systemd', 'tidemark.service');
     expectRunsNightly(/^ExecStart=(.+)$/mu.exec(service)?.[1]?.split(' ') ?? []);
     expect(service).toMatch(/^DynamicUser=yes$/mu);
@@ -105,7 +105,7 @@ describe('Kubernetes', () => {
       'CronJob',
     ]);
     const { spec } = cronJob!;
-    expect([cronProblem(spec.schedule), zoneProblem(spec.timeZone)]).toEqual([undefined, undefined]);
+    expect([cronError(spec.schedule), timeZoneError(spec.timeZone)]).toEqual([undefined, undefined]);
     expect(spec).toMatchObject({ concurrencyPolicy: 'Forbid', startingDeadlineSeconds: 6 * 3600 });
     const pod = spec.jobTemplate.spec.template.spec;
     expect(pod).toMatchObject({ restartPolicy: 'Never', securityContext: { runAsNonRoot: true } });
@@ -133,7 +133,7 @@ describe('Nomad', () => {
     expect(hcl).toMatch(/prohibit_overlap\s*= true/u);
     expect(hcl).toMatch(/user\s*= "1000:1000"/u);
     const [, cron = '', zone = ''] = /crons\s*= \["([^"]+)"\]\s*time_zone\s*= "([^"]+)"/u.exec(hcl) ?? [];
-    expect([cronProblem(cron), zoneProblem(zone)]).toEqual([undefined, undefined]);
+    expect([cronError(cron), timeZoneError(zone)]).toEqual([undefined, undefined]);
     expectRunsNightly(JSON.parse(/args\s*= (\[.+\])/u.exec(hcl)?.[1] ?? '[]'));
   });
 
@@ -200,7 +200,7 @@ describe('the container', () => {
   });
 });
 
-test('every way of starting it is told in the README', () => {
+test('every way of starting it is described in the README', () => {
   const readme = read('README.md');
   for (const folder of readdirSync(deploy()).filter((name) => name !== 'README.md')) {
     for (const file of readdirSync(deploy(folder))) {
