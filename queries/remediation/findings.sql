@@ -1,4 +1,4 @@
--- grain: one row per finding of a rule that is not resolved, oldest first; accepted ones whose time is over count as open
+-- grain: one row per finding of a rule that is not resolved, oldest first; an acceptance that has expired counts as open
 -- parameters: $rule, $targets, $now
 select
   finding_id,

@@ -1,4 +1,4 @@
--- grain: the last run of the warehouse, also one that is under way
+-- grain: the last run of the warehouse, including one in progress
 select run_id
 from runs
 order by started_at desc, run_id desc

@@ -1,4 +1,4 @@
--- grain: one row where a plugin that lists its volumes does not list this one. $target, $plugin_id, $external_id
+-- grain: one row where a plugin lists its volumes and this one is not among them. $target, $plugin_id, $external_id
 select listings.plugin_id
 from external_volume_listings as listings
 where
@@ -6,7 +6,7 @@ where
   and listings.plugin_id = $plugin_id
   and listings.supported
   and not exists (
-    from external_volumes as held
-    where held.target = $target and held.plugin_id = $plugin_id and held.external_id = $external_id
+    from external_volumes as listed
+    where listed.target = $target and listed.plugin_id = $plugin_id and listed.external_id = $external_id
   )
 order by listings.plugin_id;

@@ -1,8 +1,7 @@
 import type { Colors } from '../core/color.ts';
 import type { ApplyResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
-import type { LedgerEntry } from '../remediation/ledger.ts';
-import { type LedgerRow, ledgerRows } from '../remediation/ledger-rows.ts';
+import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../remediation/ledger.ts';
 import type { Plan } from '../remediation/plan-file.ts';
 import { isReversible } from '../remediation/registry.ts';
 import { formatTable, plural } from './output.ts';
@@ -63,7 +62,7 @@ export function formatPlan(plan: Plan, colors: Colors, entries: readonly LedgerE
 }
 
 function selectPlanRows({ plan_id }: Plan, entries: readonly LedgerEntry[]): readonly LedgerRow[] {
-  return ledgerRows(entries).filter((row) => row.plan_id === plan_id);
+  return entries.map(toLedgerRow).filter((row) => row.plan_id === plan_id);
 }
 
 function formatStatus(row: LedgerRow | undefined): string {

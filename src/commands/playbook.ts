@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
+import { builtInPlaybooks } from '../playbooks/index.ts';
 import { applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from '../remediation/apply.ts';
 import { approvePlan } from '../remediation/approve.ts';
 import type { Playbook } from '../remediation/define.ts';
-import { readLedger } from '../remediation/ledger.ts';
-import { ledgerRows } from '../remediation/ledger-rows.ts';
+import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
 import { DEFAULT_LIMITS } from '../remediation/limits.ts';
 import { createPlan } from '../remediation/plan.ts';
 import { readPlan, writePlan } from '../remediation/plan-file.ts';
@@ -93,7 +93,7 @@ interface ApproveOptions {
 /** The configuration and all playbooks, which are validated before any is used. */
 async function prepare(context: Context): Promise<{ config: Config; playbooks: readonly Playbook[] }> {
   const config = readConfig(context);
-  return { config, playbooks: await loadPlaybooks(config) };
+  return { config, playbooks: await loadPlaybooks(config, builtInPlaybooks) };
 }
 
 async function list(context: Context): Promise<void> {
@@ -148,8 +148,8 @@ async function apply(context: Context, file: string, maxFailures: number): Promi
 
 async function ledger(context: Context, planId: string | undefined): Promise<void> {
   const { config } = await prepare(context);
-  const rows = ledgerRows(await readLedger(config.data)).filter(
-    ({ plan_id }) => planId === undefined || plan_id === planId,
-  );
+  const rows = (await readLedger(config.data))
+    .map(toLedgerRow)
+    .filter(({ plan_id }) => planId === undefined || plan_id === planId);
   writeResult(context, rows, () => formatLedger(rows, context.colors));
 }

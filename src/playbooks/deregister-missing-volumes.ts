@@ -1,50 +1,48 @@
 import { z } from 'zod';
-import { bodyOf, textAt } from './answers.ts';
-import { askedNamespace } from './namespace.ts';
-import { simplePlaybook } from './playbook.ts';
-import { step } from './step.ts';
-import { externalVolumes, holds } from './storage-listings.ts';
-import { changed, done, due } from './verdict.ts';
-import { claimsOf } from './volume-claims.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { responseBody, textAt } from './lib/json-path.ts';
+import { externalVolumes, isListed, parseClaims, requestedNamespace } from './lib/volumes.ts';
 
-const facts = z.object({
+const inputs = z.object({
   volume_id: z.string(),
-  namespace: askedNamespace,
+  namespace: requestedNamespace,
   plugin_id: z.string(),
   external_id: z.string(),
 });
 
-const deregister = step(facts, {
+const deregister = defineAction(inputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: {
     volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
     external: externalVolumes,
   },
-  see: ({ volume, external }, { external_id }) =>
+  observe: ({ volume, external }, { external_id }) =>
     volume.found
       ? {
-          external_id: textAt(bodyOf(volume), 'ExternalID'),
-          claims: claimsOf(bodyOf(volume))?.length ?? null,
-          in_provider: external.found ? holds(external, external_id) : null,
+          external_id: textAt(responseBody(volume), 'ExternalID'),
+          claims: parseClaims(responseBody(volume))?.length ?? null,
+          in_provider: external.found ? isListed(external, external_id) : null,
         }
       : null,
-  judge: (seen, { external_id }) => {
-    if (seen === null) return done('the volume is not registered');
-    if (seen.external_id !== external_id) return changed(`it stands for ${seen.external_id ?? 'nothing'} now`);
-    if (seen.in_provider === null) return changed('what the provider holds is not told');
-    if (seen.in_provider) return changed('the provider holds it again');
-    return seen.claims === 0 ? due : changed('it is claimed');
+  evaluate: (observed, { external_id }) => {
+    if (observed === null) return satisfied('the volume is not registered');
+    if (observed.external_id !== external_id) {
+      return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
+    }
+    if (observed.in_provider === null) return drifted('the volumes in the provider are not reported');
+    if (observed.in_provider) return drifted('it is in the provider again');
+    return observed.claims === 0 ? ready : drifted('it is claimed');
   },
 });
 
-export const deregisterMissingVolumes = simplePlaybook({
+export const deregisterMissingVolumes = definePlaybook({
   name: 'deregister-missing-volumes',
   rule: 'missing-external-volume',
-  about: 'deregister volumes that are not in their storage provider and not in use',
+  description: 'deregister volumes that are not in their storage provider and not in use',
   table: 'volumes',
-  detail: facts,
-  step: deregister,
+  detail: inputs,
+  action: deregister,
   summary: ({ subject_name, detail }) =>
-    `deregister volume ${subject_name ?? detail.volume_id}: ${detail.plugin_id} does not hold ${detail.external_id}`,
+    `deregister volume ${subject_name ?? detail.volume_id}: plugin ${detail.plugin_id} does not have ${detail.external_id}`,
 });

@@ -1,48 +1,43 @@
 import { z } from 'zod';
-import { bodyOf } from './answers.ts';
-import { askedNamespace } from './namespace.ts';
-import { playbook, skip } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
-import { claimsOf, hasEnded } from './volume-claims.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
+import { responseBody } from './lib/json-path.ts';
+import { isTerminal, parseClaims, requestedNamespace } from './lib/volumes.ts';
 
-const detail = z.object({ volume_id: z.string(), namespace: askedNamespace, nodes: z.array(z.string()) });
-const facts = z.object({ volume_id: z.string(), namespace: askedNamespace, node_id: z.string() });
+const detail = z.object({ volume_id: z.string(), namespace: requestedNamespace, nodes: z.array(z.string()) });
+const inputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, node_id: z.string() });
 
-const detach = step(facts, {
+const detach = defineAction(inputs, {
   operation: 'scheduler.volumes.detach',
   params: { volume_id: 'volume_id', namespace: 'namespace', node: 'node_id' },
   reads: {
     volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
   },
-  see: ({ volume }) => (volume.found ? { claims: claimsOf(bodyOf(volume)) } : null),
-  judge: (seen, { node_id }) => {
-    if (seen === null) return done('the volume is gone, and its claims with it');
-    if (seen.claims === null) return changed('its claims are not told');
-    if (!seen.claims.some((claim) => claim.node_id === node_id || claim.node_id === null)) {
-      return done('nothing on the node claims it');
+  observe: ({ volume }) => (volume.found ? { claims: parseClaims(responseBody(volume)) } : null),
+  evaluate: (observed, { node_id }) => {
+    if (observed === null) return satisfied('the volume is gone, and its claims with it');
+    if (observed.claims === null) return drifted('its claims are not reported');
+    if (!observed.claims.some((claim) => claim.node_id === node_id || claim.node_id === null)) {
+      return satisfied('nothing on the node claims it');
     }
-    const standing = seen.claims.find((claim) => !hasEnded(claim));
-    if (standing === undefined) return due;
-    return changed(
-      `allocation ${standing.allocation_id}, which is ${standing.client_status ?? 'not known'}, claims it`,
-    );
+    const live = observed.claims.find((claim) => !isTerminal(claim));
+    if (live === undefined) return ready;
+    return drifted(`allocation ${live.allocation_id}, whose status is ${live.client_status ?? 'unknown'}, claims it`);
   },
 });
 
-export const detachLostClaims = playbook({
+export const detachLostClaims = definePlaybook({
   name: 'detach-lost-claims',
   rule: 'lost-volume-claim',
-  about: 'detach volumes from the nodes where only allocations that ended claim them',
+  description: 'detach volumes from nodes where only finished allocations claim them',
   table: 'volumes',
-  steps: [detach],
+  actions: [detach],
   detail,
   plan: ({ subject_name, detail: { volume_id, namespace, nodes } }) =>
     nodes.length === 0
-      ? skip('the nodes of the claims are not told')
+      ? skip('the nodes of the claims are not reported')
       : nodes.map((node_id) => ({
-          step: detach,
-          facts: { volume_id, namespace, node_id },
+          action: detach,
+          inputs: { volume_id, namespace, node_id },
           summary: `detach volume ${subject_name ?? volume_id} from node ${node_id}`,
         })),
 });

@@ -1,40 +1,38 @@
 import { z } from 'zod';
-import { at, bodyOf, listAt } from './answers.ts';
-import { simplePlaybook } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { listAt, responseBody, valueAt } from './lib/json-path.ts';
 
-const facts = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
+const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
 
-const drop = step(facts, {
+const drop = defineAction(inputs, {
   operation: 'platform.views.delete',
   params: { view_id: 'view_id' },
   reads: {
     view: { operation: 'platform.views.show', params: { view_id: 'view_id' } },
-    results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, mayFail: true },
+    results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, allowFailure: true },
   },
-  see: ({ view, results }) =>
-    at(bodyOf(view), 'data') === undefined
+  observe: ({ view, results }) =>
+    valueAt(responseBody(view), 'data') === undefined
       ? null
       : {
-          rows_on_first_page: listAt(bodyOf(results), 'data')?.length ?? null,
+          rows_on_first_page: listAt(responseBody(results), 'data')?.length ?? null,
           failure: results.found ? null : results.failure,
         },
-  judge: (seen, { reason }) => {
-    if (seen === null) return done('the view is gone');
-    if (reason === 'failed') return seen.failure === null ? changed('its query works again') : due;
-    if (seen.rows_on_first_page === null) return changed('re-running it gave no answer');
-    return seen.rows_on_first_page > 0 ? changed('it returns rows again') : due;
+  evaluate: (observed, { reason }) => {
+    if (observed === null) return satisfied('the view is gone');
+    if (reason === 'failed') return observed.failure === null ? drifted('its query works again') : ready;
+    if (observed.rows_on_first_page === null) return drifted('its query returned no result');
+    return observed.rows_on_first_page > 0 ? drifted('it returns rows again') : ready;
   },
 });
 
-export const dropDeadViews = simplePlaybook({
+export const dropDeadViews = definePlaybook({
   name: 'drop-dead-views',
   rule: 'dead-saved-view',
-  about: 'delete saved views whose query fails, or has returned nothing for long',
+  description: 'delete saved views whose query fails or has returned no rows for `deadViewDays`',
   table: 'saved_views',
-  detail: facts,
-  step: drop,
+  detail: inputs,
+  action: drop,
   summary: ({ subject_name, detail }) =>
-    `delete saved view ${subject_name ?? detail.view_id}, ${detail.reason === 'failed' ? 'whose query fails' : 'which returns nothing'}`,
+    `delete saved view ${subject_name ?? detail.view_id}, ${detail.reason === 'failed' ? 'whose query fails' : 'which returns no rows'}`,
 });

@@ -1,3 +1,4 @@
+import type { Playbook } from '../remediation/define.ts';
 import { adoptOrphanedVolumes } from './adopt-orphaned-volumes.ts';
 import { deregisterMissingVolumes } from './deregister-missing-volumes.ts';
 import { detachLostClaims } from './detach-lost-claims.ts';
@@ -5,7 +6,6 @@ import { downgradeManagementRoles } from './downgrade-management-roles.ts';
 import { dropDeadViews } from './drop-dead-views.ts';
 import { dropStaleSnapshots } from './drop-stale-snapshots.ts';
 import { pinDriftView } from './pin-drift-view.ts';
-import type { Playbook } from './playbook.ts';
 import { reapDeadAgents } from './reap-dead-agents.ts';
 import { removeEmptyPools } from './remove-empty-pools.ts';
 import { removeEmptyProviders } from './remove-empty-providers.ts';
@@ -16,8 +16,8 @@ import { scopeUnusedPools } from './scope-unused-pools.ts';
 import { snapshotUnprotectedVolumes } from './snapshot-unprotected-volumes.ts';
 import { trimAnonymousPolicy } from './trim-anonymous-policy.ts';
 
-/** Every playbook, one line each, in the order of `tidemark playbook list`. */
-export const playbooks: readonly Playbook[] = [
+/** The playbooks of the package, one line each, in the order of `tidemark playbook list`. */
+export const builtInPlaybooks: readonly Playbook[] = [
   reapDeadAgents,
   removeEmptyPools,
   scopeUnusedPools,

@@ -1,88 +1,105 @@
 import { z } from 'zod';
-import { platform } from '../services/platform.ts';
-import { at, bodyOf, itemsOf, textAt } from './answers.ts';
-import { type Deed, groupPlaybook, skip } from './playbook.ts';
-import { type SavedQuery, sameQuery, savedQueryOf } from './saved-query.ts';
-import { type Json, step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  type JsonValue,
+  ready,
+  satisfied,
+  skip,
+} from '../remediation/define.ts';
+import { platform } from '../services/platform/operations.ts';
+import { listItems, responseBody, textAt, valueAt } from './lib/json-path.ts';
+import { isSameQuery, parseSavedQuery, type SavedQuery } from './lib/saved-query.ts';
 
-/** The playbook knows its view by this name. */
+/** The playbook recognizes its view by this name. */
 const NAME = 'Drifting workspaces (Tidemark)';
 
-/** Filters are joined by AND (platform.md, "Filter syntax"): names cannot be listed, but drifting itself can be asked for. */
-const QUERY = {
+/** Filters are joined by AND (docs/services/platform.md#explorer-filters), so the view filters on drift instead of listing names. */
+const QUERY: SavedQuery = {
   type: 'workspaces',
   filter: [{ field: 'drifted', operator: 'is', value: ['true'] }],
   fields: ['workspace_name', 'project_name', 'resources_drifted', 'resources_undrifted', 'current_run_status'],
   sort: ['-resources_drifted'],
-} satisfies SavedQuery;
+};
 
 const { type, ...parts } = QUERY;
-const LISTED = { ...parts, type };
-const WANTED: SavedQuery = { type, filter: QUERY.filter, fields: QUERY.fields, sort: QUERY.sort };
+const QUERY_BODY = { ...parts, type };
 
-const createFacts = z.object({ name: z.literal(NAME) });
-const updateFacts = z.object({ name: z.literal(NAME), view_id: z.string(), query: z.unknown() });
+const createInputs = z.object({ name: z.literal(NAME) });
+const updateInputs = z.object({ name: z.literal(NAME), view_id: z.string(), query: z.unknown() });
 
-const sight = (view: unknown) => ({
+const toObserved = (view: unknown) => ({
   view_id: textAt(view, 'id'),
   name: textAt(view, 'attributes', 'name'),
-  query: savedQueryOf(view) as unknown as Json,
+  query: parseSavedQuery(view) as unknown as JsonValue,
 });
 
-const create = step(createFacts, {
+const create = defineAction(createInputs, {
   operation: 'platform.views.create',
   params: {},
-  body: () => ({ data: { name: NAME, query_type: type, query: LISTED } }),
-  reads: { views: { operation: 'platform.views.list', params: {}, whole: true } },
-  see: ({ views }) =>
+  body: () => ({ data: { name: NAME, query_type: type, query: QUERY_BODY } }),
+  reads: { views: { operation: 'platform.views.list', params: {}, allPages: true } },
+  observe: ({ views }) =>
     views.found
-      ? itemsOf(views)
-          .map(sight)
+      ? listItems(views)
+          .map(toObserved)
           .filter(({ name }) => name === NAME)
       : null,
-  judge: (seen) => {
-    if (seen === null) return changed('the saved views are not told');
-    if (seen.length === 0) return due;
-    const wanted = seen.some(({ query }) => sameQuery(query as unknown as SavedQuery, WANTED));
-    return wanted ? done('the view is there') : changed('a view of this name is there, with another query');
+  evaluate: (observed) => {
+    if (observed === null) return drifted('the saved views are not reported');
+    if (observed.length === 0) return ready;
+    return observed.some(({ query }) => isSameQuery(query as unknown as SavedQuery, QUERY))
+      ? satisfied('the view exists')
+      : drifted('a view of this name exists, with another query');
   },
 });
 
-const update = step(updateFacts, {
+const update = defineAction(updateInputs, {
   operation: 'platform.views.update',
   params: { view_id: 'view_id' },
-  body: () => ({ data: { name: NAME, query: LISTED } }),
+  body: () => ({ data: { name: NAME, query: QUERY_BODY } }),
   reads: { view: { operation: 'platform.views.show', params: { view_id: 'view_id' } } },
-  see: ({ view }) => {
-    const found = at(bodyOf(view), 'data');
-    return found === undefined ? null : sight(found);
+  observe: ({ view }) => {
+    const found = valueAt(responseBody(view), 'data');
+    return found === undefined ? null : toObserved(found);
   },
-  judge: (seen, { query }) => {
-    if (seen === null) return changed('the view is gone');
-    const now = seen.query as unknown as SavedQuery;
-    if (seen.name === NAME && sameQuery(now, WANTED)) return done('the view asks for drifting workspaces');
-    return seen.name === NAME && sameQuery(now, query as SavedQuery) ? due : changed('somebody changed the view');
+  evaluate: (observed, { query }) => {
+    if (observed === null) return drifted('the view is gone');
+    const current = observed.query as unknown as SavedQuery;
+    if (observed.name === NAME && isSameQuery(current, QUERY)) {
+      return satisfied('the view lists drifting workspaces');
+    }
+    return observed.name === NAME && isSameQuery(current, query as SavedQuery)
+      ? ready
+      : drifted('the view was changed');
   },
 });
 
-export const pinDriftView = groupPlaybook({
+export const pinDriftView = definePlaybook({
   name: 'pin-drift-view',
   rule: 'drifted-workspace',
-  about: 'keep one saved view that lists the drifting workspaces',
+  description: 'maintain one saved view that lists the drifting workspaces',
   table: 'saved_views',
-  steps: [create, update],
+  actions: [create, update],
+  perTarget: true,
   detail: z.object({ workspace_name: z.string().nullable() }),
-  plan: async (findings, desk) => {
-    const views = await desk.ask(platform.views.list, {}, { whole: true });
-    if (!views.found) return skip('the saved views are not told');
-    const pinned = itemsOf(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
-    const what = `list ${findings.length} drifting workspace(s) in the saved view "${NAME}"`;
-    if (pinned === undefined) return [{ step: create, facts: { name: NAME }, summary: what, touches: null }];
-    const query = savedQueryOf(pinned);
-    if (sameQuery(query, WANTED)) return skip(`the saved view "${NAME}" lists it already`);
-    const viewId = textAt(pinned, 'id');
-    const facts = { name: NAME, view_id: viewId, query };
-    return [{ step: update, facts, summary: `${what}, whose query was changed`, touches: viewId }] satisfies Deed[];
+  plan: async (findings, ctx) => {
+    const views = await ctx.read(platform.views.list, {}, { allPages: true });
+    if (!views.found) return skip('the saved views are not reported');
+    const existing = listItems(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
+    const summary = `list ${findings.length} drifting workspace(s) in the saved view "${NAME}"`;
+    if (existing === undefined) return [{ action: create, inputs: { name: NAME }, summary, affectedRow: null }];
+    const query = parseSavedQuery(existing);
+    if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);
+    const viewId = textAt(existing, 'id');
+    return [
+      {
+        action: update,
+        inputs: { name: NAME, view_id: viewId, query },
+        summary: `${summary}, whose query was changed`,
+        affectedRow: viewId,
+      },
+    ];
   },
 });

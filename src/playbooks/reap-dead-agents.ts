@@ -1,45 +1,44 @@
 import { z } from 'zod';
-import { at, bodyOf, textAt } from './answers.ts';
-import { simplePlaybook } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { responseBody, textAt, valueAt } from './lib/json-path.ts';
 
-const facts = z.object({
+const inputs = z.object({
   agent_id: z.string(),
   pool_name: z.string().nullable(),
   status: z.string(),
-  /** null: it never told one. */
+  /** Null where the agent never reported a ping. */
   last_ping_at: z.string().nullable(),
 });
 
-/** platform.md, "States and transitions": the service deletes an agent in no other state, and answers 412. */
+/** The service deletes an agent in no other status, and returns 412: docs/services/platform.md#agents. */
 const DEAD = ['unknown', 'errored', 'exited'];
 
-const remove = step(facts, {
+const remove = defineAction(inputs, {
   operation: 'platform.agents.delete',
   params: { id: 'agent_id' },
   reads: { agent: { operation: 'platform.agents.show', params: { id: 'agent_id' } } },
-  see: ({ agent }) => {
-    const attributes = at(bodyOf(agent), 'data', 'attributes');
+  observe: ({ agent }) => {
+    const attributes = valueAt(responseBody(agent), 'data', 'attributes');
     return attributes === undefined
       ? null
       : { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') };
   },
-  judge: (seen, { last_ping_at }) => {
-    if (seen === null) return done('the agent is gone');
-    if (!DEAD.includes(seen.status ?? '')) return changed(`its status is ${seen.status ?? 'not told'}`);
-    const pinged = seen.last_ping_at !== null && Date.parse(seen.last_ping_at) > Date.parse(last_ping_at ?? '1970');
-    return pinged ? changed(`it pinged at ${seen.last_ping_at}`) : due;
+  evaluate: (observed, { last_ping_at }) => {
+    if (observed === null) return satisfied('the agent is gone');
+    if (!DEAD.includes(observed.status ?? '')) return drifted(`its status is ${observed.status ?? 'not reported'}`);
+    const hasPinged =
+      observed.last_ping_at !== null && Date.parse(observed.last_ping_at) > Date.parse(last_ping_at ?? '1970');
+    return hasPinged ? drifted(`it pinged at ${observed.last_ping_at}`) : ready;
   },
 });
 
-export const reapDeadAgents = simplePlaybook({
+export const reapDeadAgents = definePlaybook({
   name: 'reap-dead-agents',
   rule: 'dead-agent',
-  about: 'delete agents that are unknown, errored or exited, and silent for long',
+  description: 'delete agents that are unknown, errored or exited and have sent no ping for `deadAgentHours`',
   table: 'agents',
-  detail: facts,
-  step: remove,
+  detail: inputs,
+  action: remove,
   summary: ({ subject_name, detail }) =>
     `delete agent ${subject_name ?? detail.agent_id} of pool ${detail.pool_name ?? '?'}, which is ${detail.status}`,
 });

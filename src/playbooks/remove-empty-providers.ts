@@ -1,32 +1,31 @@
 import { z } from 'zod';
-import { bodyOf, listAt } from './answers.ts';
-import { simplePlaybook } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { listAt, responseBody } from './lib/json-path.ts';
 
-const facts = z.object({ provider_name: z.string() });
+const inputs = z.object({ provider_name: z.string() });
 
-const remove = step(facts, {
+const remove = defineAction(inputs, {
   operation: 'secrets.kms.delete',
   params: { name: 'provider_name' },
   reads: {
     provider: { operation: 'secrets.kms.read', params: { name: 'provider_name' } },
     keys: { operation: 'secrets.kms-keys.list', params: { name: 'provider_name' } },
   },
-  see: ({ provider, keys }) => (provider.found ? { keys: listAt(bodyOf(keys), 'data', 'keys')?.length ?? null } : null),
-  judge: (seen) => {
-    if (seen === null) return done('the provider is gone');
-    if (seen.keys === null) return changed('what it holds is not told');
-    return seen.keys > 0 ? changed(`it holds ${seen.keys} key(s)`) : due;
+  observe: ({ provider, keys }) =>
+    provider.found ? { keys: listAt(responseBody(keys), 'data', 'keys')?.length ?? null } : null,
+  evaluate: (observed) => {
+    if (observed === null) return satisfied('the provider is gone');
+    if (observed.keys === null) return drifted('its keys are not reported');
+    return observed.keys > 0 ? drifted(`it has ${observed.keys} key(s)`) : ready;
   },
 });
 
-export const removeEmptyProviders = simplePlaybook({
+export const removeEmptyProviders = definePlaybook({
   name: 'remove-empty-providers',
   rule: 'empty-kms-provider',
-  about: 'delete KMS providers that hold no key',
+  description: 'delete KMS providers that have no key',
   table: 'kms_providers',
-  detail: facts,
-  step: remove,
+  detail: inputs,
+  action: remove,
   summary: ({ detail }) => `delete KMS provider ${detail.provider_name}`,
 });

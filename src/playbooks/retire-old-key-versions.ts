@@ -1,58 +1,56 @@
 import { z } from 'zod';
-import { secrets } from '../services/secrets.ts';
-import { bodyOf, booleanAt, numberAt } from './answers.ts';
-import { playbook, skip } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
+import { secrets } from '../services/secrets/operations.ts';
+import { booleanAt, numberAt, responseBody } from './lib/json-path.ts';
 
 const detail = z.object({
   key_name: z.string(),
   latest_version: z.number(),
   wanted_min_enabled_version: z.number(),
 });
-const facts = detail.extend({ deletion_allowed: z.boolean() });
+const inputs = detail.extend({ deletion_allowed: z.boolean() });
 
-const retire = step(facts, {
+const retire = defineAction(inputs, {
   operation: 'secrets.keys.update',
   params: { name: 'key_name' },
-  // Both, since an update that leaves one out sets it to its default (secrets.md, "Update key").
+  // Both fields are sent: an update resets a field that is left out to its default (docs/services/secrets.md#keys).
   body: ({ wanted_min_enabled_version, deletion_allowed }) => ({
     min_enabled_version: wanted_min_enabled_version,
     deletion_allowed,
   }),
   reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' } } },
-  see: ({ key }) =>
+  observe: ({ key }) =>
     key.found
       ? {
-          latest_version: numberAt(bodyOf(key), 'data', 'latest_version'),
-          min_enabled_version: numberAt(bodyOf(key), 'data', 'min_enabled_version'),
-          deletion_allowed: booleanAt(bodyOf(key), 'data', 'deletion_allowed'),
+          latest_version: numberAt(responseBody(key), 'data', 'latest_version'),
+          min_enabled_version: numberAt(responseBody(key), 'data', 'min_enabled_version'),
+          deletion_allowed: booleanAt(responseBody(key), 'data', 'deletion_allowed'),
         }
       : null,
-  judge: (seen, { latest_version, wanted_min_enabled_version, deletion_allowed }) => {
-    if (seen === null) return changed('the key is gone');
-    if (seen.deletion_allowed !== deletion_allowed) return changed('whether it may be deleted was changed');
-    if (seen.latest_version !== latest_version) return changed(`its newest version is ${seen.latest_version}`);
-    if (seen.min_enabled_version === null) return changed('its lowest enabled version is not told');
-    return seen.min_enabled_version < wanted_min_enabled_version
-      ? due
-      : done(`its versions below ${seen.min_enabled_version} are disabled`);
+  evaluate: (observed, { latest_version, wanted_min_enabled_version, deletion_allowed }) => {
+    if (observed === null) return drifted('the key is gone');
+    if (observed.deletion_allowed !== deletion_allowed) return drifted('its `deletion_allowed` was changed');
+    if (observed.latest_version !== latest_version) return drifted(`its newest version is ${observed.latest_version}`);
+    if (observed.min_enabled_version === null) return drifted('its lowest enabled version is not reported');
+    return observed.min_enabled_version < wanted_min_enabled_version
+      ? ready
+      : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
   },
 });
 
-export const retireOldKeyVersions = playbook({
+export const retireOldKeyVersions = definePlaybook({
   name: 'retire-old-key-versions',
   rule: 'old-key-version-enabled',
-  about: 'disable all but the newest versions of a key',
+  description: 'disable all but the newest `keyVersionsKept` versions of a key',
   table: 'keys',
-  steps: [retire],
+  actions: [retire],
   detail,
-  plan: async (finding, desk) => {
+  plan: async (finding, ctx) => {
     const { key_name, wanted_min_enabled_version: wanted, latest_version: latest } = finding.detail;
-    const key = await desk.ask(secrets.keys.read, { name: key_name });
-    const deletionAllowed = booleanAt(bodyOf(key), 'data', 'deletion_allowed');
-    if (deletionAllowed === null) return skip('the service does not tell whether the key may be deleted');
-    const summary = `disable versions of key ${key_name} below ${wanted}: ${wanted} to ${latest} stay enabled`;
-    return [{ step: retire, facts: { ...finding.detail, deletion_allowed: deletionAllowed }, summary }];
+    const key = await ctx.read(secrets.keys.read, { name: key_name });
+    const deletionAllowed = booleanAt(responseBody(key), 'data', 'deletion_allowed');
+    if (deletionAllowed === null) return skip('the service does not report whether the key may be deleted');
+    const summary = `disable versions of key ${key_name} below ${wanted}; versions ${wanted} to ${latest} stay enabled`;
+    return [{ action: retire, inputs: { ...finding.detail, deletion_allowed: deletionAllowed }, summary }];
   },
 });

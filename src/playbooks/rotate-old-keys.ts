@@ -1,33 +1,31 @@
 import { z } from 'zod';
-import { bodyOf, numberAt } from './answers.ts';
-import { simplePlaybook } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { numberAt, responseBody } from './lib/json-path.ts';
 
-const facts = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
+const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
 
-const rotate = step(facts, {
+const rotate = defineAction(inputs, {
   operation: 'secrets.keys.rotate',
   params: { name: 'key_name' },
   reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' } } },
-  see: ({ key }) => (key.found ? { latest_version: numberAt(bodyOf(key), 'data', 'latest_version') } : null),
-  judge: (seen, { latest_version }) => {
-    if (seen === null) return changed('the key is gone');
-    if (seen.latest_version === latest_version) return due;
-    return (seen.latest_version ?? 0) > latest_version
-      ? done(`it was rotated since: its newest version is ${seen.latest_version}`)
-      : changed(`its newest version is ${seen.latest_version ?? 'not told'}`);
+  observe: ({ key }) => (key.found ? { latest_version: numberAt(responseBody(key), 'data', 'latest_version') } : null),
+  evaluate: (observed, { latest_version }) => {
+    if (observed === null) return drifted('the key is gone');
+    if (observed.latest_version === latest_version) return ready;
+    return (observed.latest_version ?? 0) > latest_version
+      ? satisfied(`it was rotated since: its newest version is ${observed.latest_version}`)
+      : drifted(`its newest version is ${observed.latest_version ?? 'not reported'}`);
   },
-  unknowable: true,
+  notVerifiable: true,
 });
 
-export const rotateOldKeys = simplePlaybook({
+export const rotateOldKeys = definePlaybook({
   name: 'rotate-old-keys',
   rule: 'key-rotation-overdue',
-  about: 'rotate keys whose newest version is old',
+  description: 'rotate keys whose newest version is older than `keyRotationDays`',
   table: 'keys',
-  detail: facts,
-  step: rotate,
+  detail: inputs,
+  action: rotate,
   summary: ({ detail }) =>
-    `rotate key ${detail.key_name}, whose version ${detail.latest_version} is of ${detail.rotated_at.slice(0, 10)}`,
+    `rotate key ${detail.key_name}, whose version ${detail.latest_version} was created on ${detail.rotated_at.slice(0, 10)}`,
 });

@@ -1,25 +1,23 @@
 import { z } from 'zod';
-import { at, bodyOf, booleanAt, listAt, sameTexts, textAt } from './answers.ts';
-import { simplePlaybook } from './playbook.ts';
-import { step } from './step.ts';
-import { changed, done, due } from './verdict.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { booleanAt, hasSameMembers, listAt, responseBody, textAt, valueAt } from './lib/json-path.ts';
 
-const facts = z.object({
+const inputs = z.object({
   pool_id: z.string(),
-  /** Attached ones. */
+  /** The attached workspaces. */
   workspace_ids: z.array(z.string()),
   allowed_workspace_ids: z.array(z.string()),
 });
 
-function ids(pool: unknown, relation: string): readonly string[] | null {
+function relatedIds(pool: unknown, relation: string): readonly string[] | null {
   const items = listAt(pool, 'data', 'relationships', relation, 'data');
   return items?.flatMap((item) => textAt(item, 'id') ?? []) ?? null;
 }
 
-const scope = step(facts, {
+const scope = defineAction(inputs, {
   operation: 'platform.agent-pools.update',
   params: { id: 'pool_id' },
-  // The name is left out, which keeps it; the workspaces in the list are all that may use the pool from then on.
+  // The name is left out, which keeps it. Only the listed workspaces may use the pool afterwards.
   body: ({ workspace_ids, allowed_workspace_ids }) => ({
     data: {
       type: 'agent-pools',
@@ -32,38 +30,40 @@ const scope = step(facts, {
     },
   }),
   reads: { pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' } } },
-  see: ({ pool }) => {
-    const body = bodyOf(pool);
-    return at(body, 'data') === undefined
+  observe: ({ pool }) => {
+    const body = responseBody(pool);
+    return valueAt(body, 'data') === undefined
       ? null
       : {
           organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
-          attached: ids(body, 'workspaces'),
-          // Left out where nobody is named: it rules nothing while the whole organization may use the pool.
-          allowed: ids(body, 'allowed-workspaces') ?? [],
+          attached: relatedIds(body, 'workspaces'),
+          // Absent where empty: the list has no effect while the whole organization may use the pool.
+          allowed: relatedIds(body, 'allowed-workspaces') ?? [],
         };
   },
-  judge: (seen, { workspace_ids, allowed_workspace_ids }) => {
-    if (seen === null) return changed('the pool is gone');
-    if (!seen.attached) return changed('what is attached to it is not told');
-    const { attached, allowed } = seen;
-    if (seen.organization_scoped === false) {
+  evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
+    if (observed === null) return drifted('the pool is gone');
+    const { organization_scoped, attached, allowed } = observed;
+    if (!attached) return drifted('its attached workspaces are not reported');
+    if (organization_scoped === false) {
       return attached.every((id) => allowed.includes(id))
-        ? done('it is scoped already')
-        : changed('it is scoped, and an attached workspace is not allowed to use it');
+        ? satisfied('it is scoped')
+        : drifted('it is scoped, and an attached workspace is not allowed to use it');
     }
-    if (!sameTexts(attached, workspace_ids)) return changed('other workspaces are attached to it now');
-    return sameTexts(allowed, allowed_workspace_ids) ? due : changed('other workspaces are allowed to use it now');
+    if (!hasSameMembers(attached, workspace_ids)) return drifted('other workspaces are attached to it now');
+    return hasSameMembers(allowed, allowed_workspace_ids)
+      ? ready
+      : drifted('other workspaces are allowed to use it now');
   },
 });
 
-export const scopeUnusedPools = simplePlaybook({
+export const scopeUnusedPools = definePlaybook({
   name: 'scope-unused-pools',
   rule: 'unscoped-agent-pool',
-  about: 'close agent pools of the whole organization to all but the few workspaces attached to them',
+  description: 'restrict organization-scoped agent pools to the few workspaces that are attached to them',
   table: 'agent_pools',
-  detail: facts,
-  step: scope,
+  detail: inputs,
+  action: scope,
   summary: ({ subject_name, detail }) =>
-    `close agent pool ${subject_name ?? detail.pool_id} to all but ${detail.workspace_ids.length} workspace(s)`,
+    `restrict agent pool ${subject_name ?? detail.pool_id} to ${detail.workspace_ids.length} attached workspace(s)`,
 });

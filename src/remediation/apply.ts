@@ -1,162 +1,195 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
-import { playbooks as registered } from '../playbooks/index.ts';
-import type { Playbook } from '../playbooks/playbook.ts';
-import type { Step } from '../playbooks/step.ts';
-import { takeLock } from '../warehouse/lock.ts';
+import { acquireLock } from '../warehouse/lock.ts';
 import { withWarehouse } from '../warehouse/session.ts';
-import { acceptedFindings, admit } from './admit.ts';
-import { farSide } from './far-side.ts';
-import { openLedger } from './ledger.ts';
-import { leave, perform, type Result, rowOf, type Stage } from './perform.ts';
-import { type Action, type Plan, readPlan } from './plan-file.ts';
-import { syncLedger } from './sync.ts';
+import type { ActionDefinition, Playbook } from './define.ts';
+import { type ActionResult, type ApplyContext, executeAction, newIntent, skipAction } from './execute-action.ts';
+import { Ledger, syncLedger } from './ledger.ts';
+import { type Action, findingIds, type Plan } from './plan-file.ts';
+import { assertApplicable, readAcceptedFindings } from './preconditions.ts';
+import { RemoteServices } from './remote.ts';
 
 export const DEFAULT_MAX_FAILURES = 3;
 
 export interface ApplyOptions {
   readonly config: Config;
   readonly context: Context;
-  /** Stops after so many actions that failed or are unconfirmed. */
+  /** Stops after this number of actions that failed or are unconfirmed. */
   readonly maxFailures: number;
-  /** @default every registered playbook */
-  readonly playbooks?: readonly Playbook[];
+  /** Those that the plan may be of. */
+  readonly playbooks: readonly Playbook[];
 }
 
-export interface Applied {
+export interface ApplyResult {
   readonly plan_id: string;
-  /** In the plan's order; actions that were not reached are not among them. */
-  readonly rows: readonly Result[];
+  /** In the order of the plan. Actions that were not reached are left out. */
+  readonly rows: readonly ActionResult[];
   /** Why it stopped before the end. */
-  readonly stopped: Stop | null;
+  readonly stopped: Abort | null;
 }
 
-export interface Stop {
+export interface Abort {
   readonly reason: string;
   readonly exit: ExitCode;
 }
 
-/** Applies the plan of a file. @throws as applyPlan, and as readPlan. */
-export async function applyFile(file: string, options: ApplyOptions): Promise<Applied> {
-  return applyPlan(await readPlan(file), options);
-}
-
 /**
- * Does what an approved plan says, one action at a time, and goes on where an earlier time stopped. Nothing is done twice.
- * @throws TidemarkError UNSAFE as admit; LOCKED while another runs.
+ * Applies an approved plan, one action at a time, and continues where an earlier apply stopped. No action is applied twice.
+ * @throws TidemarkError UNSAFE as `assertApplicable`; LOCKED while another apply runs.
  */
-export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<Applied> {
-  const { config, context, playbooks = registered } = options;
-  const steps = await admit(plan, config, context.clock.now(), playbooks);
-  const release = await takeLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, context.clock.now());
+export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
+  const { config, context, playbooks } = options;
+  const definitions = await assertApplicable(plan, config, context.clock.now(), playbooks);
+  const release = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, context.clock.now());
   try {
-    return await applyAll(plan, steps, options);
+    return await applyActions(plan, definitions, options);
   } finally {
     await release();
     await copyLedger(config, context);
   }
 }
 
-/** 0 when all was done or found done, 1 when something failed or is unconfirmed; a stop has its own. */
-export function exitOfApplied({ rows, stopped }: Applied): ExitCode {
+/** 0 when every action was applied or needed no change, 1 when one failed or is unconfirmed; an abort has its own code. */
+export function applyExitCode({ rows, stopped }: ApplyResult): ExitCode {
   if (stopped) return stopped.exit;
-  return rows.some(({ status }) => isFailure(status)) ? EXIT.incomplete : EXIT.done;
+  return rows.some(isFailure) ? EXIT.incomplete : EXIT.done;
 }
 
-const isFailure = (status: Result['status']): boolean => status === 'failed' || status === 'unconfirmed';
+function isFailure({ status }: ActionResult): boolean {
+  return status === 'failed' || status === 'unconfirmed';
+}
 
-async function applyAll(plan: Plan, steps: ReadonlyMap<Action, Step>, options: ApplyOptions): Promise<Applied> {
+async function applyActions(
+  plan: Plan,
+  definitions: ReadonlyMap<Action, ActionDefinition>,
+  options: ApplyOptions,
+): Promise<ApplyResult> {
   const { config, context } = options;
-  // What is begun is ended: a signal stops before the next action, not within one.
-  const far = farSide(config, context, new AbortController().signal);
-  const ledger = await openLedger(config.data);
-  const stage: Stage = { plan, far, ledger, context };
+  // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
+  const remote = new RemoteServices(config, context, new AbortController().signal);
+  const ledger = await Ledger.open(config.data);
   try {
-    const accepted = await acceptedFindings(plan, config, context);
-    const rows = new Map<Action, Result>();
-    let failures = 0;
-    for (const action of inOrder(stage)) {
-      const known = finalRow(stage, action);
-      if (!known) {
-        const stopped = stopBefore(options, plan, failures);
-        if (stopped)
-          return { plan_id: plan.plan_id, rows: plan.actions.flatMap((each) => rows.get(each) ?? []), stopped };
-      }
-      const row = known ?? (await next(stage, action, steps.get(action) as Step, { rows, accepted }));
-      rows.set(action, row);
-      if (!known && isFailure(row.status)) failures++;
-      if (!known) say(context, action, row);
+    const accepted = await readAcceptedFindings(plan, config, context);
+    const state = new ApplyState({ plan, remote, ledger, context }, accepted);
+    for (const action of state.pendingActions()) {
+      const abort = checkAbort(options, plan, state.failures);
+      if (abort) return state.result(abort);
+      const result = await state.apply(action, definitions.get(action) as ActionDefinition);
+      logResult(context, action, result);
     }
-    return { plan_id: plan.plan_id, rows: plan.actions.flatMap((each) => rows.get(each) ?? []), stopped: null };
+    return state.result(null);
   } finally {
     await ledger.close();
-    await far.close();
+    await remote.close();
   }
 }
 
-/** Actions that failed an earlier time come last, so that they do not keep the rest from its turn. */
-function inOrder({ plan, ledger }: Stage): readonly Action[] {
-  const failed = new Set(
-    plan.actions
-      .filter(({ action_id }) => {
-        const entry = ledger.entry(plan.plan_id, action_id);
-        return entry !== undefined && !entry.open && entry.row.status === 'failed';
-      })
-      .map(({ finding_id }) => finding_id),
-  );
-  const late = ({ finding_id }: Action) => failed.has(finding_id);
-  return [...plan.actions.filter((action) => !late(action)), ...plan.actions.filter(late)];
-}
+/** The progress of one apply. */
+class ApplyState {
+  readonly #ctx: ApplyContext;
+  /** IDs of accepted findings. */
+  readonly #accepted: ReadonlySet<string>;
+  readonly #results = new Map<Action, ActionResult>();
+  #failures = 0;
 
-/** The row of an action that needs nothing more: all but those begun without an end, and those that certainly failed. */
-function finalRow({ plan, ledger }: Stage, { action_id }: Action): Result | undefined {
-  const entry = ledger.entry(plan.plan_id, action_id);
-  return entry === undefined || entry.open || entry.row.status === 'failed' ? undefined : entry.row;
-}
-
-interface Course {
-  readonly rows: ReadonlyMap<Action, Result>;
-  readonly accepted: ReadonlySet<string>;
-}
-
-async function next(stage: Stage, action: Action, step: Step, { rows, accepted }: Course): Promise<Result> {
-  const earlier = stage.ledger.entry(stage.plan.plan_id, action.action_id);
-  const broken = stage.plan.actions.find(
-    (other) => other.finding_id === action.finding_id && rows.has(other) && rows.get(other)?.so !== true,
-  );
-  if (broken && !earlier?.open) {
-    // Not in the ledger: once the step before it is done, it has its turn.
-    const reason = `${broken.action_id}, which comes before it, was not done`;
-    return { ...rowOf(stage, action), status: 'skipped', reason, so: false, finished_at: null };
+  constructor(ctx: ApplyContext, accepted: ReadonlySet<string>) {
+    this.#ctx = ctx;
+    this.#accepted = accepted;
+    for (const action of ctx.plan.actions) {
+      const entry = this.#previous(action);
+      // An open action is resolved, and a failed one is tried again; every other outcome is final.
+      if (entry && !entry.isOpen && entry.row.status !== 'failed') this.#results.set(action, entry.row);
+    }
   }
-  const findings = action.finding_ids ?? [action.finding_id];
-  if (!earlier?.open && findings.every((id) => accepted.has(id))) {
-    return leave(stage, action, 'the finding was accepted since the plan was made');
+
+  /** Actions of this apply that failed or are unconfirmed. */
+  get failures(): number {
+    return this.#failures;
   }
-  return perform(stage, action, step, earlier);
+
+  /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
+  pendingActions(): readonly Action[] {
+    const { actions } = this.#ctx.plan;
+    const failed = new Set(
+      actions
+        .filter((action) => {
+          const entry = this.#previous(action);
+          return entry !== undefined && !entry.isOpen && entry.row.status === 'failed';
+        })
+        .map(({ finding_id }) => finding_id),
+    );
+    const pending = actions.filter((action) => !this.#results.has(action));
+    return [
+      ...pending.filter(({ finding_id }) => !failed.has(finding_id)),
+      ...pending.filter(({ finding_id }) => failed.has(finding_id)),
+    ];
+  }
+
+  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+    const result = await this.#run(action, definition);
+    this.#results.set(action, result);
+    if (isFailure(result)) this.#failures++;
+    return result;
+  }
+
+  result(stopped: Abort | null): ApplyResult {
+    const { plan_id, actions } = this.#ctx.plan;
+    return { plan_id, rows: actions.flatMap((action) => this.#results.get(action) ?? []), stopped };
+  }
+
+  async #run(action: Action, definition: ActionDefinition): Promise<ActionResult> {
+    const previous = this.#previous(action);
+    if (!previous?.isOpen) {
+      const blocking = this.#blockingAction(action);
+      if (blocking) {
+        // Not in the ledger: the action is due once the one before it is applied.
+        const reason = `${blocking.action_id}, which must come first, was not applied`;
+        return { ...newIntent(this.#ctx, action), status: 'skipped', reason, satisfied: false, finished_at: null };
+      }
+      if (findingIds(action).every((id) => this.#accepted.has(id))) {
+        return skipAction(this.#ctx, action, 'the finding was accepted since the plan was made');
+      }
+    }
+    return executeAction(this.#ctx, action, definition, previous);
+  }
+
+  /** An earlier action of the same finding that was not applied: the actions of a finding are a chain. */
+  #blockingAction(action: Action): Action | undefined {
+    const { actions } = this.#ctx.plan;
+    return actions.slice(0, actions.indexOf(action)).find((earlier) => {
+      const result = this.#results.get(earlier);
+      return earlier.finding_id === action.finding_id && result !== undefined && !result.satisfied;
+    });
+  }
+
+  #previous({ action_id }: Action) {
+    const { plan, ledger } = this.#ctx;
+    return ledger.entry({ plan_id: plan.plan_id, action_id });
+  }
 }
 
-function stopBefore({ config, context, maxFailures }: ApplyOptions, plan: Plan, failures: number): Stop | undefined {
+function checkAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, failures: number): Abort | undefined {
   const file = join(config.data, 'STOP');
-  if (existsSync(file)) return { reason: `${file} is there: remove it to go on`, exit: EXIT.safety };
-  if (context.signal.aborted) return { reason: 'stopped; apply it again to go on', exit: EXIT.incomplete };
+  if (existsSync(file)) return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
+  if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
   if (context.clock.now().getTime() >= Date.parse(plan.expires_at)) {
-    return { reason: `the plan expired at ${plan.expires_at}`, exit: EXIT.safety };
+    return { reason: `the plan expired at ${plan.expires_at}`, exit: EXIT.unsafe };
   }
-  const reached = failures >= maxFailures;
-  return reached ? { reason: `${failures} actions failed or are unconfirmed`, exit: EXIT.incomplete } : undefined;
+  if (failures < maxFailures) return undefined;
+  return { reason: `${failures} actions failed or are unconfirmed`, exit: EXIT.incomplete };
 }
 
-function say({ log }: Context, { action_id, summary }: Action, { status, reason }: Result): void {
+function logResult({ log }: Context, { action_id, summary }: Action, result: ActionResult): void {
+  const { status, reason } = result;
   const line = `${action_id}: ${summary}: ${status}${reason === null ? '' : `: ${reason}`}`;
-  if (isFailure(status)) log.warn(line);
+  if (isFailure(result)) log.warn(line);
   else log.info(line);
 }
 
-/** The table `actions` follows the ledger, which has the truth: where a run holds the warehouse, that run brings it. */
+/** The ledger is the source of truth. Where a run holds the warehouse, that run copies it to the table `actions`. */
 async function copyLedger(config: Config, context: Context): Promise<void> {
   const { log, clock } = context;
   try {
@@ -165,6 +198,6 @@ async function copyLedger(config: Config, context: Context): Promise<void> {
     );
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
-    log.warn(`the table actions follows with the next run: ${error.message}`);
+    log.warn(`the next run will update the table actions: ${error.message}`);
   }
 }

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
-import { writeWhole } from './write-whole.ts';
+import { writeFileAtomic } from '../core/fs.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 const guard = z.strictObject({
-  /** What is read again just before the deed, and just after. */
+  /** Sent just before the action, and again after it. */
   reads: z.record(
     z.string(),
     z.strictObject({
       operation: z.string(),
       params: args,
-      whole: z.literal(true).optional(),
-      mayFail: z.literal(true).optional(),
+      allPages: z.literal(true).optional(),
+      allowFailure: z.literal(true).optional(),
     }),
   ),
-  /** What the plan was made on: whether it still holds is judged by these. */
-  facts: z.record(z.string(), z.json()),
+  /** What the action was planned from; the reads are compared with these. */
+  inputs: z.record(z.string(), z.json()),
 });
 
 const action = z.strictObject({
@@ -28,13 +28,13 @@ const action = z.strictObject({
   params: args,
   body: z.json().optional(),
   finding_id: z.string(),
-  /** All findings, where one action answers several. */
+  /** Set where one action answers several findings. */
   finding_ids: z.array(z.string()).optional(),
   subject_name: z.string().nullable(),
   summary: z.string(),
-  /** The finding's title. */
+  /** The title of the finding. */
   why: z.string(),
-  /** Since when the finding stands. */
+  /** When the finding was opened. */
   since: z.string(),
   guard,
   irreversible: z.literal(true).optional(),
@@ -43,10 +43,10 @@ const action = z.strictObject({
 const approval = z.strictObject({
   by: z.string(),
   at: z.string(),
-  /** Whether actions that cannot be undone were taken too. */
+  /** Whether actions that cannot be undone are approved as well. */
   irreversible: z.boolean(),
-  /** Digest over the plan's digest and the fields above. */
-  seal: z.string(),
+  /** SHA-256 over the digest of the plan and the fields above. */
+  digest: z.string(),
 });
 
 const planSchema = z.strictObject({
@@ -66,8 +66,13 @@ export type Plan = z.infer<typeof planSchema>;
 export type Action = Plan['actions'][number];
 export type Approval = z.infer<typeof approval>;
 
-/** JSON with the names of every object sorted: the same content gives the same text. */
-export function canonical(value: unknown): string {
+/** The IDs of the findings that an action answers. */
+export function findingIds({ finding_id, finding_ids }: Action): readonly string[] {
+  return finding_ids ?? [finding_id];
+}
+
+/** JSON with sorted object keys: equal values give equal text. */
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -76,42 +81,47 @@ export function canonical(value: unknown): string {
 }
 
 function sha256(value: unknown): string {
-  return createHash('sha256').update(canonical(value)).digest('hex');
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** SHA-256 over everything but the approval and the digest itself. */
-export function digestOf(plan: Readonly<Record<string, unknown>>): string {
+/** SHA-256 over everything except the approval and the digest itself. */
+export function planDigest(plan: Readonly<Record<string, unknown>>): string {
   const { approval: _approval, digest: _digest, ...content } = plan;
   return sha256(content);
 }
 
-export function sealOf({ digest }: Pick<Plan, 'digest'>, { by, at, irreversible }: Omit<Approval, 'seal'>): string {
+export function approvalDigest(
+  { digest }: Pick<Plan, 'digest'>,
+  { by, at, irreversible }: Omit<Approval, 'digest'>,
+): string {
   return sha256({ digest, by, at, irreversible });
 }
 
 /**
- * Reads a plan and makes sure that nothing of it was changed since it was made and approved.
- * @throws TidemarkError USAGE when there is no such file, DATA when it is no JSON, UNSAFE when it is not as it was written.
+ * Reads a plan and verifies both digests.
+ * @throws TidemarkError USAGE when the file cannot be read, DATA when it is not JSON, UNSAFE when it was changed.
  */
 export async function readPlan(file: string): Promise<Plan> {
-  const value = parsed(file, await textOf(file));
-  const refuse = (what: string, cause?: unknown): never => {
-    throw new TidemarkError('UNSAFE', `${file} ${what}`, {
+  const value = parseJson(file, await readText(file));
+  const reject = (reason: string, cause?: unknown): never => {
+    throw new TidemarkError('UNSAFE', `${file} ${reason}`, {
       hint: 'make a new plan',
       ...(cause !== undefined && { cause }),
     });
   };
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse('is no plan');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return reject('is not a plan');
   const content = value as Readonly<Record<string, unknown>>;
-  if (content.digest !== digestOf(content)) return refuse('was changed since it was made: its digest does not fit');
+  if (content.digest !== planDigest(content)) return reject('was changed since it was made: its digest does not match');
   const plan = planSchema.safeParse(content);
-  if (!plan.success) return refuse('is not a plan of this version of tidemark', plan.error);
+  if (!plan.success) return reject('is not a plan of this version of tidemark', plan.error);
   const given = plan.data.approval;
-  if (given !== null && given.seal !== sealOf(plan.data, given)) return refuse('was changed since it was approved');
+  if (given !== null && given.digest !== approvalDigest(plan.data, given)) {
+    return reject('was changed since it was approved');
+  }
   return plan.data;
 }
 
-async function textOf(file: string): Promise<string> {
+async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
@@ -122,15 +132,14 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-function parsed(file: string, text: string): unknown {
+function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new TidemarkError('DATA', `${file} is no JSON`, { cause, hint: 'make a new plan' });
+    throw new TidemarkError('DATA', `${file} is not JSON`, { cause, hint: 'make a new plan' });
   }
 }
 
-/** Writes a plan at one stroke: whoever reads sees the old file or the new one. */
 export async function writePlan(file: string, plan: Plan): Promise<void> {
-  await writeWhole(file, `${JSON.stringify(plan, null, 2)}\n`);
+  await writeFileAtomic(file, `${JSON.stringify(plan, null, 2)}\n`);
 }

@@ -1,86 +1,93 @@
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import type { Playbook } from '../playbooks/playbook.ts';
-import { loadRules } from '../warehouse/find-rules.ts';
+import { loadRules } from '../findings/rules.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
-import { type Caps, requireWithin } from './caps.ts';
-import { type DeskRows, type Drafted, draftAll, touchedBy } from './draft-all.ts';
-import { farSide } from './far-side.ts';
-import { giveIdentity, identityOf } from './identity.ts';
-import { digestOf, type Plan } from './plan-file.ts';
-import { selectFindings } from './select.ts';
+import type { Playbook } from './define.ts';
+import { enforceLimits, type PlanLimits } from './limits.ts';
+import { countAffected, type PlannedActions, planActions } from './plan-actions.ts';
+import { type Plan, planDigest } from './plan-file.ts';
+import { RemoteServices } from './remote.ts';
+import { selectFindings } from './select-findings.ts';
+import { ensureWarehouseId, readWarehouseId } from './warehouse-id.ts';
 
-/** How long a plan may wait for its approval and its end. */
+/** A plan must be approved and applied within this time. */
 const VALID_MS = 24 * 3_600_000;
 
 export interface PlanOptions {
   readonly config: Config;
   readonly context: Context;
   readonly playbook: Playbook;
-  readonly caps: Caps;
+  readonly limits: PlanLimits;
   /** @default every configured target */
   readonly targets?: readonly string[];
-  /** The working warehouse of a run under way, before it is published. @default the published one */
+  /** The working warehouse of a run in progress, before it is published. @default the published one */
   readonly warehouse?: Warehouse;
 }
 
 /**
- * What a playbook would do about the findings of the warehouse. It reads, and changes nothing on the far side.
- * @throws TidemarkError UNSAFE where it would touch more than the caps allow.
+ * Plans what a playbook would do about its findings. It reads the services and changes nothing on them.
+ * @throws TidemarkError UNSAFE where the plan would exceed the limits.
  */
-export async function makePlan(options: PlanOptions): Promise<Plan> {
+export async function createPlan(options: PlanOptions): Promise<Plan> {
   const { config, context, warehouse } = options;
-  if (warehouse) return planOver(options, warehouse, await giveIdentity(warehouse));
-  const warehouseId = await identityOf(config, context);
+  if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
+  const warehouseId = await readWarehouseId(config, context);
   const published = await openPublished(config);
   try {
-    return await planOver(options, published, warehouseId);
+    return await planFrom(published, warehouseId, options);
   } finally {
     published.database.close();
   }
 }
 
-async function planOver(
-  options: PlanOptions,
+async function planFrom(
   { database, files }: Pick<Warehouse, 'database' | 'files'>,
   warehouseId: string,
+  options: PlanOptions,
 ): Promise<Plan> {
-  const { config, context, playbook, caps } = options;
-  const far = farSide(config, context, context.signal);
+  const { config, context, playbook, limits } = options;
   const now = context.clock.now();
+  const rule = (await loadRules(files)).get(playbook.rule);
+  const selection = await selectFindings({
+    database,
+    files,
+    rule: playbook.rule,
+    sources: rule?.sources ?? [],
+    targets: options.targets ?? config.targets.map(({ name }) => name),
+    now,
+    staleHours: config.thresholds.staleHours,
+  });
+  const remote = new RemoteServices(config, context, context.signal);
   try {
-    const rule = (await loadRules(files)).get(playbook.rule);
-    const targets = options.targets ?? config.targets.map(({ name }) => name);
-    const { staleHours } = config.thresholds;
-    const selection = await selectFindings({
-      database,
-      files,
-      rule: playbook.rule,
-      sources: rule?.sources ?? [],
-      targets,
+    const planned = await planActions(playbook, selection, {
+      config,
+      context,
+      remote,
+      query: async (name, params) => database.rows(await files.read(`remediation/${name}`), params),
       now,
-      staleHours,
     });
-    const rows: DeskRows = async (query, params) => database.rows(await files.text(`remediation/${query}`), params);
-    const drafted = await draftAll(options, selection, { far, rows, now });
-    const population = await database.rows(await files.filled('remediation/population', { table: playbook.table }));
-    requireWithin(caps, drafted.drafts.length, touchedBy(playbook.table, drafted.touches, population));
-    const [run] = await database.rows(await files.text('remediation/last_run'));
-    return assemble(playbook, drafted, { now, warehouseId, runId: run ? String(run.run_id) : null });
+    const rowCounts = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
+    enforceLimits(limits, planned.actions.length, countAffected(playbook.table, planned.affected, rowCounts));
+    const [run] = await database.rows(await files.read('remediation/last_run'));
+    return buildPlan(playbook, planned, { now, warehouseId, runId: run ? String(run.run_id) : null });
   } finally {
-    await far.close();
+    await remote.close();
   }
 }
 
-interface Identity {
+interface PlanOrigin {
   readonly now: Date;
   readonly warehouseId: string;
   readonly runId: string | null;
 }
 
-function assemble({ name }: Playbook, { drafts, skipped }: Drafted, { now, warehouseId, runId }: Identity): Plan {
-  const width = String(drafts.length).length;
+function buildPlan(
+  { name }: Playbook,
+  { actions, skipped }: PlannedActions,
+  { now, warehouseId, runId }: PlanOrigin,
+): Plan {
+  const width = String(actions.length).length;
   const plan = {
     plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
     playbook: name,
@@ -88,10 +95,10 @@ function assemble({ name }: Playbook, { drafts, skipped }: Drafted, { now, wareh
     expires_at: new Date(now.getTime() + VALID_MS).toISOString(),
     run_id: runId,
     warehouse_id: warehouseId,
-    actions: drafts.map((draft, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...draft })),
+    actions: actions.map((action, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...action })),
     skipped,
   };
-  // What the file will hold is what is digested: undefined fields are none there.
+  // The digest is over what the file will hold, which has no undefined fields.
   const stored = JSON.parse(JSON.stringify(plan)) as typeof plan;
-  return { ...stored, digest: digestOf(stored), approval: null };
+  return { ...stored, digest: planDigest(stored), approval: null };
 }

@@ -3,23 +3,30 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
-import { type Estate, estateOf, liveEstate, type Theatre, theatre, writesIn } from '../helpers/playbooks.ts';
+import {
+  copyState,
+  listWrites,
+  liveState,
+  type PlaybookHarness,
+  playbookHarness,
+  type RemoteState,
+} from '../helpers/playbook-harness.ts';
 
 /** What somebody else does between plan and apply, and what then becomes of the plan's first action. */
-type Case = readonly [playbook: string, change: (estate: Estate, plan: Plan) => void, reason: string | RegExp];
+type Case = readonly [playbook: string, change: (estate: RemoteState, plan: Plan) => void, reason: string | RegExp];
 
 function guards(kind: string, playbook: string, sources: readonly string[], cases: readonly Case[]): void {
   describe(`${kind}: what changed between plan and apply is left alone`, () => {
     const ends: (() => Promise<void>)[] = [];
-    let place: Theatre;
-    let estate: Estate;
+    let place: PlaybookHarness;
+    let estate: RemoteState;
     beforeAll(async () => {
       const cleanup = (end: () => Promise<void>) => ends.push(end);
       const configure = (config: Record<string, unknown>) => {
         config.thresholds = { keyVersionsKept: 3 };
       };
-      place = await theatre({ playbook, sources, configure, cleanup });
-      estate = estateOf(place);
+      place = await playbookHarness({ playbook, sources, configure, cleanup });
+      estate = copyState(place);
     });
     afterAll(async () => {
       for (const end of ends.reverse()) await end();
@@ -27,7 +34,7 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
 
     const named = cases.map(([name, change, reason]) => ({ name, change, reason, said: String(reason) }));
     test.each(named)('$name: $said', async ({ name, change, reason }) => {
-      const live = liveEstate(place);
+      const live = liveState(place);
       for (const each of ['platform', 'secrets', 'scheduler'] as const) {
         Object.assign(live[each], structuredClone(estate[each]));
       }
@@ -41,13 +48,13 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
       const { rows } = applied.json<{ rows: { status: string; reason: string; params: unknown }[] }>();
       expect(rows[0]).toMatchObject({ status: 'skipped', params: plan.actions[0]?.params });
       expect(rows[0]?.reason).toMatch(reason);
-      expect(writesIn(place.sandbox.log)).toHaveLength(rows.filter(({ status }) => status === 'applied').length);
+      expect(listWrites(place.sandbox.log)).toHaveLength(rows.filter(({ status }) => status === 'applied').length);
     });
   });
 }
 
 const first = (plan: Plan, param: string) => String(plan.actions[0]?.params[param]);
-const poolIn = ({ platform }: Estate, plan: Plan, param: string) =>
+const poolIn = ({ platform }: RemoteState, plan: Plan, param: string) =>
   platform.pools.find(({ id }) => id === first(plan, param))!;
 const without = <T>(list: T[], gone: (item: T) => boolean) =>
   list.splice(0, list.length, ...list.filter((item) => !gone(item)));
@@ -135,7 +142,7 @@ guards(
   ],
 );
 
-const keyIn = ({ secrets }: Estate, plan: Plan) => secrets.keys.get(first(plan, 'name'))!;
+const keyIn = ({ secrets }: RemoteState, plan: Plan) => secrets.keys.get(first(plan, 'name'))!;
 
 guards(
   'secrets',
@@ -216,7 +223,7 @@ guards(
 const CACHE = volumeKey('default', 'lost-cache');
 const MEDIA = volumeKey('default', 'missing-media');
 const LEDGER = volumeKey('default', 'unprotected-ledger');
-const pluginIn = ({ scheduler }: Estate, plan: Plan) =>
+const pluginIn = ({ scheduler }: RemoteState, plan: Plan) =>
   scheduler.plugins.get(String(plan.actions[0]?.guard.facts.plugin_id))!;
 const externalOf = (plan: Plan) => String(plan.actions[0]?.guard.facts.external_id);
 

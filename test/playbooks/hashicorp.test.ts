@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import { theatre } from '../helpers/playbooks.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** Playbooks whose calls or answers have other forms there, each with sources that the others do not bring. */
 const KINDS = [
@@ -26,7 +26,7 @@ test.each(KINDS)(
   'the real product of kind $kind is asked in its own forms, and the next night shows the deeds',
   async ({ playbooks, sources }) => {
     const [first = ''] = playbooks;
-    const place = await theatre({ playbook: first, sources, flavor: 'hashicorp' });
+    const place = await playbookHarness({ playbook: first, sources, flavor: 'hashicorp' });
     const plans: Plan[] = [];
     for (const playbook of playbooks) {
       const words = ['playbook', 'plan', playbook, '-o', place.planFile, '--json', '--max-percent', '100'];
@@ -38,8 +38,8 @@ test.each(KINDS)(
       if (playbook !== 'pin-drift-view') plans.push(plan);
       else expect((await place.tidemark(words)).json<Plan>().actions, 'the view is known again').toEqual([]);
     }
-    place.sandbox.advance();
-    await place.night();
+    place.sandbox.tick();
+    await place.runJob();
     for (const plan of plans) {
       expect(new Set((await place.states(plan)).values()), plan.playbook).toEqual(new Set(['resolved']));
     }

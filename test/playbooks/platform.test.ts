@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { platform } from '../../src/services/platform.ts';
-import { theatre } from '../helpers/playbooks.ts';
-import { wholeLife } from './whole-life.ts';
+import { platform } from '../../src/services/platform/operations.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { testPlaybookLifecycle } from './lifecycle.ts';
 
 const ANY_SHARE = ['--max-percent', '100'];
 
 test('reap-dead-agents deletes the dead agents, and no other', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'reap-dead-agents',
     words: ANY_SHARE,
     actions: 3,
-    meant: (expected, _now, plan) => {
+    expectedChange: (expected, _now, plan) => {
       const dead = new Set(plan.actions.map(({ params }) => params.id));
       const { agents } = expected.platform;
       agents.splice(0, agents.length, ...agents.filter(({ id }) => !dead.has(id)));
@@ -19,10 +19,10 @@ test('reap-dead-agents deletes the dead agents, and no other', async () => {
 });
 
 test('remove-empty-pools deletes the pool without agents and workspaces', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'remove-empty-pools',
     actions: 1,
-    meant: ({ platform: { pools } }) => {
+    expectedChange: ({ platform: { pools } }) => {
       pools.splice(
         pools.findIndex(({ name }) => name === 'sandbox-empty'),
         1,
@@ -32,11 +32,11 @@ test('remove-empty-pools deletes the pool without agents and workspaces', async 
 });
 
 test('scope-unused-pools closes pools to all but their workspaces, and keeps their names', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'scope-unused-pools',
     words: ANY_SHARE,
     actions: 2,
-    meant: ({ platform: { pools } }) => {
+    expectedChange: ({ platform: { pools } }) => {
       for (const pool of pools.filter(({ name }) => name === 'audit' || name === 'legacy-dc1')) {
         Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() });
       }
@@ -45,9 +45,10 @@ test('scope-unused-pools closes pools to all but their workspaces, and keeps the
 });
 
 test('scope-unused-pools takes a pool that names no allowed workspaces for one that allows none', async () => {
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'scope-unused-pools',
-    intercept: ({ method, path }, { state }) => {
+    snapshot: false,
+    faultHook: ({ method, path }, { state }) => {
       const { pools } = state as typeof place.sandbox.services.platform.state;
       const pool = pools.find(({ id }) => path.endsWith(`/agent-pools/${id}`));
       if (method !== 'GET' || !pool?.organizationScoped) return undefined;
@@ -67,12 +68,12 @@ test('scope-unused-pools takes a pool that names no allowed workspaces for one t
 });
 
 test('pin-drift-view saves one view that lists the drifting workspaces, and mends it where somebody changed it', async () => {
-  const place = await wholeLife({
+  const place = await testPlaybookLifecycle({
     playbook: 'pin-drift-view',
     sources: ['saved_views'],
     actions: 1,
     resolves: false,
-    meant: ({ platform: { views } }, now) => {
+    expectedChange: ({ platform: { views } }, now) => {
       views.push(now.platform.views.at(-1)!);
     },
   });
@@ -100,15 +101,15 @@ test('pin-drift-view saves one view that lists the drifting workspaces, and mend
 });
 
 test('drop-dead-views deletes the views that fail or return nothing', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'drop-dead-views',
     words: ANY_SHARE,
-    nights: 2,
+    runs: 2,
     configure: (config) => {
       config.thresholds = { deadViewDays: 1 };
     },
     actions: 2,
-    meant: ({ platform: { views } }) => {
+    expectedChange: ({ platform: { views } }) => {
       const dead = ['By owner team (old)', 'Decommissioned'];
       views.splice(0, views.length, ...views.filter(({ name }) => !dead.includes(name)));
     },

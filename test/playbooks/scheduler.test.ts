@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/policy-estate.ts';
 import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
-import { theatre } from '../helpers/playbooks.ts';
-import { wholeLife } from './whole-life.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { testPlaybookLifecycle } from './lifecycle.ts';
 
 const READ_ONLY = `namespace "default" {
   policy = "read"
@@ -14,10 +14,10 @@ node {
 `;
 
 test('trim-anonymous-policy leaves the policy nothing but reading, and keeps its description', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'trim-anonymous-policy',
     actions: 1,
-    meant: ({ scheduler }) => {
+    expectedChange: ({ scheduler }) => {
       scheduler.index += 1;
       Object.assign(scheduler.policies.get('anonymous')!, { rules: READ_ONLY, modifyIndex: scheduler.index });
     },
@@ -25,13 +25,13 @@ test('trim-anonymous-policy leaves the policy nothing but reading, and keeps its
 });
 
 test('trim-anonymous-policy keeps JSON rules in JSON', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'trim-anonymous-policy',
     prepare: ({ scheduler: { policies } }) => {
       policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON;
     },
     actions: 1,
-    meant: ({ scheduler }) => {
+    expectedChange: ({ scheduler }) => {
       scheduler.index += 1;
       const rules =
         '{"namespace":{"default":{"policy":"read","capabilities":["list-jobs"]}},"agent":{"policy":"read"}}';
@@ -41,11 +41,11 @@ test('trim-anonymous-policy keeps JSON rules in JSON', async () => {
 });
 
 test('detach-lost-claims detaches volumes whose claims have all ended, node by node', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'detach-lost-claims',
     words: ['--max-percent', '100'],
     actions: 3,
-    meant: ({ scheduler }, now, plan) => {
+    expectedChange: ({ scheduler }, now, plan) => {
       scheduler.index += plan.actions.length;
       for (const [namespace, id] of [
         ['default', 'lost-cache'],
@@ -60,10 +60,10 @@ test('detach-lost-claims detaches volumes whose claims have all ended, node by n
 });
 
 test('deregister-missing-volumes forgets what the provider does not hold, unless it is in use', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'deregister-missing-volumes',
     actions: 2,
-    meant: ({ scheduler }) => {
+    expectedChange: ({ scheduler }) => {
       scheduler.index += 2;
       scheduler.volumes.delete(volumeKey('default', 'missing-media'));
       scheduler.volumes.delete(volumeKey('prod', 'missing-logs'));
@@ -72,10 +72,10 @@ test('deregister-missing-volumes forgets what the provider does not hold, unless
 });
 
 test('adopt-orphaned-volumes registers what the provider holds, as its other volumes are', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'adopt-orphaned-volumes',
     actions: 3,
-    meant: ({ scheduler }, now, plan) => {
+    expectedChange: ({ scheduler }, now, plan) => {
       for (const { params, guard } of plan.actions) {
         const key = volumeKey('default', String(params.volume_id));
         const added = now.scheduler.volumes.get(key)!;
@@ -99,7 +99,7 @@ test.each([
   'adopt-orphaned-volumes',
   'snapshot-unprotected-volumes',
 ])('%s names the namespace of a volume only where it is not the default', async (playbook) => {
-  const place = await theatre({ playbook, sources: ['external_volumes'] });
+  const place = await playbookHarness({ playbook, sources: ['external_volumes'] });
   const { actions } = await place.plan(['--max-percent', '100']);
   await place.approve();
   await place.apply();
@@ -111,11 +111,11 @@ test.each([
 });
 
 test('snapshot-unprotected-volumes makes one snapshot of each volume that the provider holds', async () => {
-  const place = await wholeLife({
+  const place = await testPlaybookLifecycle({
     playbook: 'snapshot-unprotected-volumes',
     sources: ['external_volumes'],
     actions: 2,
-    meant: ({ scheduler }, now, plan) => {
+    expectedChange: ({ scheduler }, now, plan) => {
       scheduler.index = now.scheduler.index;
       for (const { guard } of plan.actions) {
         const id = String(guard.facts.plugin_id);
@@ -133,10 +133,10 @@ test('snapshot-unprotected-volumes makes one snapshot of each volume that the pr
 });
 
 test('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'drop-stale-snapshots',
     actions: 10,
-    meant: ({ scheduler }, _now, plan) => {
+    expectedChange: ({ scheduler }, _now, plan) => {
       for (const { params } of plan.actions) {
         scheduler.plugins.get(String(params.plugin_id))!.snapshots.delete(String(params.snapshot_id));
       }
@@ -145,7 +145,7 @@ test('drop-stale-snapshots deletes what is old or of a volume that is gone', asy
 });
 
 test('drop-stale-snapshots keeps a snapshot whose volume is back', async () => {
-  const place = await theatre({ playbook: 'drop-stale-snapshots' });
+  const place = await playbookHarness({ playbook: 'drop-stale-snapshots' });
   const plan = await place.plan();
   await place.approve();
   const gone = plan.actions.filter(({ guard }) => guard.facts.reason === 'volume gone');

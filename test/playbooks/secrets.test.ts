@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { theatre } from '../helpers/playbooks.ts';
-import { wholeLife } from './whole-life.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { testPlaybookLifecycle } from './lifecycle.ts';
 
 test('rotate-old-keys makes one new version of each old key', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'rotate-old-keys',
     actions: 5,
-    meant: (expected, now, plan) => {
+    expectedChange: (expected, now, plan) => {
       for (const { params } of plan.actions) {
         const name = String(params.name);
         const version = now.secrets.keys.get(name)!.versions.at(-1)!;
@@ -23,10 +23,10 @@ test('rotate-old-keys makes one new version of each old key', async () => {
 });
 
 test('retire-old-key-versions leaves three versions enabled, and deletion as it was', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'retire-old-key-versions',
     actions: 5,
-    meant: ({ secrets: { keys } }, _now, plan) => {
+    expectedChange: ({ secrets: { keys } }, _now, plan) => {
       for (const { params } of plan.actions) {
         const key = keys.get(String(params.name))!;
         key.minEnabledVersion = key.versions.length - 2;
@@ -38,10 +38,10 @@ test('retire-old-key-versions leaves three versions enabled, and deletion as it 
 });
 
 test('remove-retired-keys takes a key from its provider, then deletes it', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'remove-retired-keys',
     actions: 3,
-    meant: ({ secrets: { keys, providers } }) => {
+    expectedChange: ({ secrets: { keys, providers } }) => {
       keys.delete('retired-2023-export');
       keys.delete('retired-2024-batch');
       providers.get('azure-eu')!.keys.delete('retired-2024-batch');
@@ -50,20 +50,20 @@ test('remove-retired-keys takes a key from its provider, then deletes it', async
 });
 
 test('remove-empty-providers deletes the provider that holds nothing', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'remove-empty-providers',
     actions: 1,
-    meant: ({ secrets: { providers } }) => {
+    expectedChange: ({ secrets: { providers } }) => {
       providers.delete('lab-empty');
     },
   });
 });
 
 test('downgrade-management-roles keeps policy and lifetime, and leaves a role without a policy to a person', async () => {
-  const place = await wholeLife({
+  const place = await testPlaybookLifecycle({
     playbook: 'downgrade-management-roles',
     actions: 1,
-    meant: ({ secrets: { roles } }, _now, plan) => {
+    expectedChange: ({ secrets: { roles } }, _now, plan) => {
       const role = roles.get('legacy-admin')!;
       role.tokenType = 'client';
       expect(plan.actions[0]?.body).toEqual({ token_type: 'client', policy: role.policy, ttl: '24h0m0s' });
@@ -74,18 +74,18 @@ test('downgrade-management-roles keeps policy and lifetime, and leaves a role wi
 });
 
 test('downgrade-management-roles writes the whole role to the real product, which replaces it', async () => {
-  await wholeLife({
+  await testPlaybookLifecycle({
     playbook: 'downgrade-management-roles',
     flavor: 'hashicorp',
     actions: 1,
-    meant: ({ secrets: { roles } }) => {
+    expectedChange: ({ secrets: { roles } }) => {
       roles.get('legacy-admin')!.tokenType = 'client';
     },
   });
 });
 
 test('a key with a slash in its name is addressed as one', async () => {
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'rotate-old-keys',
     configure: (config) => {
       config.thresholds = { keyRotationDays: 30 };

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { takeLock } from '../../src/warehouse/lock.ts';
-import type { Workplace } from '../helpers/sandbox.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
+import type { TestProject } from '../helpers/test-project.ts';
 import { stageFor } from './stage.ts';
 
 const stage = stageFor({ playbook: 'reap-dead-agents' });
@@ -39,7 +39,7 @@ test('a plan of another warehouse is refused', async () => {
   await stage.approved();
   const moved = join(stage.place.folder, 'elsewhere');
   await edit(stage.place, { data: './elsewhere' });
-  await stage.place.night();
+  await stage.place.runJob();
   stage.place.sandbox.log.length = 0;
   expect(await refusals()).toContain('another warehouse');
   expect(stage.writes()).toEqual([]);
@@ -77,7 +77,7 @@ test('a subject that changed since the plan is skipped with the reason, one that
 test('a write that is refused is a failure with the words of the service, and is tried again the next time', async () => {
   const plan = await stage.approved();
   const body = JSON.stringify({ errors: [{ status: '412', title: 'cannot delete' }] });
-  stage.intercept = ({ method, path }) =>
+  stage.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 412, body } : undefined;
   const applied = await stage.apply([], 1);
   expect(stage.statuses(applied)).toEqual([
@@ -85,7 +85,7 @@ test('a write that is refused is a failure with the words of the service, and is
     ['applied', null],
     ['applied', null],
   ]);
-  stage.intercept = undefined;
+  stage.faultHook = undefined;
   expect(stage.statuses(await stage.apply())).toEqual([
     ['applied', null],
     ['applied', null],
@@ -98,7 +98,7 @@ test('an answer that is lost is found out by reading', async () => {
   const plan = await stage.approved();
   const { agents } = stage.place.sandbox.services.platform.state;
   const lost = { done: String(plan.actions[0]?.params.id), undone: String(plan.actions[1]?.params.id) };
-  stage.intercept = ({ method, path }) => {
+  stage.faultHook = ({ method, path }) => {
     if (method !== 'DELETE') return undefined;
     if (path.endsWith(lost.done)) {
       agents.splice(
@@ -122,7 +122,7 @@ test('a deed that reading shows with a delay is applied, and sent once', async (
   const plan = await stage.approved();
   const agent = structuredClone(stage.agentOf(plan, 0));
   let readings = 0;
-  stage.intercept = ({ method, path }) => {
+  stage.faultHook = ({ method, path }) => {
     if (!path.endsWith(agent.id) || method !== 'GET' || readings++ !== 1) return undefined;
     const attributes = { status: agent.status, 'last-ping-at': null };
     return { status: 200, body: JSON.stringify({ data: { id: agent.id, type: 'agents', attributes } }) };
@@ -134,18 +134,18 @@ test('a deed that reading shows with a delay is applied, and sent once', async (
 
 test('a deed that the service took and that reading does not show is unconfirmed', async () => {
   const plan = await stage.approved();
-  stage.intercept = ({ method, path }) =>
+  stage.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
   const applied = await stage.apply([], 1);
   expect(stage.statuses(applied)[0]).toEqual(['unconfirmed', 'the service took it, and reading does not show it']);
-  stage.intercept = undefined;
+  stage.faultHook = undefined;
   await stage.apply([], 1);
   expect(stage.writes(), 'left to a person').toHaveLength(3);
 });
 
 test('a subject that cannot be read is left alone', async () => {
   await stage.approved();
-  stage.intercept = ({ method }) =>
+  stage.faultHook = ({ method }) =>
     method === 'GET' ? { status: 401, body: '{"errors": ["unauthorized"]}' } : undefined;
   const applied = await stage.apply(['--max-failures', '9'], 1);
   expect(stage.statuses(applied).map(([status]) => status)).toEqual(['failed', 'failed', 'failed']);
@@ -156,14 +156,14 @@ test('a subject that cannot be read is left alone', async () => {
 test('it stops after --max-failures, and does not spend the next time on what failed before', async () => {
   const plan = await stage.approved();
   const refuse = { status: 412, body: '{"errors": []}' };
-  stage.intercept = ({ method }) => (method === 'DELETE' ? refuse : undefined);
+  stage.faultHook = ({ method }) => (method === 'DELETE' ? refuse : undefined);
   const first = await stage.apply(['--max-failures', '2'], 1);
   expect(first.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
     ['a1', 'failed'],
     ['a2', 'failed'],
   ]);
   expect(first.stopped?.reason).toBe('2 actions failed or are unconfirmed');
-  stage.intercept = ({ method, path }) =>
+  stage.faultHook = ({ method, path }) =>
     method === 'DELETE' && !path.endsWith(String(plan.actions[2]?.params.id)) ? refuse : undefined;
   const second = await stage.apply(['--max-failures', '1'], 1);
   expect(second.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
@@ -176,7 +176,7 @@ test('a file STOP stops it before the next action, and taking it away lets it go
   await stage.approved();
   const file = join(stage.place.folder, 'data', 'STOP');
   let deleted = 0;
-  stage.intercept = ({ method }) => {
+  stage.faultHook = ({ method }) => {
     if (method === 'DELETE' && ++deleted === 1) writeFileSync(file, '');
     return undefined;
   };
@@ -192,7 +192,7 @@ test('a file STOP stops it before the next action, and taking it away lets it go
 test('a signal stops it before the next action, the one under way being ended', async () => {
   await stage.approved();
   const stop = new AbortController();
-  stage.intercept = ({ method }) => {
+  stage.faultHook = ({ method }) => {
     if (method === 'DELETE') stop.abort();
     return undefined;
   };
@@ -209,7 +209,7 @@ test('two at once: one acts, the other is kept out', async () => {
   let second: ReturnType<typeof stage.place.tidemark> | undefined;
   let isOver = false;
   // The first is kept busy reading until the second, which begins meanwhile, has come to its end.
-  stage.intercept = ({ method }) => {
+  stage.faultHook = ({ method }) => {
     if (method !== 'GET') return undefined;
     second ??= stage.place.tidemark(words).finally(() => {
       isOver = true;
@@ -226,7 +226,7 @@ test('two at once: one acts, the other is kept out', async () => {
 
 test('a run that holds the warehouse does not keep it from its end; the table follows with the next run', async () => {
   await stage.approved();
-  const release = await takeLock(join(stage.place.folder, 'data', 'lock'), 'a run', new Date());
+  const release = await acquireLock(join(stage.place.folder, 'data', 'lock'), 'a run', new Date());
   const result = await stage.place.apply();
   await release();
   expect(result.stderr).toContain('the table actions follows with the next run');
@@ -247,6 +247,6 @@ test('a finding that was accepted since the plan is left', async () => {
   expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
 });
 
-async function edit(place: Workplace, change: Record<string, unknown>): Promise<void> {
+async function edit(place: TestProject, change: Record<string, unknown>): Promise<void> {
   await place.configure((config) => Object.assign(config, change));
 }

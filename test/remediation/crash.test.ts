@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ledgerFile } from '../../src/remediation/ledger.ts';
-import { theatre, writesIn } from '../helpers/playbooks.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 import { stageFor } from './stage.ts';
 
 /** What a kill leaves is the ledger up to some byte, and a far side that did, or did not do, what was begun last. */
@@ -78,9 +78,9 @@ describe('a deed that reading tells', () => {
     await writeFile(ledgerFile(data()), `${intent}\n`);
     const id = String(plan.actions[0]?.params.id);
     stage.reset((agents) => agents.filter((agent) => agent.id !== id));
-    stage.intercept = ({ path }) => (path.endsWith(id) ? { status: 401, body: '{"errors": []}' } : undefined);
+    stage.faultHook = ({ path }) => (path.endsWith(id) ? { status: 401, body: '{"errors": []}' } : undefined);
     expect(stage.statuses(await stage.apply([], 1))[0]?.[0]).toBe('unconfirmed');
-    stage.intercept = undefined;
+    stage.faultHook = undefined;
     expect(stage.statuses(await stage.apply())[0]?.[0]).toBe('applied');
     expect(stage.writes()).toHaveLength(2);
   });
@@ -91,7 +91,7 @@ describe('a deed that reading does not tell', () => {
     ['rotate-old-keys', []],
     ['snapshot-unprotected-volumes', ['external_volumes']],
   ])('%s: killed in between, it is unconfirmed and never sent again', async (playbook, sources) => {
-    const place = await theatre({ playbook, sources });
+    const place = await playbookHarness({ playbook, sources });
     const plan = await place.plan(['--max-percent', '100']);
     await place.approve();
     await place.apply();
@@ -106,18 +106,18 @@ describe('a deed that reading does not tell', () => {
       reason: expect.stringContaining('reading does not tell whether it was done'),
     });
     expect(rows.slice(1).map(({ status }) => status)).toEqual(plan.actions.slice(1).map(() => 'skipped'));
-    expect(writesIn(place.sandbox.log)).toEqual([]);
+    expect(listWrites(place.sandbox.log)).toEqual([]);
 
     await place.apply([], 1);
-    expect(writesIn(place.sandbox.log)).toEqual([]);
+    expect(listWrites(place.sandbox.log)).toEqual([]);
     expect((await place.ledger()).map(({ status }) => status)[0]).toBe('unconfirmed');
   });
 
   test('a lost answer to a rotation is unconfirmed, whatever reading shows', async () => {
     let cut = true;
-    const place = await theatre({
+    const place = await playbookHarness({
       playbook: 'rotate-old-keys',
-      intercept: ({ method, path }) =>
+      faultHook: ({ method, path }) =>
         cut && method === 'POST' && path.endsWith('/rotate')
           ? { status: 500, body: '{"errors": ["broken"]}' }
           : undefined,
@@ -129,13 +129,13 @@ describe('a deed that reading does not tell', () => {
     cut = false;
     place.sandbox.log.length = 0;
     await place.apply([], 1);
-    expect(writesIn(place.sandbox.log).map(({ path }) => path)).not.toContain(
+    expect(listWrites(place.sandbox.log).map(({ path }) => path)).not.toContain(
       `/v1/keymgmt/key/${encodeURIComponent('ledger-archive')}/rotate`,
     );
   });
 
   test('a view that was to be created: there it is applied, not there it is unconfirmed', async () => {
-    const place = await theatre({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+    const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
     await place.plan();
     await place.approve();
     await place.apply();

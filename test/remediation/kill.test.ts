@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { theatre, writesIn } from '../helpers/playbooks.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** The command as it is built, since a process is to be killed; `npm run check` builds it first. */
 const COMMAND = join(PACKAGE_ROOT, 'bin', 'tidemark.js');
@@ -15,9 +15,9 @@ const MOMENTS = ['before the service acts', 'after the service acted'] as const;
 test.skipIf(!isBuilt).each(MOMENTS)('killed with SIGKILL %s, an apply is finished by the next one', async (moment) => {
   let child: ChildProcess | undefined;
   let deletes = 0;
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'reap-dead-agents',
-    intercept: ({ method, params, path }, { state }) => {
+    faultHook: ({ method, params, path }, { state }) => {
       if (method !== 'DELETE' || child === undefined || ++deletes !== 2) return undefined;
       const { agents } = state as typeof place.sandbox.services.platform.state;
       const id = params.id ?? path.split('/').at(-1);
@@ -45,7 +45,7 @@ test.skipIf(!isBuilt).each(MOMENTS)('killed with SIGKILL %s, an apply is finishe
   place.sandbox.log.length = 0;
   const { rows } = (await place.apply()).json<{ rows: { status: string }[] }>();
   expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
-  expect(writesIn(place.sandbox.log)).toHaveLength(moment === 'after the service acted' ? 1 : 2);
+  expect(listWrites(place.sandbox.log)).toHaveLength(moment === 'after the service acted' ? 1 : 2);
   const planned = plan.actions.map(({ params }) => params.id);
   expect(place.sandbox.services.platform.state.agents.filter(({ id }) => planned.includes(id))).toEqual([]);
 });

@@ -1,10 +1,10 @@
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { type Intent, ledgerFile, openLedger, readLedger } from '../../src/remediation/ledger.ts';
-import { ledgerRows } from '../../src/remediation/ledger-rows.ts';
+import { type ActionIntent, ledgerFile, openLedger, readLedger } from '../../src/remediation/ledger.ts';
+import { toLedgerRows } from '../../src/remediation/ledger-rows.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
-const intent = (action_id: string): Intent => ({
+const intent = (action_id: string): ActionIntent => ({
   plan_id: 'p-1',
   action_id,
   playbook: 'rotate-old-keys',
@@ -29,14 +29,14 @@ const outcome = (action_id: string) => ({
 test('an action is what the ledger tells of it last', async () => {
   const data = await tempFolder();
   const ledger = await openLedger(data);
-  await ledger.intend(intent('a1'));
-  await ledger.intend(intent('a2'));
-  await ledger.conclude(outcome('a1'));
+  await ledger.recordIntent(intent('a1'));
+  await ledger.recordIntent(intent('a2'));
+  await ledger.recordOutcome(outcome('a1'));
   expect(ledger.entry('p-1', 'a1')?.open).toBe(false);
   expect(ledger.entry('p-1', 'a2')?.open).toBe(true);
   expect(ledger.entry('p-2', 'a1')).toBeUndefined();
   await ledger.close();
-  expect(ledgerRows(await readLedger(data))).toMatchObject([
+  expect(toLedgerRows(await readLedger(data))).toMatchObject([
     { action_id: 'a1', status: 'applied', before: { latest_version: 1 }, after: { latest_version: 2 } },
     { action_id: 'a2', status: 'unconfirmed', finished_at: null },
   ]);
@@ -47,7 +47,7 @@ test('the lines of before are never touched', async () => {
   for (const id of ['a1', 'a2', 'a3']) {
     const before = await readFile(ledgerFile(data), 'utf8').catch(() => '');
     const ledger = await openLedger(data);
-    await ledger.intend(intent(id));
+    await ledger.recordIntent(intent(id));
     await ledger.close();
     expect((await readFile(ledgerFile(data), 'utf8')).startsWith(before)).toBe(true);
   }
@@ -56,7 +56,7 @@ test('the lines of before are never touched', async () => {
 test('a last line cut off anywhere is passed over, and what follows is read', async () => {
   const data = await tempFolder();
   const first = await openLedger(data);
-  await first.intend(intent('a1'));
+  await first.recordIntent(intent('a1'));
   await first.close();
   const whole = await readFile(ledgerFile(data), 'utf8');
   const line = `${JSON.stringify({ event: 'outcome', ...outcome('a1') })}\n`;
@@ -65,7 +65,7 @@ test('a last line cut off anywhere is passed over, and what follows is read', as
     expect((await readLedger(data))[0]?.open, `cut at ${cut}`).toBe(true);
     const again = await openLedger(data);
     expect(again.entry('p-1', 'a1')?.open).toBe(true);
-    await again.intend(intent('a2'));
+    await again.recordIntent(intent('a2'));
     await again.close();
     expect((await readLedger(data)).map(({ row, open }) => [row.action_id, open])).toEqual([
       ['a1', true],
@@ -77,8 +77,8 @@ test('a last line cut off anywhere is passed over, and what follows is read', as
 test('a damaged line anywhere else is refused: it may tell of a deed', async () => {
   const data = await tempFolder();
   const ledger = await openLedger(data);
-  await ledger.intend(intent('a1'));
-  await ledger.conclude(outcome('a1'));
+  await ledger.recordIntent(intent('a1'));
+  await ledger.recordOutcome(outcome('a1'));
   await ledger.close();
   const text = await readFile(ledgerFile(data), 'utf8');
   await writeFile(ledgerFile(data), text.replace('"applied"', '"approved"'));

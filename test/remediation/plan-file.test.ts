@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { canonical, type Plan, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
+import { canonicalJson, type Plan, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { approvedBy, planOf } from './plans.ts';
 
@@ -59,7 +59,7 @@ describe('a plan file', () => {
   test('may be formatted otherwise, and have its names in another order', async () => {
     const file = join(await tempFolder(), 'plan.json');
     const plan = approvedBy(planOf(), 'the operator');
-    await writeFile(file, canonical(plan));
+    await writeFile(file, canonicalJson(plan));
     expect(await readPlan(file)).toEqual(plan);
   });
 

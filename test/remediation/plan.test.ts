@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
-import { targetOf } from '../helpers/test-project.ts';
+import { findTarget } from '../helpers/test-project.ts';
 import { stageFor } from './stage.ts';
 
 const stage = stageFor({ playbook: 'reap-dead-agents' });
@@ -89,15 +89,15 @@ test('findings of a source that failed since, or that a run could not assess, ar
     path.endsWith('/agents') ? { status: 404, body: '{"errors": []}' } : undefined;
   const pull = (now: string) => stage.place.tidemark(['pull', '--source', 'agents', '--now', now]);
 
-  stage.intercept = down;
+  stage.faultHook = down;
   expect((await pull('2026-10-01T02:15:10Z')).exit).not.toBe(0);
   expect(await reasons()).toEqual(['source agents is stale: its last pull is failed']);
-  expect((await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:15:20Z'])).exit).not.toBe(0);
-  stage.intercept = undefined;
+  expect((await stage.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:15:20Z'])).exit).not.toBe(0);
+  stage.faultHook = undefined;
   expect((await pull('2026-10-01T02:16:00Z')).exit).toBe(0);
   expect(await reasons()).toEqual(['not assessed since 2026-10-01T02:15:20Z: whether it holds is not known']);
 
-  expect((await stage.place.tidemark(['run', 'night', '--now', '2026-10-01T02:17:00Z'])).exit).toBe(0);
+  expect((await stage.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:17:00Z'])).exit).toBe(0);
   expect((await stage.place.plan(['--now', '2026-10-01T02:18:00Z'])).actions).toHaveLength(3);
 });
 
@@ -134,11 +134,11 @@ test('a target that is not configured any more is asked nothing', async () => {
   await stage.place.plan();
   await stage.place.approve();
   await stage.place.configure((config) => {
-    targetOf(config, 'acme').name = 'renamed';
+    findTarget(config, 'acme').name = 'renamed';
   });
   const { rows } = (await stage.place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
   await stage.place.configure((config) => {
-    targetOf(config, 'renamed').name = 'acme';
+    findTarget(config, 'renamed').name = 'acme';
   });
   expect(new Set(rows.map(({ status, reason }) => `${status}: ${reason}`))).toEqual(
     new Set(['failed: it could not be read: target acme is not configured: add it back, or make a new plan']),
@@ -157,7 +157,7 @@ test('a finding whose subject cannot be read is skipped with the reason, and sai
   let isDenied = false;
   const place = await playbookHarness({
     playbook: 'retire-old-key-versions',
-    intercept: ({ path }) =>
+    faultHook: ({ path }) =>
       isDenied && path.endsWith('/payments-signing') ? { status: 403, body: '{"errors": ["denied"]}' } : undefined,
   });
   isDenied = true;
@@ -176,6 +176,6 @@ test('findings that no run found again within staleHours are skipped, though the
     [],
     new Set(['last found at 2026-10-01T02:17:00Z: run a job to find out whether it holds']),
   ]);
-  expect((await stage.place.tidemark(['run', 'night', ...now])).exit).toBe(0);
+  expect((await stage.place.tidemark(['run', 'playbook', ...now])).exit).toBe(0);
   expect((await stage.place.plan([...now, '--max-percent', '100'])).skipped).toEqual([]);
 });

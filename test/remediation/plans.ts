@@ -1,4 +1,4 @@
-import { digestOf, type Plan, sealOf } from '../../src/remediation/plan-file.ts';
+import { approvalDigest, type Plan, planDigest } from '../../src/remediation/plan-file.ts';
 
 /** A plan of two actions as the engine writes one; `change` is made before it is digested. */
 export function planOf(change: (plan: Plan) => void = () => {}): Plan {
@@ -32,11 +32,11 @@ export function planOf(change: (plan: Plan) => void = () => {}): Plan {
     approval: null,
   };
   change(plan);
-  plan.digest = digestOf(plan);
+  plan.digest = planDigest(plan);
   return plan;
 }
 
 export function approvedBy(plan: Plan, by: string): Plan {
   const approval = { by, at: '2026-10-01T03:00:00.000Z', irreversible: true };
-  return { ...plan, approval: { ...approval, seal: sealOf(plan, approval) } };
+  return { ...plan, approval: { ...approval, seal: approvalDigest(plan, approval) } };
 }

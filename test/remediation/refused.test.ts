@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
-import { theatre, writesIn } from '../helpers/playbooks.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 import { stageFor } from './stage.ts';
 
 interface Row {
@@ -14,7 +14,7 @@ const stage = stageFor({ playbook: 'reap-dead-agents' });
 test('an agent that comes back after the guard was read is kept by the service: 412', async () => {
   const plan = await stage.approved();
   const back = stage.agentOf(plan, 1);
-  stage.intercept = ({ method, path }) => {
+  stage.faultHook = ({ method, path }) => {
     if (method === 'DELETE' && path.endsWith(back.id)) back.status = 'busy';
     return undefined;
   };
@@ -34,7 +34,7 @@ test('an agent that comes back after the guard was read is kept by the service: 
 test('an agent that somebody else deletes after the guard was read is done', async () => {
   const plan = await stage.approved();
   const gone = stage.agentOf(plan, 1).id;
-  stage.intercept = ({ method, path }) => {
+  stage.faultHook = ({ method, path }) => {
     const { agents } = stage.place.sandbox.services.platform.state;
     const index = agents.findIndex(({ id }) => id === gone);
     if (method === 'DELETE' && path.endsWith(gone) && index >= 0) agents.splice(index, 1);
@@ -49,9 +49,9 @@ test('an agent that somebody else deletes after the guard was read is done', asy
 
 test('a volume that is used again is kept by the service: 500 in use; what depends on it is left, the rest goes on', async () => {
   const key = volumeKey('prod', 'lost-reports');
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'detach-lost-claims',
-    intercept: ({ method, path }, { state }) => {
+    faultHook: ({ method, path }, { state }) => {
       if (method !== 'DELETE' || !path.includes('lost-reports')) return undefined;
       const { volumes, allocations } = state as typeof place.sandbox.services.scheduler.state;
       for (const { allocationId } of volumes.get(key)!.claims) allocations.get(allocationId)!.clientStatus = 'running';
@@ -66,7 +66,7 @@ test('a volume that is used again is kept by the service: 500 in use; what depen
     ['failed', expect.stringContaining('500 in-use: volume in use: lost-reports')],
     ['skipped', 'a2, which comes before it, was not done'],
   ]);
-  expect(writesIn(place.sandbox.log)).toHaveLength(2);
+  expect(listWrites(place.sandbox.log)).toHaveLength(2);
   expect((await place.ledger()).map(({ action_id, status }) => [action_id, status])).toEqual([
     ['a1', 'applied'],
     ['a2', 'failed'],
@@ -74,7 +74,7 @@ test('a volume that is used again is kept by the service: 500 in use; what depen
 });
 
 test('a read-only write token changes nothing, and is named with what it lacks', async () => {
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'remove-retired-keys',
     configure: (config) => {
       for (const target of config.targets) if (target.kind === 'secrets') target.writeToken = target.token;
@@ -89,7 +89,7 @@ test('a read-only write token changes nothing, and is named with what it lacks',
 });
 
 test('no secret of the configuration or of a service is in a plan, the ledger or the table', async () => {
-  const place = await theatre({
+  const place = await playbookHarness({
     playbook: 'adopt-orphaned-volumes',
     prepare: ({ scheduler }) => {
       for (const volume of scheduler.volumes.values()) volume.secrets = { password: 'planted-secret-value' };

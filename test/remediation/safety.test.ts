@@ -1,17 +1,18 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/core/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { applyFile } from '../../src/remediation/apply.ts';
-import { farSide } from '../../src/remediation/far-side.ts';
-import { digestOf, readPlan, sealOf, writePlan } from '../../src/remediation/plan-file.ts';
-import { secrets } from '../../src/services/secrets.ts';
+import { approvalDigest, planDigest, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
+import { createRemoteServices } from '../../src/remediation/remote.ts';
+import { secrets } from '../../src/services/secrets/operations.ts';
 import { quietContext } from '../helpers/context.ts';
-import { type Theatre, theatre, writesIn } from '../helpers/playbooks.ts';
+import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 
-const configOf = (place: Theatre) => loadConfig(join(place.folder, 'tidemark.yaml'), {}, quietContext('').redactor);
+const configOf = (place: PlaybookHarness) =>
+  loadConfig(join(place.folder, 'tidemark.yaml'), {}, quietContext('').redactor);
 
 test('what cannot be undone needs --irreversible, and is refused at apply where the approval lacks it', async () => {
-  const place = await theatre({ playbook: 'remove-retired-keys' });
+  const place = await playbookHarness({ playbook: 'remove-retired-keys' });
   const plan = await place.plan();
   expect(plan.actions.map(({ operation, irreversible }) => [operation, irreversible])).toEqual([
     ['secrets.keys.delete', true],
@@ -23,31 +24,31 @@ test('what cannot be undone needs --irreversible, and is refused at apply where 
   expect((await readPlan(place.planFile)).approval).toBeNull();
 
   const half = { by: 'the operator', at: plan.created_at, irreversible: false };
-  await writePlan(place.planFile, { ...plan, approval: { ...half, seal: sealOf(plan, half) } });
+  await writePlan(place.planFile, { ...plan, approval: { ...half, seal: approvalDigest(plan, half) } });
   expect((await place.apply([], 6)).stderr).toContain('cannot be undone, which were not approved');
 
   // Nor does a plan help that calls the deeds harmless: what they are is told by the operations.
   const harmless = { ...plan, actions: plan.actions.map(({ irreversible: _, ...action }) => action) };
-  const remade = { ...harmless, digest: digestOf(harmless) };
-  await writePlan(place.planFile, { ...remade, approval: { ...half, seal: sealOf(remade, half) } });
+  const remade = { ...harmless, digest: planDigest(harmless) };
+  await writePlan(place.planFile, { ...remade, approval: { ...half, seal: approvalDigest(remade, half) } });
   expect((await place.apply([], 6)).stderr).toContain('cannot be undone, which were not approved');
-  expect(writesIn(place.sandbox.log)).toEqual([]);
+  expect(listWrites(place.sandbox.log)).toEqual([]);
 });
 
 test('a plan that names an operation which its playbook does not call is refused', async () => {
-  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   for (const operation of ['secrets.keys.delete', 'secrets.keys.destroy']) {
     const other = { ...plan, actions: plan.actions.map((action) => ({ ...action, operation })) };
-    await writePlan(place.planFile, { ...other, digest: digestOf(other) });
+    await writePlan(place.planFile, { ...other, digest: planDigest(other) });
     await place.approve();
     await place.apply([], 6);
   }
-  expect(writesIn(place.sandbox.log)).toEqual([]);
+  expect(listWrites(place.sandbox.log)).toEqual([]);
 });
 
 test('a plan whose guard is not that of its playbook is refused', async () => {
-  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   const [action] = plan.actions;
   const { guard } = action!;
@@ -59,17 +60,17 @@ test('a plan whose guard is not that of its playbook is refused', async () => {
   ];
   for (const other of guards) {
     const forged = { ...plan, actions: [{ ...action!, guard: other }] };
-    await writePlan(place.planFile, { ...forged, digest: digestOf(forged) });
+    await writePlan(place.planFile, { ...forged, digest: planDigest(forged) });
     await place.approve();
     expect((await place.apply([], 6)).stderr).toContain('guards secrets.keys.rotate otherwise');
   }
-  expect(writesIn(place.sandbox.log)).toEqual([]);
+  expect(listWrites(place.sandbox.log)).toEqual([]);
 });
 
 test('a guard that names an operation which changes something is not read', async () => {
-  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const context = quietContext(place.folder);
-  const far = farSide(configOf(place), context, context.signal);
+  const far = createRemoteServices(configOf(place), context, context.signal);
   for (const operation of [secrets.keys.rotate, secrets['mesh-creds'].generate]) {
     await expect(far.read('vault', operation, { name: 'payments-signing' })).rejects.toMatchObject({ code: 'UNSAFE' });
   }
@@ -78,7 +79,7 @@ test('a guard that names an operation which changes something is not read', asyn
 });
 
 test('a plan whose time ends while it is applied stops before the next action', async () => {
-  const place = await theatre({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   await place.approve();
   let time = Date.parse(plan.created_at);

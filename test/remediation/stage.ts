@@ -1,22 +1,27 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import type { Result } from '../../src/remediation/perform.ts';
+import type { ActionResult } from '../../src/remediation/execute-action.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import type { Intercept } from '../../src/sandbox/answer.ts';
+import type { FaultHook } from '../../src/sandbox/answer.ts';
 import type { Agent } from '../../src/sandbox/platform/state.ts';
-import { type Theatre, type TheatreOptions, theatre, writesIn } from '../helpers/playbooks.ts';
+import {
+  listWrites,
+  type PlaybookHarness,
+  type PlaybookHarnessOptions,
+  playbookHarness,
+} from '../helpers/playbook-harness.ts';
 
 export interface Applied {
-  readonly rows: readonly Result[];
+  readonly rows: readonly ActionResult[];
   readonly stopped: { readonly reason: string; readonly exit: number } | null;
 }
 
 /** One theatre for a file of tests: each finds the estate, and no ledger, as the first did. */
 export interface Stage {
-  readonly place: Theatre;
+  readonly place: PlaybookHarness;
   /** Answers in the services' place, for one test. */
-  intercept: Intercept | undefined;
+  faultHook: FaultHook | undefined;
   /** Plans and approves; caps do not matter. */
   approved(): Promise<Plan>;
   apply(words?: readonly string[], exit?: number): Promise<Applied>;
@@ -30,15 +35,15 @@ export interface Stage {
   agentOf(plan: Plan, index: number): Agent;
 }
 
-export function stageFor(options: Omit<TheatreOptions, 'cleanup' | 'intercept'>): Stage {
+export function stageFor(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'faultHook'>): Stage {
   const ends: (() => Promise<void>)[] = [];
-  let place: Theatre | undefined;
+  let place: PlaybookHarness | undefined;
   let agents: Agent[] = [];
   const stage: Stage = {
     get place() {
       return place!;
     },
-    intercept: undefined,
+    faultHook: undefined,
     approved: async () => {
       const plan = await place!.plan(['--max-percent', '100']);
       await place!.approve();
@@ -47,7 +52,7 @@ export function stageFor(options: Omit<TheatreOptions, 'cleanup' | 'intercept'>)
     },
     apply: async (words, exit) => (await place!.apply(words, exit)).json<Applied>(),
     statuses: ({ rows }) => rows.map(({ status, reason }) => [status, reason]),
-    writes: () => writesIn(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
+    writes: () => listWrites(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
     agents: () => place!.sandbox.services.platform.state.agents.map(({ id }) => id),
     reset: (keep) => {
       const live = place!.sandbox.services.platform.state.agents;
@@ -59,14 +64,18 @@ export function stageFor(options: Omit<TheatreOptions, 'cleanup' | 'intercept'>)
   };
   beforeAll(async () => {
     const cleanup = (end: () => Promise<void>) => ends.push(end);
-    place = await theatre({ ...options, cleanup, intercept: (...asked) => stage.intercept?.(...asked) });
+    place = await playbookHarness({
+      ...options,
+      cleanup,
+      faultHook: (...asked) => stage.faultHook?.(...asked),
+    });
     agents = structuredClone(place.sandbox.services.platform.state.agents);
   });
   beforeEach(() => {
     place!.sandbox.log.length = 0;
   });
   afterEach(async () => {
-    stage.intercept = undefined;
+    stage.faultHook = undefined;
     stage.reset((all) => all);
     for (const file of ['ledger.ndjson', 'STOP', 'apply.lock'])
       await rm(join(place!.folder, 'data', file), { force: true });

@@ -1,11 +1,11 @@
-import { type Block, blocksOfHcl, hclOfBlocks } from './acl-rules.ts';
+import { type AclBlock, formatHcl, parseHcl } from './acl-hcl.ts';
 
-/** What reading is, and what each level of a policy becomes without the rest: Nomad's ACL policy specification. */
+/** Which capabilities only read, and what each policy level is reduced to, follows Nomad's ACL policy specification. */
 
-/** Levels that grant no more than reading. */
-const READING_LEVELS = ['read', 'list', 'deny'];
+/** Policy levels that grant no more than reading. */
+const READ_ONLY_LEVELS = ['read', 'list', 'deny'];
 
-const READING = new Set([
+const READ_CAPABILITIES = new Set([
   'deny',
   'read',
   'list',
@@ -23,35 +23,35 @@ const READING = new Set([
   'mount-readonly',
 ]);
 
-/** What `policy = "scale"` of a namespace grants, but for `scale-job`: it does not include `read`. */
-const READING_OF_SCALE = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];
+/** What `policy = "scale"` of a namespace grants except `scale-job`. It does not include `read`. */
+const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];
 
 /** Blocks whose `policy` has the levels deny, read and write. */
 const KNOWN_BLOCKS = ['namespace', 'node', 'node_pool', 'agent', 'operator', 'quota', 'host_volume', 'plugin'];
 const NESTED: Readonly<Record<string, string>> = { namespace: 'variables', variables: 'path' };
 
 /**
- * The rules of an ACL policy, in HCL or JSON, with nothing but reading and denying left; undefined where they hold anything
- * that cannot be reduced with certainty. `''` where nothing would be left.
+ * Reduces the rules of an ACL policy, in HCL or JSON, to those that read or deny. Returns `''` where none are left, and undefined
+ * where the rules contain anything that cannot be reduced with certainty.
  */
 export function readOnlyRules(rules: string): string | undefined {
   if (rules.trimStart().startsWith('{')) return readOnlyJson(rules);
-  const blocks = blocksOfHcl(rules)?.map((block) => readOnlyBlock(block, KNOWN_BLOCKS));
+  const blocks = parseHcl(rules)?.map((block) => readOnlyBlock(block, KNOWN_BLOCKS));
   if (!blocks || blocks.includes(undefined)) return undefined;
-  return hclOfBlocks(blocks.flatMap((block) => (block && !isEmpty(block) ? [block] : [])));
+  return formatHcl(blocks.flatMap((block) => (block && !isEmpty(block) ? [block] : [])));
 }
 
-function isEmpty({ policy, capabilities, blocks }: Block): boolean {
+function isEmpty({ policy, capabilities, blocks }: AclBlock): boolean {
   return policy === null && capabilities === null && blocks.length === 0;
 }
 
-function readOnlyBlock(block: Block, known: readonly string[]): Block | undefined {
+function readOnlyBlock(block: AclBlock, known: readonly string[]): AclBlock | undefined {
   if (!known.includes(block.kind)) return undefined;
   const level = readOnlyLevel(block.kind, block.policy);
   const nested = NESTED[block.kind];
   const blocks = block.blocks.map((inner) => readOnlyBlock(inner, nested === undefined ? [] : [nested]));
   if (level === undefined || blocks.includes(undefined)) return undefined;
-  const granted = [...(block.capabilities ?? []).filter((name) => READING.has(name)), ...level.capabilities];
+  const granted = [...(block.capabilities ?? []).filter((name) => READ_CAPABILITIES.has(name)), ...level.capabilities];
   return {
     ...block,
     policy: level.policy,
@@ -60,26 +60,26 @@ function readOnlyBlock(block: Block, known: readonly string[]): Block | undefine
   };
 }
 
-/** `write` includes `read`, which stays; a level that is not known here cannot be reduced. */
+/** `write` becomes `read`. An unknown level cannot be reduced. */
 function readOnlyLevel(kind: string, policy: string | null) {
-  if (policy === null || READING_LEVELS.includes(policy)) return { policy, capabilities: [] };
+  if (policy === null || READ_ONLY_LEVELS.includes(policy)) return { policy, capabilities: [] };
   if (policy === 'write') return { policy: 'read', capabilities: [] };
-  if (policy === 'scale' && kind === 'namespace') return { policy: null, capabilities: READING_OF_SCALE };
+  if (policy === 'scale' && kind === 'namespace') return { policy: null, capabilities: SCALE_READ_CAPABILITIES };
   return undefined;
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** JSON has the blocks as objects: `{"namespace": {"default": {"policy": "read"}}, "agent": {"policy": "read"}}`. */
+/** In JSON, blocks are objects: `{"namespace": {"default": {"policy": "read"}}, "agent": {"policy": "read"}}`. */
 function readOnlyJson(rules: string): string | undefined {
-  const parsed = parsedObject(rules);
-  const blocks = parsed && blocksOfJson(parsed)?.map((block) => readOnlyBlock(block, KNOWN_BLOCKS));
+  const parsed = parseObject(rules);
+  const blocks = parsed && parseJsonBlocks(parsed)?.map((block) => readOnlyBlock(block, KNOWN_BLOCKS));
   if (!blocks || blocks.includes(undefined)) return undefined;
   const left = blocks.flatMap((block) => (block && !isEmpty(block) ? [block] : []));
-  return left.length === 0 ? '' : JSON.stringify(jsonOfBlocks(left));
+  return left.length === 0 ? '' : JSON.stringify(toJsonObject(left));
 }
 
-function parsedObject(text: string): JsonObject | undefined {
+function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
@@ -93,16 +93,16 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Kinds of block that have a label: their JSON is an object by label. */
+/** Kinds of block that have a label: in JSON, an object keyed by label. */
 const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
 
-function blocksOfJson(object: JsonObject): readonly Block[] | undefined {
-  const blocks: Block[] = [];
+function parseJsonBlocks(object: JsonObject): readonly AclBlock[] | undefined {
+  const blocks: AclBlock[] = [];
   for (const [kind, value] of Object.entries(object)) {
     if (!isObject(value)) return undefined;
     const labelled: [string | null, unknown][] = LABELLED.includes(kind) ? Object.entries(value) : [[null, value]];
     for (const [label, body] of labelled) {
-      const block = isObject(body) ? blockOfJson(kind, label, body) : undefined;
+      const block = isObject(body) ? parseJsonBlock(kind, label, body) : undefined;
       if (!block) return undefined;
       blocks.push(block);
     }
@@ -110,18 +110,18 @@ function blocksOfJson(object: JsonObject): readonly Block[] | undefined {
   return blocks;
 }
 
-function blockOfJson(kind: string, label: string | null, body: JsonObject): Block | undefined {
+function parseJsonBlock(kind: string, label: string | null, body: JsonObject): AclBlock | undefined {
   const { policy = null, capabilities = null, ...rest } = body;
   const texts = Array.isArray(capabilities) && capabilities.every((item) => typeof item === 'string');
-  const blocks = blocksOfJson(rest);
+  const blocks = parseJsonBlocks(rest);
   if ((policy !== null && typeof policy !== 'string') || (capabilities !== null && !texts) || !blocks) return undefined;
   return { kind, label, policy, capabilities: capabilities as readonly string[] | null, blocks };
 }
 
-function jsonOfBlocks(blocks: readonly Block[]): JsonObject {
+function toJsonObject(blocks: readonly AclBlock[]): JsonObject {
   const object: Record<string, unknown> = {};
   for (const { kind, label, policy, capabilities, blocks: inner } of blocks) {
-    const body = { ...(policy !== null && { policy }), ...(capabilities && { capabilities }), ...jsonOfBlocks(inner) };
+    const body = { ...(policy !== null && { policy }), ...(capabilities && { capabilities }), ...toJsonObject(inner) };
     object[kind] = label === null ? body : { ...(object[kind] as JsonObject | undefined), [label]: body };
   }
   return object;

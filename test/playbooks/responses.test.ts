@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { sameQuery, savedQueryOf } from '../../src/playbooks/saved-query.ts';
-import { timeOf } from '../../src/playbooks/storage-listings.ts';
-import { claimsOf, hasEnded } from '../../src/playbooks/volume-claims.ts';
+import { isSameQuery, parseSavedQuery } from '../../src/playbooks/lib/saved-query.ts';
+import { parseTimestamp } from '../../src/playbooks/lib/volumes.ts';
+import { isTerminal, parseClaims } from '../../src/playbooks/volume-claims.ts';
 
 describe('a saved query', () => {
   const flat = {
@@ -27,8 +27,8 @@ describe('a saved query', () => {
   };
 
   test('is the same in the form of the documents and of the real product', () => {
-    expect(savedQueryOf(live)).toEqual(savedQueryOf(flat));
-    expect(sameQuery(savedQueryOf(live), savedQueryOf(flat))).toBe(true);
+    expect(parseSavedQuery(live)).toEqual(parseSavedQuery(flat));
+    expect(isSameQuery(parseSavedQuery(live), parseSavedQuery(flat))).toBe(true);
   });
 
   test.each([
@@ -38,7 +38,7 @@ describe('a saved query', () => {
     ['sort', { sort: ['resources_drifted'] }],
   ])('differs by its %s', (_, part) => {
     const other = { attributes: { ...flat.attributes, query: { ...flat.attributes.query, ...part } } };
-    expect(sameQuery(savedQueryOf(other), savedQueryOf(flat))).toBe(false);
+    expect(isSameQuery(parseSavedQuery(other), parseSavedQuery(flat))).toBe(false);
   });
 });
 
@@ -51,19 +51,19 @@ describe('the claims of a volume', () => {
       ReadAllocs: { a: null, forgotten: null },
       WriteAllocs: { b: { ID: 'b', NodeID: 'm', ClientStatus: 'running' } },
     };
-    const claims = claimsOf(volume);
+    const claims = parseClaims(volume);
     expect(claims).toEqual([
       { allocation_id: 'a', node_id: 'n', client_status: 'lost' },
       { allocation_id: 'forgotten', node_id: null, client_status: null },
       { allocation_id: 'b', node_id: 'm', client_status: 'running' },
     ]);
-    expect(claims?.map(hasEnded)).toEqual([true, false, false]);
+    expect(claims?.map(isTerminal)).toEqual([true, false, false]);
   });
 
   test('are none where the maps are empty, and not told where there are no maps', () => {
-    expect(claimsOf({ Allocations: [ended], ReadAllocs: {}, WriteAllocs: null })).toEqual([]);
-    expect(claimsOf({ Allocations: [ended] })).toBeNull();
-    expect(claimsOf(undefined)).toBeNull();
+    expect(parseClaims({ Allocations: [ended], ReadAllocs: {}, WriteAllocs: null })).toEqual([]);
+    expect(parseClaims({ Allocations: [ended] })).toBeNull();
+    expect(parseClaims(undefined)).toBeNull();
   });
 });
 
@@ -75,5 +75,5 @@ test.each([
   ['none', 0, null],
   ['text', '1790820900', null],
 ])('a time in %s', (_, count, time) => {
-  expect(timeOf(count)).toBe(time);
+  expect(parseTimestamp(count)).toBe(time);
 });

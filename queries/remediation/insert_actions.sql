@@ -1,4 +1,4 @@
--- grain: one row per action in the ledger. $rows: the ledger's rows as a JSON list
+-- grain: one row per action in the ledger. $rows: the ledger rows as a JSON array
 insert into actions by name
 select unnest(row)
 from (

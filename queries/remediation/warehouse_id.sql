@@ -1,4 +1,4 @@
--- grain: the identity of this warehouse, where it has one already
+-- grain: the ID of this warehouse; no row where it has none
 select warehouse_id
 from warehouse_identity
 order by made_at

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requireWithin } from '../../src/remediation/caps.ts';
+import { enforceLimits } from '../../src/remediation/limits.ts';
 
 const caps = { maxActions: 25, maxPercent: 20 };
 const touched = (rows: number, of: number, target = 'acme') => ({ target, table: 'keys', rows, of });
@@ -10,7 +10,7 @@ test.each([
   ['nothing at all', 0, []],
   ['each target within its own rows', 4, [touched(2, 10), touched(2, 10, 'other')]],
 ])('within: %s', (_, actions, rows) => {
-  expect(() => requireWithin(caps, actions, rows)).not.toThrow();
+  expect(() => enforceLimits(caps, actions, rows)).not.toThrow();
 });
 
 test.each([
@@ -19,6 +19,6 @@ test.each([
   ['one target of two', 3, [touched(1, 100), touched(1, 4, 'other')], '1 of 4 rows of keys in other are 25.0 %'],
   ['a table that was never pulled', 1, [touched(1, 0)], '1 of 0 rows of keys in acme are all'],
 ])('beyond: %s', (_, actions, rows, words) => {
-  expect(() => requireWithin(caps, actions, rows)).toThrow(expect.objectContaining({ code: 'UNSAFE' }));
-  expect(() => requireWithin(caps, actions, rows)).toThrow(words);
+  expect(() => enforceLimits(caps, actions, rows)).toThrow(expect.objectContaining({ code: 'UNSAFE' }));
+  expect(() => enforceLimits(caps, actions, rows)).toThrow(words);
 });

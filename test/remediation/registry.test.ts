@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { playbooks } from '../../src/playbooks/index.ts';
-import { type Playbook, simplePlaybook } from '../../src/playbooks/playbook.ts';
-import { step } from '../../src/playbooks/step.ts';
-import { due } from '../../src/playbooks/verdict.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { defineAction } from '../../src/playbooks/step.ts';
+import { ready } from '../../src/playbooks/verdict.ts';
+import { type Playbook, simplePlaybook } from '../../src/remediation/define.ts';
 import { loadPlaybooks } from '../../src/remediation/registry.ts';
 
 const place = { directory: PACKAGE_ROOT };
@@ -25,18 +25,18 @@ function playbookWith(wrong: Wrong): Playbook {
   return simplePlaybook({
     name: wrong.name ?? 'mine',
     rule: wrong.rule ?? 'dead-agent',
-    about: 'is wrong',
+    description: 'is wrong',
     table: wrong.table ?? 'agents',
     detail: facts,
-    step: step(facts, {
+    step: defineAction(facts, {
       operation: wrong.operation ?? 'platform.agents.delete',
       params: wrong.params ?? { id: 'agent_id' },
       ...(wrong.body && { body: () => ({}) }),
       reads: {
         agent: { operation: wrong.read ?? 'platform.agents.show', params: wrong.readParams ?? { id: 'agent_id' } },
       },
-      see: () => null,
-      judge: () => due,
+      observe: () => null,
+      evaluate: () => ready,
     }),
     summary: () => 'does something',
   });
@@ -49,8 +49,8 @@ const refusal = (wrong: Wrong) =>
   );
 
 test('the playbooks of the package are as they must be, and those of surface.md', async () => {
-  expect(await loadPlaybooks(place)).toBe(playbooks);
-  expect(playbooks.map(({ name, rule }) => [name, rule])).toEqual([
+  expect(await loadPlaybooks(place)).toBe(builtInPlaybooks);
+  expect(builtInPlaybooks.map(({ name, rule }) => [name, rule])).toEqual([
     ['reap-dead-agents', 'dead-agent'],
     ['remove-empty-pools', 'empty-agent-pool'],
     ['scope-unused-pools', 'unscoped-agent-pool'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { theatre, writesIn } from '../helpers/playbooks.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** A listing that is refused just before the deed says nothing about what it would hold: it is not an empty one. */
 const cases = [
@@ -15,10 +15,10 @@ test.each(cases)(
   '%s leaves what a refused listing (%s, %i) does not tell: %s',
   async (playbook, refused, status, reason) => {
     let isRefused = false;
-    const place = await theatre({
+    const place = await playbookHarness({
       playbook,
       sources: ['saved_views', 'external_volumes'],
-      intercept: ({ method, path }) =>
+      faultHook: ({ method, path }) =>
         isRefused && (method === 'GET' || method === 'LIST') && refused.test(path)
           ? { status, body: '{"errors":["it does not support that"]}' }
           : undefined,
@@ -31,6 +31,6 @@ test.each(cases)(
     const left = rows.filter((row) => row.reason === reason);
     expect(left.length, stdout).toBeGreaterThan(0);
     expect(new Set(left.map((row) => row.status))).toEqual(new Set(['skipped']));
-    expect(writesIn(place.sandbox.log)).toHaveLength(rows.filter((row) => row.status === 'applied').length);
+    expect(listWrites(place.sandbox.log)).toHaveLength(rows.filter((row) => row.status === 'applied').length);
   },
 );

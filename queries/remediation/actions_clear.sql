@@ -1,2 +1,0 @@
--- Empties the copy of the ledger before it is filled again.
-delete from actions;

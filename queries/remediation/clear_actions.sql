@@ -1,0 +1,2 @@
+-- Empties the table `actions` before the ledger is copied into it.
+delete from actions;

@@ -1,0 +1,264 @@
+import type { z } from 'zod';
+import type { Target, Thresholds } from '../config/config.ts';
+import type { FailureKind } from '../http/errors.ts';
+import type { Operation, OperationArgs } from '../services/operation.ts';
+
+/** The authoring API of playbooks: `defineAction` declares one guarded call, `definePlaybook` turns the findings of a rule into such calls. */
+
+/** A value as plans and the ledger hold it. */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** The value of a parameter: the input of that name, or the constant `is`. An input that is null is left out. */
+export type ParameterSource = string | { readonly is: string | number | boolean };
+export type ParameterSources = Readonly<Record<string, ParameterSource>>;
+
+/** A read of the service: an operation of `tidemark api` that changes nothing. */
+export interface GuardRead {
+  readonly operation: string;
+  readonly params: ParameterSources;
+  /** Follows every page; the result is then the array of items. */
+  readonly allPages?: true;
+  /** Takes any refusal as a result, not only "not found". */
+  readonly allowFailure?: true;
+}
+
+/** The result of a read: the body, or that the subject was not found (with `allowFailure`, why the read was refused). */
+export type ReadResult =
+  | { readonly found: true; readonly value: unknown }
+  | { readonly found: false; readonly failure: FailureKind; readonly message: string };
+export type ReadResults<R extends string = string> = Readonly<Record<R, ReadResult>>;
+
+/**
+ * Whether an action applies to what was read. `ready`: the subject is as planned. `satisfied`: it is already as the action would
+ * leave it. `drifted`: it is neither, so the action is skipped.
+ */
+export type Precondition =
+  | { readonly state: 'ready' }
+  | { readonly state: 'satisfied' | 'drifted'; readonly reason: string };
+
+export const ready: Precondition = { state: 'ready' };
+
+/** `reason` is a clause in lower case, such as `the agent is gone`. */
+export const satisfied = (reason: string): Precondition => ({ state: 'satisfied', reason });
+
+/** `reason` is a clause in lower case, such as `its status is busy`. */
+export const drifted = (reason: string): Precondition => ({ state: 'drifted', reason });
+
+/** One guarded call as a playbook declares it: data and pure functions of its inputs `I` and its observed state `S`. */
+export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
+  /** An operation of `tidemark api` that changes something. */
+  readonly operation: string;
+  readonly params: ParameterSources;
+  readonly body?: (inputs: I) => unknown;
+  /** Sent just before the call, and again after it. */
+  readonly reads: Readonly<Record<R, GuardRead>>;
+  /** The part of the results that matters. The ledger keeps it as `before` and `after`: small, and without secrets. */
+  readonly observe: (results: ReadResults<R>, inputs: I) => S;
+  readonly evaluate: (observed: S, inputs: I) => Precondition;
+  /**
+   * Whether the observed state shows that the call took effect. `response` is that of the call.
+   * @default `evaluate` returns `satisfied`
+   */
+  readonly isConfirmed?: (observed: S, inputs: I, response: unknown) => boolean;
+  /** Set where each call adds one more: a read cannot tell whose it is, so an interrupted call is left to a person. */
+  readonly notVerifiable?: true;
+}
+
+/** The evaluated result of a guard's reads. */
+export interface Observation {
+  readonly observed: JsonValue;
+  readonly precondition: Precondition;
+  /** Whether the call that returned `response` shows in what was observed. */
+  readonly isConfirmed: (response: unknown) => boolean;
+}
+
+/** An action as the engine runs it, with the types of inputs and observed state erased. */
+export interface ActionDefinition {
+  readonly operation: string;
+  readonly params: ParameterSources;
+  readonly reads: Readonly<Record<string, GuardRead>>;
+  readonly notVerifiable: boolean;
+  readonly hasBody: boolean;
+  readonly inputNames: readonly string[];
+  /** @throws ZodError where an input is missing or of another type. */
+  readonly parseInputs: (given: unknown) => Readonly<Record<string, unknown>>;
+  readonly isValidInput: (given: unknown) => boolean;
+  /** @throws ZodError as `parseInputs`. */
+  readonly buildBody: (inputs: unknown) => unknown;
+  /** @throws ZodError as `parseInputs`. */
+  readonly observe: (results: ReadResults, inputs: unknown) => Observation;
+}
+
+/** Declares an action. Every parameter, the body and the guard are computed from `inputs` alone, which the plan stores. */
+export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R extends string>(
+  inputs: z.ZodObject<Shape>,
+  declaration: ActionDeclaration<z.output<z.ZodObject<Shape>>, S, R>,
+): ActionDefinition {
+  const { operation, params, body, reads, observe, evaluate, isConfirmed, notVerifiable = false } = declaration;
+  return {
+    operation,
+    params,
+    reads,
+    notVerifiable,
+    hasBody: body !== undefined,
+    inputNames: Object.keys(inputs.shape),
+    parseInputs: (given) => inputs.parse(given),
+    isValidInput: (given) => inputs.safeParse(given).success,
+    buildBody: (given) => body?.(inputs.parse(given)),
+    observe: (results, given) => {
+      const parsed = inputs.parse(given);
+      const observed = observe(results as ReadResults<R>, parsed);
+      const precondition = evaluate(observed, parsed);
+      return {
+        observed,
+        precondition,
+        isConfirmed: (response) => isConfirmed?.(observed, parsed, response) ?? precondition.state === 'satisfied',
+      };
+    },
+  };
+}
+
+/** A finding as a playbook sees it; `detail` is the JSON object that its rule selects. */
+export interface PlaybookFinding<D = unknown> {
+  readonly finding_id: string;
+  readonly target: string;
+  readonly subject_id: string;
+  readonly subject_name: string | null;
+  readonly title: string;
+  readonly detail: D;
+}
+
+/** One call to plan. */
+export interface PlannedAction {
+  readonly action: ActionDefinition;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** What it does, in a clause: `delete agent a-1 of pool edge`. */
+  readonly summary: string;
+  /** The ID of the row it changes; null where it adds one. @default the subjects of the findings */
+  readonly affectedRow?: string | null;
+}
+
+/** Why nothing is planned for a finding. */
+export interface Skip {
+  readonly skip: string;
+}
+
+export const skip = (reason: string): Skip => ({ skip: reason });
+
+/** What planning may use. It can only read. */
+export interface PlanContext {
+  readonly target: Target;
+  readonly thresholds: Thresholds;
+  /** The time of the plan. */
+  readonly now: Date;
+  /** Reads the service; with `allPages`, every page of a list. @throws ServiceError, except for "not found". */
+  read<O extends Operation>(
+    operation: O,
+    args: OperationArgs<O>,
+    options?: { readonly allPages?: boolean },
+  ): Promise<ReadResult>;
+  /** Runs `queries/remediation/NAME.sql` over the warehouse; `$target` is bound. */
+  query(name: string, params?: Readonly<Record<string, string>>): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+type Planned = readonly PlannedAction[] | Skip;
+
+interface PlaybookInfo {
+  /** As in `tidemark playbook plan NAME`; the file has the same name. */
+  readonly name: string;
+  /** The rule whose findings it acts on: `queries/findings/RULE.sql`. */
+  readonly rule: string;
+  /** What it does, in a clause. */
+  readonly description: string;
+  /** The table whose rows `--max-percent` counts. */
+  readonly table: string;
+}
+
+/** A playbook as the engine runs it. */
+export interface Playbook extends PlaybookInfo {
+  readonly actions: readonly ActionDefinition[];
+  /** Whether all findings of a target are planned together; otherwise one by one. */
+  readonly perTarget: boolean;
+  /** @throws ZodError for a finding whose detail is not what the playbook needs. */
+  readonly plan: (findings: readonly PlaybookFinding[], context: PlanContext) => Promise<Planned>;
+}
+
+/** One action per finding, whose inputs are the finding's detail. */
+export interface SingleActionPlaybook<D extends Readonly<Record<string, unknown>>> extends PlaybookInfo {
+  readonly detail: z.ZodType<D>;
+  readonly action: ActionDefinition;
+  readonly summary: (finding: PlaybookFinding<D>) => string;
+}
+
+/** Any number of actions per finding. They form a chain: where one is not applied, those after it wait. */
+export interface PerFindingPlaybook<D> extends PlaybookInfo {
+  readonly detail: z.ZodType<D>;
+  readonly actions: readonly ActionDefinition[];
+  readonly plan: (finding: PlaybookFinding<D>, context: PlanContext) => Planned | Promise<Planned>;
+}
+
+/** All findings of a target lead to one list of actions. */
+export interface PerTargetPlaybook<D> extends PlaybookInfo {
+  readonly perTarget: true;
+  readonly detail: z.ZodType<D>;
+  readonly actions: readonly ActionDefinition[];
+  readonly plan: (findings: readonly PlaybookFinding<D>[], context: PlanContext) => Planned | Promise<Planned>;
+}
+
+/** Declares a playbook. `detail` is the schema of what it needs from a finding. */
+export function definePlaybook<D extends Readonly<Record<string, unknown>>>(
+  declaration: SingleActionPlaybook<D>,
+): Playbook;
+export function definePlaybook<D>(declaration: PerTargetPlaybook<D>): Playbook;
+export function definePlaybook<D>(declaration: PerFindingPlaybook<D>): Playbook;
+export function definePlaybook(
+  declaration:
+    | SingleActionPlaybook<Readonly<Record<string, unknown>>>
+    | PerTargetPlaybook<unknown>
+    | PerFindingPlaybook<unknown>,
+): Playbook {
+  const { name, rule, description, table } = declaration;
+  const info = { name, rule, description, table };
+  if ('action' in declaration) {
+    const { action, summary } = declaration;
+    return {
+      ...info,
+      actions: [action],
+      perTarget: false,
+      plan: async (findings) =>
+        findings
+          .map((finding) => withDetail(finding, declaration.detail))
+          .map((finding) => ({ action, inputs: finding.detail, summary: summary(finding) })),
+    };
+  }
+  if ('perTarget' in declaration) {
+    const { actions, detail, plan } = declaration;
+    return {
+      ...info,
+      actions,
+      perTarget: true,
+      plan: async (findings, context) =>
+        plan(
+          findings.map((finding) => withDetail(finding, detail)),
+          context,
+        ),
+    };
+  }
+  const { actions, detail, plan } = declaration;
+  return {
+    ...info,
+    actions,
+    perTarget: false,
+    plan: async ([finding], context) => (finding ? plan(withDetail(finding, detail), context) : []),
+  };
+}
+
+function withDetail<D>(finding: PlaybookFinding, detail: z.ZodType<D>): PlaybookFinding<D> {
+  return { ...finding, detail: detail.parse(finding.detail) };
+}

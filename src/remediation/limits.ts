@@ -1,0 +1,35 @@
+import { TidemarkError } from '../core/errors.ts';
+
+/** Upper bounds of what a plan may change. */
+export interface PlanLimits {
+  readonly maxActions: number;
+  /** Of the rows that the playbook's table has in a target. */
+  readonly maxPercent: number;
+}
+
+export const DEFAULT_LIMITS: PlanLimits = { maxActions: 25, maxPercent: 20 };
+
+/** How many rows of a table a plan affects in one target. */
+export interface AffectedRows {
+  readonly target: string;
+  readonly table: string;
+  readonly rows: number;
+  readonly total: number;
+}
+
+/** @throws TidemarkError UNSAFE naming every limit that the plan exceeds. */
+export function enforceLimits(limits: PlanLimits, actions: number, affected: readonly AffectedRows[]): void {
+  const exceeded = [
+    ...(actions > limits.maxActions ? [`${actions} actions are more than --max-actions ${limits.maxActions}`] : []),
+    ...affected
+      .filter(({ rows, total }) => rows * 100 > total * limits.maxPercent)
+      .map(({ target, table, rows, total }) => {
+        const percent = total === 0 ? 'all' : `${((rows * 100) / total).toFixed(1)} %`;
+        return `${rows} of ${total} rows of ${table} in ${target} are ${percent}, more than --max-percent ${limits.maxPercent}`;
+      }),
+  ];
+  if (exceeded.length === 0) return;
+  throw new TidemarkError('UNSAFE', `no plan was made: ${exceeded.join('; ')}`, {
+    hint: 'review the findings; raise the limit if this is intended, or plan for one target with --target',
+  });
+}

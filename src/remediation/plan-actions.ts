@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import type { Config, Target } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { ServiceError } from '../http/errors.ts';
+import { validateRequest } from '../services/validate-request.ts';
+import type { GuardRead, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
+import type { AffectedRows } from './limits.ts';
+import type { Action, Plan } from './plan-file.ts';
+import { getOperation } from './registry.ts';
+import type { RemoteServices } from './remote.ts';
+import type { FindingSelection, PlanCandidate } from './select-findings.ts';
+
+/** What planning works with. */
+export interface PlanDeps {
+  readonly config: Config;
+  readonly context: Context;
+  readonly remote: RemoteServices;
+  /** Runs a query in `queries/remediation/`. */
+  readonly query: (
+    name: string,
+    params: Readonly<Record<string, string>>,
+  ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+  readonly now: Date;
+}
+
+export type NewAction = Omit<Action, 'action_id'>;
+
+export interface PlannedActions {
+  readonly actions: readonly NewAction[];
+  /** IDs of the affected rows, by target. */
+  readonly affected: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly skipped: Plan['skipped'];
+}
+
+export async function planActions(
+  playbook: Playbook,
+  selection: FindingSelection,
+  deps: PlanDeps,
+): Promise<PlannedActions> {
+  const actions: NewAction[] = [];
+  const affected = new Map<string, Set<string>>();
+  const skipped = [...selection.skipped];
+  for (const findings of groupFindings(playbook, selection.candidates)) {
+    const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
+    if (!target) continue;
+    const planned = await planGroup(playbook, findings, target, deps);
+    if (typeof planned === 'string') {
+      skipped.push(...findings.map(({ finding_id }) => ({ finding_id, reason: planned })));
+      continue;
+    }
+    const rows = affected.get(target.name) ?? new Set();
+    affected.set(target.name, rows);
+    for (const { action, affectedRows } of planned) {
+      actions.push(action);
+      for (const row of affectedRows) rows.add(row);
+    }
+  }
+  return { actions, affected, skipped };
+}
+
+/** The findings that are planned together. */
+function groupFindings(
+  { perTarget }: Playbook,
+  candidates: readonly PlanCandidate[],
+): readonly (readonly PlanCandidate[])[] {
+  if (!perTarget) return candidates.map((finding) => [finding]);
+  const targets = [...new Set(candidates.map(({ target }) => target))];
+  return targets.map((target) => candidates.filter((finding) => finding.target === target));
+}
+
+interface PlannedRow {
+  readonly action: NewAction;
+  readonly affectedRows: readonly string[];
+}
+
+/** The validated actions of one group of findings, or the reason why there are none. */
+async function planGroup(
+  playbook: Playbook,
+  findings: readonly PlanCandidate[],
+  target: Target,
+  { config, context, remote, query, now }: PlanDeps,
+): Promise<readonly PlannedRow[] | string> {
+  const planContext: PlanContext = {
+    target,
+    now,
+    thresholds: config.thresholds,
+    read: (operation, args, options) =>
+      remote.read(target.name, operation, args as Readonly<Record<string, unknown>>, options),
+    query: (name, params) => query(name, { ...params, target: target.name }),
+  };
+  try {
+    const planned = await playbook.plan(findings, planContext);
+    if ('skip' in planned) return planned.skip;
+    return planned.map((action) => ({
+      action: buildAction(action, findings, target),
+      affectedRows: affectedRows(action, findings),
+    }));
+  } catch (error) {
+    const isReason = error instanceof TidemarkError || error instanceof z.ZodError;
+    if (!isReason || context.signal.aborted) throw error;
+    const reason = context.redactor.text(explainError(error));
+    if (error instanceof ServiceError) context.log.warn(`${findings[0]?.title}: not planned: ${reason}`);
+    return reason;
+  }
+}
+
+function affectedRows({ affectedRow }: PlannedAction, findings: readonly PlanCandidate[]): readonly string[] {
+  if (affectedRow === undefined) return findings.map(({ subject_id }) => subject_id);
+  return affectedRow === null ? [] : [affectedRow];
+}
+
+function explainError(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return formatError(error);
+  const [issue] = error.issues;
+  return `the finding has no valid ${issue?.path.join('.') ?? 'detail'}: ${issue?.message ?? ''}`;
+}
+
+/**
+ * An action as the plan stores it, with its calls validated like any other.
+ * @throws TidemarkError USAGE when a call is not valid; ZodError when an input is missing.
+ */
+function buildAction(
+  { action: definition, inputs: given, summary }: PlannedAction,
+  findings: readonly PlanCandidate[],
+  target: Target,
+): NewAction {
+  const [first] = findings;
+  if (!first) throw new TidemarkError('USAGE', 'an action needs a finding');
+  const inputs = definition.parseInputs(given);
+  const operation = getOperation(definition.operation);
+  const params = resolveParams(definition.params, inputs);
+  const body = definition.buildBody(inputs);
+  validateRequest(operation, target, params, body, NO_LOG);
+  return {
+    operation: operation.name,
+    target: target.name,
+    params,
+    ...(body !== undefined && { body: z.json().parse(body) }),
+    finding_id: first.finding_id,
+    ...(findings.length > 1 && { finding_ids: findings.map(({ finding_id }) => finding_id) }),
+    subject_name: findings.length > 1 ? null : first.subject_name,
+    summary,
+    why: findings.length > 1 ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
+    since: first.since,
+    guard: {
+      reads: resolveReads(definition.reads, inputs, target),
+      inputs: z.record(z.string(), z.json()).parse(inputs),
+    },
+    ...(!operation.reversible && { irreversible: true as const }),
+  };
+}
+
+/** The arguments come from the warehouse: the user cannot act on warnings about them. */
+const NO_LOG = { info: () => {}, warn: () => {}, error: () => {} };
+
+function resolveReads(
+  reads: Readonly<Record<string, GuardRead>>,
+  inputs: Readonly<Record<string, unknown>>,
+  target: Target,
+): Action['guard']['reads'] {
+  const resolved = Object.entries(reads).map(([name, { params: sources, ...read }]) => {
+    const params = resolveParams(sources, inputs);
+    validateRequest(getOperation(read.operation), target, params, undefined, NO_LOG);
+    return [name, { ...read, params }];
+  });
+  return Object.fromEntries(resolved);
+}
+
+function resolveParams(sources: ParameterSources, inputs: Readonly<Record<string, unknown>>): Action['params'] {
+  const values = Object.entries(sources).map(([name, source]) => [
+    name,
+    typeof source === 'string' ? inputs[source] : source.is,
+  ]);
+  return Object.fromEntries(values.filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** `rowCounts`: the rows of the table, one per target. */
+export function countAffected(
+  table: string,
+  affected: PlannedActions['affected'],
+  rowCounts: readonly Readonly<Record<string, unknown>>[],
+): readonly AffectedRows[] {
+  return [...affected]
+    .filter(([, rows]) => rows.size > 0)
+    .map(([target, { size: rows }]) => {
+      const total = Number(rowCounts.find((row) => row.target === target)?.rows ?? 0);
+      return { target, table, rows, total };
+    });
+}

@@ -1,0 +1,123 @@
+import { type Config, credentialKey, type Target } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { ServiceError } from '../http/errors.ts';
+import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
+import { createServiceClient, type ServiceClient } from '../services/client.ts';
+import type { Args, Operation } from '../services/operation.ts';
+import type { ReadResult, ReadResults } from './define.ts';
+import type { Action } from './plan-file.ts';
+import { getOperation } from './registry.ts';
+
+export interface ReadOptions {
+  readonly allPages?: boolean | undefined;
+  readonly allowFailure?: boolean | undefined;
+}
+
+/** The services as planning and applying use them. */
+export class RemoteServices {
+  readonly #clients: (target: string) => ServiceClient;
+  readonly #open = new Map<string, ServiceClient>();
+
+  /** `signal` ends waits and transfers in progress. */
+  constructor(config: Config, context: Context, signal: AbortSignal) {
+    this.#clients = lazyClients(config, context, signal, this.#open);
+  }
+
+  /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */
+  async read(
+    target: string,
+    operation: Operation,
+    args: Args,
+    { allPages = false, allowFailure = false }: ReadOptions = {},
+  ): Promise<ReadResult> {
+    if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
+    try {
+      const client = this.#clients(target);
+      const value = allPages ? await readItems(client, operation, args) : await readBody(client, operation, args);
+      return { found: true, value };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !isResult(error, allowFailure)) throw error;
+      return { found: false, failure: error.failure, message: error.serviceMessage };
+    }
+  }
+
+  /** Sends every read of a guard, one after the other. */
+  async readGuards(target: string, reads: Action['guard']['reads']): Promise<ReadResults> {
+    const results: Record<string, ReadResult> = {};
+    for (const [name, { operation, params, ...options }] of Object.entries(reads)) {
+      results[name] = await this.read(target, getOperation(operation), params, options);
+    }
+    return results;
+  }
+
+  /** Sends the action with the target's `writeToken`. Returns the JSON of the response; undefined where it is not JSON. */
+  async execute({ target, operation, params, body }: Action): Promise<unknown> {
+    const response = await this.#clients(target).call(getOperation(operation), params, { body, write: true });
+    return parseBody(response);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((client) => client.close()));
+  }
+}
+
+/** Connects each target when it is first used. Targets with the same credential share one limiter. */
+function lazyClients(
+  { targets, maxWait }: Config,
+  { redactor, log, env }: Context,
+  signal: AbortSignal,
+  open: Map<string, ServiceClient>,
+): (target: string) => ServiceClient {
+  const limiters = new Map<string, TargetLimiter>();
+  // Arguments come from the services' own responses: the user cannot act on warnings about them.
+  const quiet = { ...log, warn: () => {} };
+  const connect = (target: Target): ServiceClient => {
+    const key = credentialKey(target);
+    const limiter = limiters.get(key) ?? createTargetLimiter(target);
+    limiters.set(key, limiter);
+    return createServiceClient(target, { redactor, log: quiet, signal, env, maxWaitMs: maxWait * 1000, limiter });
+  };
+  return (name) => {
+    const known = open.get(name);
+    if (known) return known;
+    const client = connect(getTarget(targets, name));
+    open.set(name, client);
+    return client;
+  };
+}
+
+function getTarget(targets: readonly Target[], name: string): Target {
+  const target = targets.find((candidate) => candidate.name === name);
+  if (target) return target;
+  throw new TidemarkError('UNSAFE', `target ${name} is not configured`, { hint: 'configure it, or make a new plan' });
+}
+
+async function readBody(client: ServiceClient, operation: Operation, args: Args): Promise<unknown> {
+  return (await client.call(operation, args)).json();
+}
+
+async function readItems(client: ServiceClient, operation: Operation, args: Args): Promise<readonly unknown[]> {
+  const items: unknown[] = [];
+  for await (const page of client.pages(operation, args)) items.push(...page.items);
+  return items;
+}
+
+/** Failures that say something about the subject. A bad token, a rate limit or a broken network do not. */
+const SUBJECT_FAILURES = new Set(['not-found', 'invalid', 'server', 'conflict', 'timeout']);
+
+function isResult({ failure, serviceMessage }: ServiceError, allowFailure: boolean): boolean {
+  // A storage plugin that cannot list says so: its contents are then not reported (docs/services/scheduler.md#external-volumes).
+  const isUnsupported = /not support/iu.test(serviceMessage);
+  return failure === 'not-found' || (allowFailure && SUBJECT_FAILURES.has(failure)) || isUnsupported;
+}
+
+/** The documents do not show the response of most writes. */
+function parseBody(response: { json(): unknown }): unknown {
+  try {
+    return response.json();
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
