@@ -8,7 +8,7 @@ import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
-import { createServiceClient } from '../services/client.ts';
+import { ServiceClients } from '../services/clients.ts';
 import type { DownloadResult } from '../services/download.ts';
 import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
@@ -57,8 +57,7 @@ async function api(context: Context, name: string | undefined, parameters: strin
   const config = readConfig(context);
   const target = findTarget(config, operation, options.target);
   const body = await readBody(options.body, context);
-  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
-  validateRequest(operation, target, args, body, quiet);
+  validateRequest(operation, target, args, body, context.log);
   if (operation.mutates) await confirm(context, operation, target, args, options.yes ?? false);
   await call(context, config, target, { operation, args, body, all: options.all ?? false });
 }
@@ -76,16 +75,16 @@ async function call(
   target: Target,
   { operation, args, body, all }: ApiCall,
 ): Promise<void> {
-  const { redactor, log, signal, env } = context;
-  const service = createServiceClient(target, { redactor, log, signal, env, maxWaitMs: config.maxWait * 1000 });
+  const clients = new ServiceClients(config, context, context.signal);
+  const client = clients.get(target);
   const options = { body, write: operation.mutates };
   try {
-    if (all) await printAll(context, operation, service.pages(operation, args, options));
+    if (all) await printAll(context, operation, client.pages(operation, args, options));
     else if (operation.responseType === 'csv') {
-      await printDownload(context, (file) => service.download(operation, args, file, options));
-    } else printResponse(context, await service.call(operation, args, options));
+      await printDownload(context, (file) => client.download(operation, args, file, options));
+    } else printResponse(context, await client.call(operation, args, options));
   } finally {
-    await service.close();
+    await clients.close();
   }
 }
 

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import type { Config, Target } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
+import { parseSmtpUrl, type SmtpServer } from '../config/smtp-url.ts';
 import type { Context } from '../core/context.ts';
-import { describe } from '../core/errors.ts';
-import { parseSmtpUrl, type SmtpServer } from '../core/smtp-url.ts';
-import { ServiceError } from '../http/service-error.ts';
-import { createServiceClient, type ServiceClient } from '../services/client.ts';
+import { formatError } from '../core/errors.ts';
+import { ServiceError } from '../http/errors.ts';
+import type { ServiceClient } from '../services/client.ts';
+import { ServiceClients } from '../services/clients.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import { openDatabase } from '../warehouse/database.ts';
@@ -24,7 +25,10 @@ export interface Check {
 
 /** Makes a cheap call or two for every source, and looks at the warehouse and the mail server. Changes nothing anywhere. */
 export async function diagnose(config: Config, context: Context): Promise<readonly Check[]> {
-  const targets = await Promise.all(config.targets.map((target) => diagnoseTarget(config, context, target)));
+  const log = { ...context.log, info: () => {} };
+  const clients = new ServiceClients(config, { ...context, log }, context.signal);
+  const diagnoses = config.targets.map((target) => diagnoseTarget(config, context, clients.get(target)));
+  const targets = await Promise.all(diagnoses).finally(() => clients.close());
   return [...targets.flat(), ...(await diagnoseWarehouse(config)), ...(await diagnoseMail(config))];
 }
 
@@ -34,27 +38,25 @@ interface Probe {
   readonly error?: unknown;
 }
 
-async function diagnoseTarget(config: Config, context: Context, target: Target): Promise<readonly Check[]> {
-  const { redactor, signal, env, clock } = context;
-  const log = { ...context.log, info: () => {} };
-  const service = createServiceClient(target, { redactor, signal, env, log, maxWaitMs: config.maxWait * 1000 });
-  try {
-    const sources = selectPulls(config, { targets: [target.name] }).map(({ source }) => source);
-    const probes = await Promise.all(sources.map((source) => probe(source, service)));
-    const say = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
-    if (!probes.some(answered)) return [say(false, 'reachable', redactor.text(describe(probes[0]?.error)))];
-    const refused = probes.some(refusesToken);
-    return [
-      say(true, 'reachable', target.url),
-      say(!refused, 'token', refused ? 'the service refuses it' : 'accepted'),
-      ...rateAndClock(probes, clock.now()).map(([ok, check, detail]) => say(ok, check, detail)),
-      ...probes.map(({ source, error }) =>
-        say(error === undefined, source.name, error === undefined ? 'permitted' : redactor.text(describe(error))),
-      ),
-    ];
-  } finally {
-    await service.close();
-  }
+async function diagnoseTarget(
+  config: Config,
+  { redactor, clock }: Context,
+  client: ServiceClient,
+): Promise<readonly Check[]> {
+  const { target } = client;
+  const sources = selectPulls(config, { targets: [target.name] }).map(({ source }) => source);
+  const probes = await Promise.all(sources.map((source) => probe(source, client)));
+  const say = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
+  if (!probes.some(answered)) return [say(false, 'reachable', redactor.text(formatError(probes[0]?.error)))];
+  const refused = probes.some(refusesToken);
+  return [
+    say(true, 'reachable', target.url),
+    say(!refused, 'token', refused ? 'the service refuses it' : 'accepted'),
+    ...rateAndClock(probes, clock.now()).map(([ok, check, detail]) => say(ok, check, detail)),
+    ...probes.map(({ source, error }) =>
+      say(error === undefined, source.name, error === undefined ? 'permitted' : redactor.text(formatError(error))),
+    ),
+  ];
 }
 
 async function probe(source: SourceDefinition, service: ServiceClient): Promise<Probe> {
@@ -109,7 +111,7 @@ async function diagnoseWarehouse(config: Config): Promise<readonly Check[]> {
     (await openDatabase(published, { readOnly: true })).close();
     return [say(true, 'published', published), space];
   } catch (error) {
-    return [say(false, 'published', describe(error)), space];
+    return [say(false, 'published', formatError(error)), space];
   }
 }
 

@@ -1,9 +1,9 @@
-import { type Config, credentialKey, type Target } from '../config/config.ts';
+import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
-import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
-import { createServiceClient, type ServiceClient } from '../services/client.ts';
+import type { ServiceClient } from '../services/client.ts';
+import { ServiceClients } from '../services/clients.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import type { ReadResult, ReadResults } from './define.ts';
 import type { Action } from './plan-file.ts';
@@ -16,12 +16,13 @@ export interface ReadOptions {
 
 /** The services as planning and applying use them. */
 export class RemoteServices {
-  readonly #clients: (target: string) => ServiceClient;
-  readonly #open = new Map<string, ServiceClient>();
+  readonly #targets: readonly Target[];
+  readonly #clients: ServiceClients;
 
   /** `signal` ends waits and transfers in progress. */
   constructor(config: Config, context: Context, signal: AbortSignal) {
-    this.#clients = lazyClients(config, context, signal, this.#open);
+    this.#targets = config.targets;
+    this.#clients = new ServiceClients(config, context, signal);
   }
 
   /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */
@@ -33,7 +34,7 @@ export class RemoteServices {
   ): Promise<ReadResult> {
     if (operation.mutates) throw new TidemarkError('UNSAFE', `${operation.name} is not a read`);
     try {
-      const client = this.#clients(target);
+      const client = this.#client(target);
       const value = allPages ? await readItems(client, operation, args) : await readBody(client, operation, args);
       return { found: true, value };
     } catch (error) {
@@ -53,44 +54,19 @@ export class RemoteServices {
 
   /** Sends the action with the target's `writeToken`. Returns the JSON of the response; undefined where it is not JSON. */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
-    const response = await this.#clients(target).call(getOperation(operation), params, { body, write: true });
+    const response = await this.#client(target).call(getOperation(operation), params, { body, write: true });
     return parseBody(response);
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#open.values()].map((client) => client.close()));
+    await this.#clients.close();
   }
-}
 
-/** Connects each target when it is first used. Targets with the same credential share one limiter. */
-function lazyClients(
-  { targets, maxWait }: Config,
-  { redactor, log, env }: Context,
-  signal: AbortSignal,
-  open: Map<string, ServiceClient>,
-): (target: string) => ServiceClient {
-  const limiters = new Map<string, TargetLimiter>();
-  // Arguments come from the services' own responses: the user cannot act on warnings about them.
-  const quiet = { ...log, warn: () => {} };
-  const connect = (target: Target): ServiceClient => {
-    const key = credentialKey(target);
-    const limiter = limiters.get(key) ?? createTargetLimiter(target);
-    limiters.set(key, limiter);
-    return createServiceClient(target, { redactor, log: quiet, signal, env, maxWaitMs: maxWait * 1000, limiter });
-  };
-  return (name) => {
-    const known = open.get(name);
-    if (known) return known;
-    const client = connect(getTarget(targets, name));
-    open.set(name, client);
-    return client;
-  };
-}
-
-function getTarget(targets: readonly Target[], name: string): Target {
-  const target = targets.find((candidate) => candidate.name === name);
-  if (target) return target;
-  throw new TidemarkError('UNSAFE', `target ${name} is not configured`, { hint: 'configure it, or make a new plan' });
+  #client(name: string): ServiceClient {
+    const target = this.#targets.find((candidate) => candidate.name === name);
+    if (target) return this.#clients.get(target);
+    throw new TidemarkError('UNSAFE', `target ${name} is not configured`, { hint: 'configure it, or make a new plan' });
+  }
 }
 
 async function readBody(client: ServiceClient, operation: Operation, args: Args): Promise<unknown> {
