@@ -3,8 +3,8 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { readLanding } from '../landing/store.ts';
-import { type Pull, selectPulls } from '../pipeline/pull.ts';
-import { assertPulls, exitCode, type RunResult, runPulls } from '../pipeline/run.ts';
+import { assertPulls, runPulls, selectPulls } from '../pipeline/pull.ts';
+import { exitCode, type Pull, type RunResult } from '../pipeline/run.ts';
 import { sources } from '../sources/index.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -47,10 +47,7 @@ async function pull(context: Context, options: Options): Promise<void> {
   const isFiltered = options.target.length + options.source.length + acceptShrink.length > 0;
   const pulls =
     options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
-  const result = await runPulls({
-    config,
-    context,
-    job: 'pull',
+  const result = await runPulls(config, context, {
     pulls: assertPulls(pulls),
     acceptShrink,
     fresh: options.fresh ?? false,

@@ -1,33 +1,73 @@
-import { rm } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { sep } from 'node:path';
 import pLimit from 'p-limit';
-import { describe, TidemarkError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Redactor } from '../core/redact.ts';
-import type { Meter } from '../http/meter.ts';
-import { type Failure, ServiceError } from '../http/service-error.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
-import { type LandingWriter, openLanding } from '../landing/writer.ts';
-import type { ServiceClient } from '../services/client.ts';
+import { landingDirectory } from '../landing/store.ts';
+import { LandingWriter } from '../landing/writer.ts';
+import type { RequestOptions, ServiceClient } from '../services/client.ts';
 import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
+import type { ActivePull, RunContext } from './run.ts';
 
-export interface ExtractOptions {
-  readonly source: SourceDefinition;
-  readonly service: ServiceClient;
-  /** `data/landing/RUN/TARGET`. */
-  readonly directory: string;
-  readonly runId: string;
-  readonly asOf: string;
-  readonly meter: Meter;
-  readonly signal: AbortSignal;
-  readonly redactor: Redactor;
-  readonly log: Log;
-  readonly shared: ExtractContext['once'];
+/** A way to extract a source: its own, or one of its fallbacks. */
+export type Strategy = SourceDefinition['extract'];
+
+/** What a pull needs to talk to its service. */
+export interface Connection {
+  readonly client: ServiceClient;
+  readonly once: ExtractContext['once'];
 }
 
-/** Failures of one way of asking that another way may not have; one that stays silent has cost minutes already. */
-const WAY_FAILURES: ReadonlySet<Failure> = new Set<Failure>([
+export function openLanding(run: RunContext, { target, source, metrics }: ActivePull): LandingWriter {
+  return new LandingWriter({
+    directory: landingDirectory(run.config, run.runId, target.name),
+    source: source.name,
+    target,
+    runId: run.runId,
+    asOf: run.asOf.toISOString(),
+    redactor: run.redactor,
+    onExpectedRows: (rows) => {
+      metrics.rows += rows;
+    },
+  });
+}
+
+/** Extracts a source into its landing. The caller rejects or discards the landing if this throws. */
+export async function extract(
+  run: RunContext,
+  pull: ActivePull,
+  { client, once }: Connection,
+  strategy: Strategy,
+  landing: LandingWriter,
+): Promise<Manifest> {
+  const failed = new AbortController();
+  const { metrics } = pull;
+  await strategy({
+    client: bindClient(client, { metrics, signal: AbortSignal.any([run.signal, failed.signal]) }),
+    landing,
+    log: run.log,
+    metrics,
+    asOf: run.asOf.toISOString(),
+    once,
+    forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
+  });
+  return landing.commit();
+}
+
+/** A client with default request options. */
+function bindClient(client: ServiceClient, defaults: RequestOptions): ServiceClient {
+  return {
+    target: client.target,
+    call: (operation, args, options) => client.call(operation, args, { ...defaults, ...options }),
+    pages: (operation, args, options) => client.pages(operation, args, { ...defaults, ...options }),
+    download: (operation, args, file, options) => client.download(operation, args, file, { ...defaults, ...options }),
+    close: () => client.close(),
+  };
+}
+
+/** Failures that another strategy may avoid. A timeout is none of them: it has cost minutes already. */
+const FALLBACK_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'server',
   'truncated',
   'malformed',
@@ -36,108 +76,55 @@ const WAY_FAILURES: ReadonlySet<Failure> = new Set<Failure>([
   'not-found',
 ]);
 
-/**
- * Extracts a source and hands the landed files to `use` (the load). What is refused as not as declared, at landing or at
- * loading, is asked for again, another way where the source knows one; the refused file is kept.
- */
-export async function extractAndUse<T>(options: ExtractOptions, use: (manifest: Manifest) => Promise<T>): Promise<T> {
-  const { source, service, directory, runId, asOf, redactor, log, signal, meter } = options;
-  const { target } = service;
-  let shared = options.shared;
-  let ways = [source.extract, ...(source.fallbacks ?? [source.extract])];
-  for (;;) {
-    const [way, ...others] = ways as [Way, ...Way[]];
-    const land = openLanding({ directory, source: source.name, target, runId, asOf, redactor });
-    let whole = false;
-    try {
-      await way(extractionOf({ ...options, shared }, land));
-      const manifest = await land.commit();
-      whole = true;
-      return await use(manifest);
-    } catch (error) {
-      if (whole && !isRefusal(error)) throw error; // stopped, or the disk is full: the next run loads it
-      await rm(join(directory, `${source.name}.json`), { force: true });
-      await (classifyStorageError(error) ? land.discard() : land.reject());
-      ways = others.filter((other) => mayDiffer(error, way, other));
-      if (ways.length === 0 || signal.aborted) throw isRefusal(error) ? withPlace(error, directory) : error;
-      log.info(`${target.name}: ${source.name}: ${describe(error)}; asking again`);
-      meter.retries++;
-      shared = memo(); // what was asked for once may be what was wrong
-    }
-  }
+/** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
+export function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
+  if (error instanceof ServiceError) return next !== tried && FALLBACK_FAILURES.has(error.failure);
+  return isInvalidData(error) && error.constructor === TidemarkError;
 }
 
-/** Where a person finds what was refused. */
-function withPlace(error: TidemarkError, directory: string): TidemarkError {
-  if (error.hint !== undefined) return error;
-  const folder = directory.split(sep).slice(-3).join('/');
-  const hint = `what came is kept in ${folder}, under names that end in .refused`;
-  return new TidemarkError('DATA', error.message, { hint, cause: error });
-}
-
-type Way = SourceDefinition['extract'];
-
-/** What a service refuses has been asked for again already: only another way is left. Data may be whole the next time. */
-function mayDiffer(error: unknown, tried: Way, other: Way): boolean {
-  if (error instanceof ServiceError) return other !== tried && WAY_FAILURES.has(error.failure);
-  return isRefusal(error) && error.constructor === TidemarkError;
-}
-
-/** What is wrong with the rows themselves. */
-function isRefusal(error: unknown): error is TidemarkError {
+/** Whether the rows themselves are wrong. */
+export function isInvalidData(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError && error.code === 'DATA' && !classifyStorageError(error);
 }
 
-function extractionOf(
-  { service, asOf, meter, signal, log, shared }: ExtractOptions,
-  land: LandingWriter,
-): ExtractContext {
-  const failed = new AbortController();
-  const expect = (rows: number) => {
-    meter.rows += rows;
-    land.expectRows(rows);
-  };
-  return {
-    client,
-    landing: { ...land, expectRows },
-    log,
-    asOf,
-    once,
-    requestOptions: { meter, signal: AbortSignal.any([signal, failed.signal]) },
-    forEachLimited: (items, work) => eachFew(items, work, service.target.limits.concurrency * 2, failed),
-  };
+/** Adds where the rejected files are. */
+export function withRejectedHint(error: unknown, run: RunContext, { target }: ActivePull): unknown {
+  if (!isInvalidData(error) || error.hint !== undefined) return error;
+  const folder = landingDirectory(run.config, run.runId, target.name).split(sep).slice(-3).join('/');
+  const hint = `the rejected files are in ${folder}, under names that end in .rejected`;
+  return new TidemarkError('DATA', error.message, { hint, cause: error });
 }
 
 /**
- * Works on a few items at a time. The first failure stops what is under way and begins nothing more; it is thrown once all
- * have ended, so that nobody writes to a landing that is given up. Calls may be nested: each has its own few.
+ * Works on a limited number of items at a time. The first failure aborts the items in progress and starts no more. It is thrown once
+ * all have ended, so that none writes to a rejected landing. Calls may be nested; each has a limit of its own.
  */
-async function eachFew<T>(
+async function forEachLimited<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
-  few: number,
+  concurrency: number,
   failed: AbortController,
 ): Promise<void> {
-  const window = pLimit(few);
-  await window.map(items, async (item) => {
+  const limit = pLimit(concurrency);
+  await limit.map(items, async (item) => {
     if (failed.signal.aborted) return;
     try {
       await work(item);
     } catch (error) {
-      failed.abort(error); // the first one stays its reason
+      failed.abort(error); // only the first call sets the reason
     }
   });
   failed.signal.throwIfAborted();
 }
 
-/** Asks once for what several sources of a target need; a failure is shared as well. */
-export function memo(): ExtractContext['once'] {
-  const asked = new Map<string, Promise<unknown>>();
-  return <T>(name: string, ask: () => Promise<T>): Promise<T> => {
-    const known = asked.get(name) as Promise<T> | undefined;
+/** Runs a request once for all sources of a target that need its result. They share a failure as well. */
+export function createOnce(): ExtractContext['once'] {
+  const results = new Map<string, Promise<unknown>>();
+  return <T>(name: string, request: () => Promise<T>): Promise<T> => {
+    const known = results.get(name) as Promise<T> | undefined;
     if (known) return known;
-    const fresh = ask();
-    asked.set(name, fresh);
-    return fresh;
+    const result = request();
+    results.set(name, result);
+    return result;
   };
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../core/log.ts';
-import type { Redactor } from '../core/redact.ts';
-import { DEFAULT_TIMING } from '../http/timing.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
+import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
 import { createTransport, type Transport } from '../http/transport.ts';
 
 /** A dead-man's switch must never hold up what it watches. */
@@ -28,7 +28,7 @@ export async function withHeartbeat<T>(
 ): Promise<T> {
   if (!options) return work();
   const { env, redactor } = options;
-  const transport = createTransport({ env, redactor, concurrency: 1, timing: DEFAULT_TIMING });
+  const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
   const tell = (suffix: string) => ping(options, transport, suffix);
   await tell('/start');
   try {

@@ -1,53 +1,87 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse';
 import { TidemarkError } from '../core/errors.ts';
+import type { LandingFile, Manifest } from '../landing/manifest.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
 import type { Table } from '../warehouse/tables.ts';
-import { findBadKeyLine, findCellLine } from './bad-row.ts';
-import type { LoadOptions } from './load.ts';
 
-/** DuckDB says in several lines where a file is not as declared; one line of it is told. */
-export async function withLoadErrors(
-  table: Table,
-  { manifest, directory }: Landed,
-  fill: () => Promise<void>,
-): Promise<void> {
+/** A landing and the directory with its files. */
+interface LandedFiles {
+  readonly manifest: Manifest;
+  readonly directory: string;
+}
+
+/** Turns DuckDB's errors of many lines into one line, with the place in the landed file if it can be found. */
+export async function withLoadErrors(table: Table, landed: LandedFiles, load: () => Promise<void>): Promise<void> {
   try {
-    await fill();
+    await load();
   } catch (error) {
     if (error instanceof TidemarkError || isOutOfMemory(error)) throw error;
-    const cell = BAD_TIME.exec(firstLine(error))?.[1];
-    const place = cell === undefined ? undefined : await findCellLine(manifest, directory, cell);
-    const message = `${table.name}: ${placeAndReason(error)}${place === undefined ? '' : `: ${place}`}`;
+    const cell = INVALID_TIME.exec(firstLine(error))?.[1];
+    const line = cell === undefined ? undefined : await findCellLine(landed, cell);
+    const message = `${table.name}: ${formatLoadError(error)}${line === undefined ? '' : `: ${line}`}`;
     throw new TidemarkError('DATA', message, { cause: error });
   }
 }
 
-type Landed = Pick<LoadOptions, 'manifest' | 'directory'>;
+/** DuckDB's message for a text that is not a timestamp. */
+const INVALID_TIME = /timestamp field [^"]*"(.*)"(?:,|$)/u;
 
-/** How DuckDB tells of a text that is no time. */
-const BAD_TIME = /timestamp field [^"]*"(.*)"(?:,|$)/u;
-
-function placeAndReason(error: unknown): string {
+function formatLoadError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const line = /CSV Error on Line: (\d+)/u.exec(message)?.[1];
   if (line === undefined) return firstLine(error).replace(/^\w[\w ]* Error: /u, '');
   const reason = message
     .split('\n')
     .find((text) => /^(Error when|Expected Number|Value with|Invalid unicode|Maximum line)/u.test(text));
-  return `line ${line} of the CSV is not as declared: ${reason ?? firstLine(error)}`;
+  return `line ${line} of the CSV is invalid: ${reason ?? firstLine(error)}`;
 }
 
-/** A key that is refused is told with its line, where the file has lines that a person can go to. */
-export async function withKeyLocation(
-  table: Table,
-  { manifest, directory }: Landed,
-  check: () => Promise<void>,
-): Promise<void> {
+/** Adds the line of a missing or repeated key, if the landed file is a CSV. */
+export async function withKeyLocation(table: Table, landed: LandedFiles, check: () => Promise<void>): Promise<void> {
   try {
     await check();
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
-    const place = await findBadKeyLine(manifest, directory, table.key);
-    throw place === undefined ? error : new TidemarkError('DATA', `${error.message}: ${place}`, { cause: error });
+    const line = await findBadKeyLine(landed, table.key);
+    throw line === undefined ? error : new TidemarkError('DATA', `${error.message}: ${line}`, { cause: error });
   }
+}
+
+/** The first line whose key is missing or repeated, as `line 17 of workspaces.csv`. */
+async function findBadKeyLine(landed: LandedFiles, key: readonly string[]): Promise<string | undefined> {
+  const seen = new Set<string>();
+  return findLine(landed, (record, { columns = [], bareNull }) => {
+    const values = key.map((name) => record[columns.indexOf(name)] ?? '');
+    const isMissing = values[0] === '' || (bareNull === true && values[0] === 'null');
+    if (isMissing || seen.has(JSON.stringify(values))) return true;
+    seen.add(JSON.stringify(values));
+    return false;
+  });
+}
+
+function findCellLine(landed: LandedFiles, cell: string): Promise<string | undefined> {
+  return findLine(landed, (record) => record.includes(cell));
+}
+
+interface CsvRecord {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+/** Reads the CSV files of a landing row by row, which is slow: only for errors. */
+async function findLine(
+  { manifest, directory }: LandedFiles,
+  matches: (record: readonly string[], file: LandingFile) => boolean,
+): Promise<string | undefined> {
+  for (const file of manifest.files.filter(({ format }) => format === 'csv')) {
+    const parser = parse({ bom: true, from: 2, info: true, relax_column_count: true });
+    for await (const row of createReadStream(join(directory, file.file)).pipe(parser)) {
+      const { record, info } = row as CsvRecord;
+      if (matches(record, file)) return `line ${info.lines} of ${file.file}`;
+    }
+  }
+  return undefined;
 }

@@ -1,125 +1,158 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
+import { landingDirectory } from '../landing/store.ts';
 import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import { isOutOfMemory } from '../warehouse/integrity.ts';
+import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
 import { checkKeys, countCurrent, loadFiles } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
 import { withKeyLocation, withLoadErrors } from './load-errors.ts';
+import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';
 
-/** Rows that would vanish at once: kept aside until a person says that it is so. */
+/** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
 export class RowDropError extends TidemarkError {}
 
-/** Fewer rows than this can go at once without being called a mass: a table of two may lose both. */
+/** Fewer deleted rows than this are never quarantined: a table of two rows may lose both. */
 const MIN_DROPPED_ROWS = 3;
 
 export interface LoadOptions {
-  readonly warehouse: Warehouse;
+  readonly acceptDrop: boolean;
+}
+
+/** A load in progress. */
+interface Load extends LoadOptions {
+  readonly run: RunContext;
+  readonly pull: ActivePull;
   readonly manifest: Manifest;
-  /** Where the manifest's files are. */
+  /** Contains the manifest's files. */
   readonly directory: string;
-  /** `valid_from` of what changes, ISO 8601; later than any before. */
-  readonly asOf: string;
-  readonly shrinkPercent: number;
-  readonly acceptShrink: boolean;
-  /** Ends a load under way; nothing of it then stays. */
-  readonly signal: AbortSignal;
 }
 
 /**
- * Loads what a source landed into all its tables, in one transaction with `record`: all of it or nothing.
- * @returns what changed in the source's main table.
- * @throws TidemarkError DATA when a file, row or count is not as declared; ShrinkError on mass disappearance.
+ * Loads a landing into all tables of its source and records the pull, in one transaction. Loads of a run happen one after another.
+ * @throws TidemarkError DATA if a file, row or count is invalid; RowDropError; INCOMPLETE if the memory limit is too low.
  */
-export async function loadSource(options: LoadOptions, record: (main: Delta) => Promise<void>): Promise<Delta> {
-  const { manifest, signal } = options;
-  const { database, tables } = options.warehouse;
-  return stoppable(options, async () => {
+export function loadLanding(
+  run: RunContext,
+  pull: ActivePull,
+  manifest: Manifest,
+  { acceptDrop }: LoadOptions,
+): Promise<PullOutcome> {
+  const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
+  return run.writes(() => {
+    pull.expectedRows = manifest.expected_rows;
+    return loadWithMemoryRetry({ run, pull, manifest, directory, acceptDrop });
+  });
+}
+
+/** A load that runs out of memory is repeated with all of `memoryLimit`, which later loads of the run then have too. */
+async function loadWithMemoryRetry(load: Load): Promise<PullOutcome> {
+  const { warehouse, config } = load.run;
+  try {
+    return await loadTables(load);
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+    await raiseMemoryLimit(warehouse.database, warehouse.files, config.memoryLimit);
+    return loadTables(load).catch((retryError: unknown) => {
+      throw isOutOfMemory(retryError) ? outOfMemoryError(load, retryError) : retryError;
+    });
+  }
+}
+
+function outOfMemoryError({ run, manifest }: Load, cause: unknown): TidemarkError {
+  const hint = `raise \`memoryLimit\`, then load the landing with \`tidemark pull --from ${manifest.run_id}\``;
+  return new TidemarkError('INCOMPLETE', `loading needs more memory than ${run.config.memoryLimit}`, { hint, cause });
+}
+
+async function loadTables(load: Load): Promise<PullOutcome> {
+  const { run, pull, manifest } = load;
+  const { database, tables } = run.warehouse;
+  return interruptible(run, async () => {
     const writes: Write[] = [];
-    for (const table of tablesForSource(manifest.source, tables)) writes.push(await prepareTable(table, options));
+    for (const table of tablesForSource(manifest.source, tables)) writes.push(await prepareTable(table, load));
     return database.transaction(async () => {
       const deltas: Delta[] = [];
       for (const write of writes) deltas.push(await write());
-      const [main] = deltas;
-      if (!main) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
-      await record(main);
-      signal.throwIfAborted();
-      return main;
+      const [delta] = deltas;
+      if (!delta) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
+      const outcome = await recordPull(run, pull, { status: 'complete', delta, extractedAt: manifest.as_of });
+      run.signal.throwIfAborted();
+      return outcome;
     });
   });
 }
 
-/** Stops the statement that is under way when the signal says so; the transaction is then rolled back. */
-async function stoppable<T>({ signal, warehouse: { database } }: LoadOptions, work: () => Promise<T>): Promise<T> {
-  const stop = () => database.connection.interrupt();
+/** Interrupts the current statement when the run is aborted; the transaction is then rolled back. */
+async function interruptible<T>({ signal, warehouse }: RunContext, work: () => Promise<T>): Promise<T> {
+  const interrupt = () => warehouse.database.connection.interrupt();
   signal.throwIfAborted();
-  signal.addEventListener('abort', stop, { once: true });
+  signal.addEventListener('abort', interrupt, { once: true });
   try {
     return await work();
   } catch (error) {
-    signal.throwIfAborted(); // DuckDB's "interrupted" says nothing of why
+    signal.throwIfAborted(); // DuckDB's own error does not say why
     throw error;
   } finally {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', interrupt);
   }
 }
 
-/** What is left to do for a table within the transaction. */
+/** The part of a table's load that belongs in the transaction. */
 type Write = () => Promise<Delta>;
 
-/** Where nothing stands yet there is nothing to compare with; lists are always taken apart in a stage. */
-async function prepareTable(table: Table, options: LoadOptions): Promise<Write> {
-  const { database, files } = options.warehouse;
-  options.signal.throwIfAborted();
-  const rowsBefore = await countCurrent(database, files, table, options.manifest.target);
-  return rowsBefore === 0 && !table.members ? () => loadFirst(table, options) : stageNext(table, options);
+/** An empty table needs no comparison, and so no stage; a list column does. */
+async function prepareTable(table: Table, load: Load): Promise<Write> {
+  const { database, files } = load.run.warehouse;
+  load.run.signal.throwIfAborted();
+  const rowsBefore = await countCurrent(database, files, table, load.manifest.target);
+  return rowsBefore === 0 && !table.members ? () => loadFirst(table, load) : stageNext(table, load);
 }
 
-/** Loads rows straight into the history: a stage would be written and read for nothing. */
-async function loadFirst(table: Table, options: LoadOptions): Promise<Delta> {
-  const { database, files } = options.warehouse;
-  const { target } = options.manifest;
-  await fill(table, options, { asOf: options.asOf });
-  await withKeyLocation(table, options, () => checkKeys(database, files, table, { target }));
+/** Loads rows directly into the history. */
+async function loadFirst(table: Table, load: Load): Promise<Delta> {
+  const { database, files } = load.run.warehouse;
+  const { target } = load.manifest;
+  await loadRows(table, load, { asOf: load.run.asOf.toISOString() });
+  await withKeyLocation(table, load, () => checkKeys(database, files, table, { target }));
   const rowsAfter = await countCurrent(database, files, table, target);
-  const delta = { gone: 0, appeared: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
-  checkCount(table, options.manifest, delta);
+  const delta = { deleted: 0, inserted: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
+  checkCount(table, load.manifest, delta);
   return delta;
 }
 
-/** Stages and compares before the transaction begins: reading back rows that it wrote itself costs twice as much. */
-async function stageNext(table: Table, options: LoadOptions): Promise<Write> {
-  const { database, files } = options.warehouse;
-  const { target } = options.manifest;
-  await fill(table, options, {});
-  await withKeyLocation(table, options, () => checkKeys(database, files, table));
+/** Stages and compares before the transaction: reading rows back that a transaction has written takes twice as long. */
+async function stageNext(table: Table, load: Load): Promise<Write> {
+  const { database, files } = load.run.warehouse;
+  const { target } = load.manifest;
+  await loadRows(table, load, {});
+  await withKeyLocation(table, load, () => checkKeys(database, files, table));
   const delta = await compareStage(database, files, table, target);
-  checkCount(table, options.manifest, delta);
-  if (!options.acceptShrink) checkShrink(table, delta, options.shrinkPercent);
+  checkCount(table, load.manifest, delta);
+  if (!load.acceptDrop) checkRowDrop(table, delta, load.run.config.shrinkPercent);
   return async () => {
-    await mergeStage(database, files, table, target, options.asOf);
+    await mergeStage(database, files, table, target, load.run.asOf.toISOString());
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;
   };
 }
 
-async function fill(table: Table, options: LoadOptions, into: { readonly asOf?: string }): Promise<void> {
-  const { manifest, directory } = options;
-  const { database, files } = options.warehouse;
-  const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
-  const filling = { table, landed, target: manifest.target, ...into };
-  await withLoadErrors(table, options, () => loadFiles(database, files, filling));
+async function loadRows(table: Table, load: Load, to: { readonly asOf?: string }): Promise<void> {
+  const { database, files } = load.run.warehouse;
+  const { target, files: landed } = load.manifest;
+  const paths = landed.map((file) => ({ ...file, path: join(load.directory, file.file) }));
+  await withLoadErrors(table, load, () => loadFiles(database, files, { table, landed: paths, target, ...to }));
 }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
   if (table.name !== source || expected_rows === null || rowsAfter === expected_rows) return;
-  throw new TidemarkError('DATA', `${source}: ${rowsAfter} rows came where the service counts ${expected_rows}`);
+  throw new TidemarkError('DATA', `${source}: got ${rowsAfter} rows, but the service reports ${expected_rows}`);
 }
 
-function checkShrink(table: Table, { deleted, rowsBefore }: Delta, shrinkPercent: number): void {
+function checkRowDrop(table: Table, { deleted, rowsBefore }: Delta, shrinkPercent: number): void {
   if (table.volatile || deleted < MIN_DROPPED_ROWS || deleted * 100 <= rowsBefore * shrinkPercent) return;
   const percent = Math.round((deleted * 100) / rowsBefore);
-  throw new RowDropError('DATA', `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) are gone at once`, {
-    hint: `if that is so, take it with \`tidemark pull --accept-shrink ${table.source}\``,
+  throw new RowDropError('DATA', `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) disappeared at once`, {
+    hint: `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``,
   });
 }

@@ -1,57 +1,26 @@
-import pLimit from 'p-limit';
-import type { Clock } from '../core/clock.ts';
-import type { Config, Target } from '../core/config.ts';
-import type { Log } from '../core/log.ts';
-import type { Redactor } from '../core/redact.ts';
-import type { Timing } from '../core/timing.ts';
-import { createMeter } from '../http/meter.ts';
-import type { Manifest } from '../landing/manifest.ts';
-import type { ServiceClient } from '../services/client.ts';
-import { sources as allSources } from '../sources/index.ts';
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { createRequestMetrics } from '../http/request-metrics.ts';
+import { type Landing, readLanding } from '../landing/store.ts';
+import { ServiceClients } from '../services/clients.ts';
+import { sources as builtInSources } from '../sources/index.ts';
 import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
-import type { Warehouse } from '../warehouse/session.ts';
-import { createClients } from './connect-targets.ts';
-import { memo } from './extract.ts';
-import type { PullOutcome } from './outcome.ts';
-import type { Progress } from './progress.ts';
-import { pullOne } from './pull-source.ts';
+import { createOnce } from './extract.ts';
+import { createProgress } from './progress.ts';
+import { pullSource } from './pull-source.ts';
+import { findResumable, markInFlight } from './resume.ts';
+import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 
-/** One source of one target. */
-export interface Pull {
-  readonly target: Target;
-  readonly source: SourceDefinition;
-}
-
-export interface PullOptions {
-  readonly config: Config;
-  readonly warehouse: Warehouse;
-  readonly pulls: readonly Pull[];
-  readonly runId: string;
-  /** `valid_from` of what changes; see `nextMoment`. */
-  readonly asOf: Date;
-  readonly clock: Clock;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Log;
-  readonly redactor: Redactor;
-  readonly signal: AbortSignal;
-  readonly progress: Progress;
-  readonly timing?: Partial<Timing>;
-  /** Sources whose mass disappearance a person has accepted. */
-  readonly acceptShrink: ReadonlySet<string>;
-  /** Loads what an earlier run landed instead of asking the network; by `TARGET/SOURCE`. */
-  readonly fromRun?: ReadonlyMap<string, Manifest>;
-  /** What interrupted runs of the job have landed, by `TARGET/SOURCE`. */
-  readonly continued?: ReadonlyMap<string, Manifest>;
-}
-
-/** The pulls that a selection of targets and sources names; nothing selected means all. */
+/** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
   config: Config,
   selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
+  sources: readonly SourceDefinition[] = builtInSources,
 ): readonly Pull[] {
   const targets = config.targets.filter(({ name }) => !selected.targets?.length || selected.targets.includes(name));
   return targets.flatMap((target) =>
-    allSources
+    sources
       .filter(
         ({ kind, name }) => kind === target.kind && (!selected.sources?.length || selected.sources.includes(name)),
       )
@@ -59,30 +28,96 @@ export function selectPulls(
   );
 }
 
+/** @throws TidemarkError USAGE if the selection is empty. */
+export function assertPulls(pulls: readonly Pull[]): readonly Pull[] {
+  if (pulls.length > 0) return pulls;
+  throw new TidemarkError('USAGE', 'the selected targets have none of the selected sources');
+}
+
+export interface PullOptions {
+  readonly pulls: readonly Pull[];
+  /** Sources whose mass disappearance of rows is accepted. */
+  readonly acceptShrink?: readonly string[];
+  /** Extracts everything, even what an interrupted run has landed. */
+  readonly fresh?: boolean;
+}
+
+/** Runs `tidemark pull`. `from` names a run whose landing is loaded again, without the network. */
+export async function runPulls(
+  config: Config,
+  context: Context,
+  { from, ...options }: PullOptions & { readonly from?: string },
+): Promise<RunResult> {
+  const replay = from === undefined ? undefined : await readLanding(config, from);
+  const { pulls } = options;
+  const { result } = await withRun(
+    { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) },
+    async (run) => ({ pulls: await pullSources(run, options, replay) }),
+  );
+  return result;
+}
+
 /**
- * Extracts every source at once, each under its target's limit, and loads them one after another as they come. What fails
- * leaves its tables as they were and is said in `pulls`; the others go on.
+ * Extracts all sources concurrently, each within its target's rate limit, and loads them one after another as they land. A failed
+ * source is recorded and does not stop the others; a storage failure stops all of them.
  */
-export async function pullAll(given: PullOptions): Promise<readonly PullOutcome[]> {
+export async function pullSources(
+  run: RunContext,
+  { pulls, acceptShrink = [], fresh = false }: PullOptions,
+  replay?: Landing,
+): Promise<readonly PullOutcome[]> {
+  const { config, job, asOf } = run;
+  const progress = await createProgress(run);
+  const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
+  const resumable = await findResumable({ config, job, asOf, log: run.log, selected: keys });
+  if (!replay) await markInFlight(config, { run_id: run.runId, job, started_at: asOf.toISOString() });
+
   const halt = new AbortController();
-  const options = { ...given, signal: AbortSignal.any([given.signal, halt.signal]) };
-  const loads = pLimit(1);
-  const settled = loads(() => options.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error)); // while services are asked
-  const services = createClients(options);
-  const memos = new Map(options.config.targets.map(({ name }) => [name, memo()]));
-  const pulls = options.pulls.map(async (pull) => {
-    const service = services.get(pull.target.name) as ServiceClient;
-    const shared = memos.get(pull.target.name) as ExtractContext['once'];
-    try {
-      return await pullOne(options, { ...pull, service, shared, loads, meter: createMeter() });
-    } catch (error) {
-      halt.abort(error); // what no source is to blame for ends them all
-      throw error;
-    }
-  });
-  const ends = await Promise.allSettled(pulls);
-  await settled;
-  await Promise.all([...services.values()].map((service) => service.close()));
-  if (halt.signal.aborted) throw halt.signal.reason;
-  return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  const running: RunContext = { ...run, log: progress.log, signal: AbortSignal.any([run.signal, halt.signal]) };
+  // Services respond while the schema is migrated.
+  const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
+  const clients = new ServiceClients(config, run, running.signal);
+  const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
+
+  const pullOne = async (pull: Pull): Promise<PullOutcome> => {
+    const { target, source } = pull;
+    const active = {
+      ...pull,
+      metrics: createRequestMetrics(),
+      startedAt: run.clock.now().toISOString(),
+      expectedRows: null,
+    };
+    const done = progress.start(target.name, source.name, active.metrics);
+    const manifest = resumable.get(pullKey(pull));
+    const outcome = await pullSource(running, active, {
+      client: clients.get(target),
+      once: shared.get(target.name) ?? createOnce(),
+      acceptDrop: acceptShrink.includes(source.name),
+      ...(replay && { replay: replay.manifests.get(pullKey(pull)) ?? 'missing' }),
+      ...(manifest && { resumable: manifest }),
+    });
+    done(outcome);
+    return outcome;
+  };
+  try {
+    const ends = await Promise.allSettled(
+      pulls.map((pull) =>
+        pullOne(pull).catch((error: unknown) => {
+          halt.abort(error); // only the first call sets the reason
+          throw error;
+        }),
+      ),
+    );
+    await migrated;
+    if (halt.signal.aborted) throw halt.signal.reason;
+    return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  } finally {
+    await clients.close();
+    progress.end();
+  }
+}
+
+/** The key of manifests: `TARGET/SOURCE`. */
+function pullKey({ target, source }: Pull): string {
+  return `${target.name}/${source.name}`;
 }

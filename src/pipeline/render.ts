@@ -1,19 +1,19 @@
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { describe, TidemarkError } from '../core/errors.ts';
-import { searchPath } from '../core/paths.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
 import { renderReports } from '../reports/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 
-/** What a run did about reports. */
+/** The reports of a run. */
 export interface RenderResult {
   /** Names of the reports that were written. */
   readonly written: readonly string[];
-  /** Those that could not be made, and why. */
+  /** Reports that could not be rendered, and why. */
   readonly failed: readonly { readonly report: string; readonly error: string }[];
 }
 
-/** Writes a job's reports. One that cannot be made must not cost the others, nor the mail: it is said, and the run goes on. */
+/** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */
 export async function renderStage(
   config: Config,
   context: Context,
@@ -22,8 +22,8 @@ export async function renderStage(
 ): Promise<RenderResult> {
   const failed: RenderResult['failed'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
-    context.log.error(`report ${report}: ${describe(error)}`);
-    failed.push({ report, error: describe(error) });
+    context.log.error(`report ${report}: ${formatError(error)}`);
+    failed.push({ report, error: formatError(error) });
   };
   if (names.length === 0) return { written: [], failed };
   const { database, files } = await openPublished(config);
@@ -31,7 +31,7 @@ export async function renderStage(
     const rendered = await renderReports({
       database,
       files,
-      roots: searchPath(config.directory),
+      roots: overlayRoots(config.directory),
       names,
       asOf,
       generatedAt: context.clock.now(),
@@ -44,7 +44,7 @@ export async function renderStage(
     return { written: rendered.map(({ name }) => name), failed };
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
-    for (const name of names) onFailure(name, error); // what all of them rest on is wrong
+    for (const name of names) onFailure(name, error); // the failure is not one of a single report
     return { written: [], failed };
   } finally {
     database.close();

@@ -1,19 +1,24 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../core/config.ts';
-import { landingDirectory, listLandings } from '../landing/store.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../core/log.ts';
+import { type Manifest, targetFingerprint } from '../landing/manifest.ts';
+import { landingDirectory, listLandings, readManifests } from '../landing/store.ts';
 
-/** A run that has begun and whose end nobody has seen. */
-export interface InFlightRun {
+/** A run that has begun and is not known to have ended. */
+interface InFlightRun {
   readonly run_id: string;
   readonly job: string;
   /** ISO 8601. */
   readonly started_at: string;
 }
 
-/** Stands in a run's landing while it runs; what a killed run leaves is how the next one knows of it. */
+/** In the landing of a run while it runs. A killed run leaves it behind, which tells the next run of the job about it. */
 const MARK = 'unfinished.json';
+
+/** How long after its start an interrupted run can be resumed: older rows are not those of this run (docs/decisions/0009). */
+const RESUME_WITHIN_MS = 6 * 3_600_000;
 
 export async function markInFlight(config: Config, run: InFlightRun): Promise<void> {
   const directory = landingDirectory(config, run.run_id);
@@ -21,23 +26,60 @@ export async function markInFlight(config: Config, run: InFlightRun): Promise<vo
   await writeFile(join(directory, MARK), `${JSON.stringify(run)}\n`);
 }
 
-/** Runs of a job that were cut short, oldest first. */
-export async function listInFlight(config: Config, job: string): Promise<readonly InFlightRun[]> {
+/** A job that has ended leaves no run to resume. */
+export async function clearInFlight(config: Config, job: string): Promise<void> {
+  for (const { run_id } of await listInFlight(config, job)) {
+    await rm(join(landingDirectory(config, run_id), MARK), { force: true });
+  }
+}
+
+/** Interrupted runs of a job, oldest first. */
+async function listInFlight(config: Config, job: string): Promise<readonly InFlightRun[]> {
   const marks = (await listLandings(config)).map((run) => join(landingDirectory(config, run), MARK));
   const runs = await Promise.all(marks.filter((mark) => existsSync(mark)).map(readMark));
-  return runs.filter((run) => run?.job === job) as InFlightRun[];
+  return runs.filter((run): run is InFlightRun => run?.job === job);
 }
 
 async function readMark(file: string): Promise<InFlightRun | null | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as InFlightRun | null;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined; // killed while it was written: nothing had landed
+    if (error instanceof SyntaxError) return undefined; // killed while writing it: nothing had landed
     throw error;
   }
 }
 
-/** A job that came to its end has nothing left to continue. */
-export async function clearInFlight(config: Config, runs: readonly InFlightRun[]): Promise<void> {
-  for (const { run_id } of runs) await rm(join(landingDirectory(config, run_id), MARK), { force: true });
+export interface ResumeOptions {
+  readonly config: Config;
+  readonly job: string;
+  readonly asOf: Date;
+  readonly log: Log;
+  /** Pulls to resume, as `TARGET/SOURCE`. */
+  readonly selected: ReadonlySet<string>;
+}
+
+/** Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`. */
+export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap<string, Manifest>> {
+  const { config, job, asOf, log } = options;
+  const isRecent = ({ started_at }: InFlightRun) =>
+    Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
+  const recent = (await listInFlight(config, job)).filter(isRecent);
+  const manifests = new Map<string, Manifest>();
+  for (const { run_id } of recent) {
+    for (const [key, manifest] of await readManifests(config, run_id)) {
+      if (options.selected.has(key) && isSameService(config, manifest)) manifests.set(key, manifest);
+    }
+  }
+  const last = recent.at(-1);
+  if (last && manifests.size > 0) {
+    const sources = manifests.size === 1 ? '1 source' : `${manifests.size} sources`;
+    log.info(`resuming run ${last.run_id}, which was interrupted: ${sources} had landed`);
+  }
+  return manifests;
+}
+
+/** A target may have been configured for another service since. */
+function isSameService({ targets }: Config, { target: name, service }: Manifest): boolean {
+  const target = targets.find((candidate) => candidate.name === name);
+  return target !== undefined && targetFingerprint(target) === service;
 }

@@ -1,94 +1,118 @@
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
+import type { Job } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
-import type { Job } from '../core/jobs.ts';
 import { evaluateFindings, type FindingsSummary } from '../findings/evaluate.ts';
+import type { Attachment } from '../mail/message.ts';
 import { applyJobPlaybooks, type JobPlan, type JobPlaybookResult, planJobPlaybooks } from '../remediation/job.ts';
-import { syncLedger } from '../remediation/sync.ts';
+import { syncLedger } from '../remediation/ledger.ts';
+import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { type Pull, selectPulls } from './pull.ts';
+import { pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderStage } from './render.ts';
-import { exitCode, type RunResult, runPulls } from './run.ts';
-import { allDelivered, composeStage, type MailResult, sendStage } from './send.ts';
-import { validateJob } from './validate-job.ts';
+import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
+import { allDelivered, type ComposeStageResult, composeStage, type MailResult, sendStage } from './send.ts';
+import { BUILT_IN, type Definitions, validateJob } from './validate-job.ts';
 
 export interface JobResult extends RunResult {
   readonly findings: FindingsSummary | null;
   /** Names of the reports that were written. */
   readonly reports: readonly string[];
   readonly failed_reports: RenderResult['failed'];
-  /** What became of the job's playbooks. */
   readonly playbooks: readonly JobPlaybookResult[];
   readonly mail: MailResult;
 }
 
-/** One job from end to end: pull and load, findings, plans, digests, publish, deeds, reports, mail. The flow of the whole program. */
-export async function runJob(config: Config, context: Context, job: Job): Promise<JobResult> {
-  await validateJob(config, job);
+/** Runs a job: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. */
+export async function runJob(
+  config: Config,
+  context: Context,
+  job: Job,
+  definitions: Definitions = BUILT_IN,
+): Promise<JobResult> {
+  await validateJob(config, job, definitions);
   const { log, env, redactor } = context;
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
   return withHeartbeat(
     heartbeat,
     (result) => jobExitCode(result) === EXIT.done,
-    () => runStages(config, context, job),
+    () => runStages(config, context, job, definitions),
   );
 }
 
-async function runStages(config: Config, context: Context, job: Job): Promise<JobResult> {
-  let findings: FindingsSummary | null = null;
-  let plans: readonly JobPlan[] = [];
-  let composed: Pick<MailResult, 'left' | 'problem'> = { left: [], problem: null };
-  const result = await runPulls({
-    config,
-    context,
-    job: job.name,
-    pulls: selectJobPulls(config, job),
-    afterLoad: async (warehouse, run) => {
-      const { database, files } = warehouse;
-      const targets = config.targets.map(({ name }) => name);
-      findings = await evaluateFindings({ database, files, asOf: run.asOf, thresholds: config.thresholds, targets });
-      for (const { rule, error } of findings.failed) context.log.warn(`rule ${rule} was not assessed: ${error}`);
-      await syncLedger(warehouse, config, context.log);
-      plans = await planJobPlaybooks(config, context, job, warehouse);
-      composed = await composeStage(config, context, job, warehouse, run, planSummaries(plans));
-    },
-  });
-  const playbooks = await applyJobPlaybooks(config, context, plans);
+async function runStages(config: Config, context: Context, job: Job, definitions: Definitions): Promise<JobResult> {
+  const pulls = selectJobPulls(config, job, definitions);
+  const { result, stages } = await withRun({ config, context, job: job.name, pulls }, (run) =>
+    updateWarehouse(run, job, pulls, definitions),
+  );
+  const { findings, plans, digests } = stages;
+  const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
   const reports = await renderStage(config, context, job.reports, new Date(result.as_of));
   const sent = await sendStage(config, context);
-  const mail = { deliveries: sent.deliveries, left: composed.left, problem: composed.problem ?? sent.problem };
+  const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
   return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail };
 }
 
-/** Plans go out with the digest, for whoever approves them. */
-function planSummaries(plans: readonly JobPlan[]) {
-  const notes = plans.map(({ name, mode, plan, refused }) => {
+interface WarehouseStages {
+  readonly pulls: readonly PullOutcome[];
+  readonly findings: FindingsSummary | null;
+  readonly plans: readonly JobPlan[];
+  readonly digests: ComposeStageResult;
+}
+
+/** The stages that write to the warehouse. An interrupted run ends after the pulls: the next one resumes it. */
+async function updateWarehouse(
+  run: RunContext,
+  job: Job,
+  selected: readonly Pull[],
+  definitions: Definitions,
+): Promise<WarehouseStages> {
+  const { config, warehouse, log, asOf } = run;
+  const { database, files } = warehouse;
+  const pulls = await pullSources(run, { pulls: selected });
+  if (run.signal.aborted) return { pulls, findings: null, plans: [], digests: { skipped: [], problem: null } };
+  await raiseMemoryLimit(database, files, config.memoryLimit);
+  const targets = config.targets.map(({ name }) => name);
+  const findings = await evaluateFindings({ database, files, asOf, thresholds: config.thresholds, targets });
+  for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
+  await syncLedger(warehouse, config, log);
+  const plans = await planJobPlaybooks(config, run, job, definitions.playbooks, warehouse);
+  const digests = await composeStage(run, job, { notes: planNotes(plans), attachments: planAttachments(plans) });
+  return { pulls, findings, plans, digests };
+}
+
+/** Lines of the digest about the plans of a job. */
+function planNotes(plans: readonly JobPlan[]): readonly string[] {
+  return plans.map(({ name, mode, plan, refused }) => {
     if (refused) return `Playbook ${name} was not planned: ${refused.message}`;
     const actions = plan?.actions.length ?? 0;
     if (actions === 0) return `Playbook ${name}: nothing to do`;
-    return `Playbook ${name}: ${actions} action${actions === 1 ? '' : 's'} ${mode === 'plan' ? 'planned, see the plan attached' : 'to be applied'}`;
+    const state = mode === 'plan' ? 'planned, see the attached plan' : 'to be applied';
+    return `Playbook ${name}: ${actions} action${actions === 1 ? '' : 's'} ${state}`;
   });
-  const attachments = plans.flatMap(({ name, plan, file }) =>
+}
+
+/** Plans are attached to the digest for whoever approves them. */
+function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
+  return plans.flatMap(({ name, plan, file }) =>
     plan && file
       ? [{ name: `plan-${name}.json`, type: 'application/json', text: `${JSON.stringify(plan, null, 2)}\n` }]
       : [],
   );
-  return { notes, attachments };
 }
 
-/**
- * As for its pulls; 1 also when a rule could not be assessed, a report not be made, a playbook was refused or an action failed,
- * or a digest could not be made or is not sent.
- */
+/** The exit code of the pulls; `incomplete` as well if a rule, report, playbook, action or digest failed. */
 export function jobExitCode(result: JobResult): ExitCode {
   const pulled = exitCode(result);
-  const deeds = result.playbooks.every(({ exit }) => exit === EXIT.done);
-  const made = result.failed_reports.length === 0 && !result.findings?.failed.length;
-  const whole = deeds && made && allDelivered(result.mail);
-  return pulled === EXIT.done && !whole ? EXIT.incomplete : pulled;
+  const hasFailed =
+    result.findings?.failed.length ||
+    result.failed_reports.length > 0 ||
+    result.playbooks.some(({ exit }) => exit !== EXIT.done) ||
+    !allDelivered(result.mail);
+  return pulled === EXIT.done && hasFailed ? EXIT.incomplete : pulled;
 }
 
-function selectJobPulls(config: Config, job: Job): readonly Pull[] {
+function selectJobPulls(config: Config, job: Job, { sources }: Definitions): readonly Pull[] {
   if (job.pull === false) return [];
-  return selectPulls(config, job.pull === 'all' ? {} : { sources: job.pull });
+  return selectPulls(config, job.pull === 'all' ? {} : { sources: job.pull }, sources);
 }

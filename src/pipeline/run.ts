@@ -1,17 +1,27 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../core/config.ts';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../landing/manifest.ts';
-import { landingDirectory, pruneLandings, readLanding } from '../landing/store.ts';
-import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
+import { EXIT, type ExitCode } from '../core/errors.ts';
+import type { RequestMetrics } from '../http/request-metrics.ts';
+import { landingDirectory, pruneLandings } from '../landing/store.ts';
+import type { SourceDefinition } from '../sources/source.ts';
+import type { Delta } from '../warehouse/history.ts';
 import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
-import { findResumable } from './continue.ts';
-import { formatRunId, nextAsOf } from './moment.ts';
-import type { PullOutcome } from './outcome.ts';
-import { createProgress, type Progress } from './progress.ts';
-import { type Pull, pullAll } from './pull.ts';
-import { clearInFlight, listInFlight, markInFlight } from './resume.ts';
+import { clearInFlight } from './resume.ts';
+
+/** What every stage of a run needs. */
+export interface RunContext extends Context {
+  readonly config: Config;
+  /** The job's name, or `pull`. */
+  readonly job: string;
+  readonly runId: string;
+  /** `valid_from` of what the run changes, later than any before. */
+  readonly asOf: Date;
+  readonly warehouse: Warehouse;
+  /** Runs writes to the warehouse one after another. */
+  readonly writes: LimitFunction;
+}
 
 export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
 
@@ -19,7 +29,7 @@ export interface RunResult {
   readonly run_id: string;
   readonly job: string;
   readonly status: RunStatus;
-  /** The moment that the run's changes are valid from, ISO 8601. */
+  /** `valid_from` of what the run changed, ISO 8601. */
   readonly as_of: string;
   readonly pulls: readonly PullOutcome[];
 }
@@ -27,103 +37,109 @@ export interface RunResult {
 export interface RunOptions {
   readonly config: Config;
   readonly context: Context;
-  /** What `runs` records: a job's name, or `pull`. */
+  /** Recorded in `runs`: the job's name, or `pull`. */
   readonly job: string;
   readonly pulls: readonly Pull[];
-  readonly acceptShrink?: readonly string[];
-  /** Loads what this earlier run landed instead of asking the network. */
-  readonly from?: string;
-  /** Asks for everything anew, whatever an interrupted run has landed. */
-  readonly fresh?: boolean;
-  readonly progress?: Progress;
-  /** What follows the loads, still under the lock, before publishing: findings, the outbox. */
-  readonly afterLoad?: (warehouse: Warehouse, run: { readonly runId: string; readonly asOf: Date }) => Promise<void>;
+  /** Time of the landing that is loaded again. @default now */
+  readonly asOf?: Date;
 }
 
-/** Pulls and loads under the lock, records the run, and publishes the warehouse. */
-export async function runPulls(options: RunOptions): Promise<RunResult> {
+interface EndedRun<T> {
+  readonly result: RunResult;
+  /** What the stages returned. */
+  readonly stages: T;
+}
+
+/**
+ * Opens the warehouse under the lock, records a run around `work`, and publishes the result once.
+ * @returns the run as recorded, and what `work` returned.
+ */
+export async function withRun<T extends { readonly pulls: readonly PullOutcome[] }>(
+  options: RunOptions,
+  work: (run: RunContext) => Promise<T>,
+): Promise<EndedRun<T>> {
   const { config, context, job } = options;
   const now = context.clock.now();
-  // Until its changes are published, a run can be continued.
-  const published = async ({ status }: RunResult) => {
-    if (status !== 'interrupted') await clearInFlight(config, await listInFlight(config, job));
-  };
-  const session = { config, purpose: job, now, log: context.log, published, settlesItself: true };
-  const result = await withWarehouse(session, (warehouse) => recordedRun(options, warehouse, now));
+  const ended = await withWarehouse(
+    {
+      config,
+      purpose: job,
+      now,
+      log: context.log,
+      deferMigration: true,
+      // Until its changes are published, the next run of the job may resume this one.
+      onPublished: async ({ result }: EndedRun<T>) => {
+        if (result.status !== 'interrupted') await clearInFlight(config, job);
+      },
+    },
+    async (warehouse) => {
+      const run = await beginRun(options, warehouse, now);
+      return recordRun(run, work);
+    },
+  );
   await pruneLandings(config, now);
-  return result;
+  return ended;
 }
 
-async function recordedRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunResult> {
+async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunContext> {
   const { config, context, job, pulls } = options;
   const { database, files } = warehouse;
   await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString() });
-  const fromRun = options.from === undefined ? undefined : await readLanding(config, options.from);
-  const asOf = await nextAsOf(database, files, fromRun?.asOf ?? now);
+  const asOf = await nextAsOf(warehouse, options.asOf ?? now);
   const runId = await allocateRunId(warehouse, config, asOf);
-  const started_at = asOf.toISOString();
-  const targets = [...new Set(pulls.map(({ target }) => target.name))].join(', ');
-  await database.run(await files.read('warehouse/begin_run'), { run_id: runId, target: targets, job, started_at });
+  await database.run(await files.read('warehouse/begin_run'), {
+    run_id: runId,
+    target: [...new Set(pulls.map(({ target }) => target.name))].join(', '),
+    job,
+    started_at: asOf.toISOString(),
+  });
+  return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
+}
 
-  const finish = async (status: RunStatus) => {
-    const finished_at = new Date(Math.max(context.clock.now().getTime(), asOf.getTime())).toISOString();
-    await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at });
-  };
+async function recordRun<T extends { readonly pulls: readonly PullOutcome[] }>(
+  run: RunContext,
+  work: (run: RunContext) => Promise<T>,
+): Promise<EndedRun<T>> {
+  const { runId: run_id, job, asOf } = run;
   try {
-    const outcomes = await pulled(options, warehouse, { runId, asOf, fromRun: fromRun?.manifests });
-    const status = runStatus(outcomes, context.signal);
-    if (status !== 'interrupted' && options.afterLoad) {
-      await raiseMemoryLimit(database, files, config.memoryLimit);
-      await options.afterLoad(warehouse, { runId, asOf });
-    }
-    await finish(status);
-    return { run_id: runId, job, status, as_of: started_at, pulls: outcomes };
+    const stages = await work(run);
+    const status = runStatus(stages.pulls, run.signal);
+    await finishRun(run, status);
+    return { result: { run_id, job, status, as_of: asOf.toISOString(), pulls: stages.pulls }, stages };
   } catch (error) {
-    await finish('failed').catch(() => undefined); // the database may be what failed
+    await finishRun(run, 'failed').catch(() => undefined); // the database may be what failed
     throw error;
   }
 }
 
-interface Begun {
-  readonly runId: string;
-  readonly asOf: Date;
-  readonly fromRun: ReadonlyMap<string, Manifest> | undefined;
+async function finishRun({ runId, asOf, clock, warehouse: { database, files } }: RunContext, status: RunStatus) {
+  const finished_at = new Date(Math.max(clock.now().getTime(), asOf.getTime())).toISOString();
+  await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at });
 }
 
-/** Pulls, beginning with what interrupted runs of the job have landed. */
-async function pulled(options: RunOptions, warehouse: Warehouse, run: Begun): Promise<readonly PullOutcome[]> {
-  const { config, context, job, pulls } = options;
-  const { runId, asOf, fromRun } = run;
-  const progress = options.progress ?? (await createProgress(context));
-  const manifests = await findResumable(config, job, asOf, options.fresh || fromRun ? [] : pulls, context.log);
-  if (!fromRun) await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
-  return pullAll({
-    config,
-    warehouse,
-    pulls,
-    runId,
-    asOf,
-    clock: context.clock,
-    env: context.env,
-    log: progress.log,
-    redactor: context.redactor,
-    signal: context.signal,
-    progress,
-    ...(context.timing && { timing: context.timing }),
-    acceptShrink: new Set(options.acceptShrink),
-    continued: manifests,
-    ...(fromRun && { fromRun }),
-  }).finally(() => progress.end());
+/**
+ * The `valid_from` of a run: now, but always later than anything in the warehouse. So neither a clock that went back nor two runs
+ * within one millisecond reorder or overlap history.
+ */
+async function nextAsOf({ database, files }: Warehouse, now: Date): Promise<Date> {
+  const [row] = await database.rows(await files.read('warehouse/latest_as_of'));
+  const latest = typeof row?.latest === 'string' ? Date.parse(row.latest) : Number.NEGATIVE_INFINITY;
+  return now.getTime() > latest ? now : new Date(latest + 1);
 }
 
-/** Runs of one second get a counter; so does one whose name an older landing still bears. */
+/** Adds a counter if the warehouse has a run of the same second, or a landing has the name. */
 async function allocateRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
   const base = formatRunId(asOf);
-  const [row] = await database.rows(await files.read('warehouse/run_names'), { run_id: base });
+  const [row] = await database.rows(await files.read('warehouse/count_run_ids'), { run_id: base });
   for (let counter = Number(row?.taken) + 1; ; counter++) {
     const candidate = counter === 1 ? base : `${base}-${counter}`;
     if (!existsSync(landingDirectory(config, candidate))) return candidate;
   }
+}
+
+/** `20261120T021500Z`: sorts by time, and is a valid folder name everywhere. */
+function formatRunId(asOf: Date): string {
+  return `${asOf.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z`;
 }
 
 function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {
@@ -133,15 +149,87 @@ function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunSt
   return complete === 0 ? 'failed' : 'incomplete';
 }
 
-/** 0 when all came, 1 when some did, 3 when nothing did. */
+/** `done` if every pull is complete, `incomplete` if some are, `unavailable` if none is. */
 export function exitCode({ status, pulls }: RunResult): ExitCode {
   if (status === 'complete') return EXIT.done;
-  const quarantined = pulls.some((pull) => pull.status === 'quarantined');
-  return status === 'failed' && !quarantined ? EXIT.nothing : EXIT.incomplete;
+  const hasQuarantined = pulls.some((pull) => pull.status === 'quarantined');
+  return status === 'failed' && !hasQuarantined ? EXIT.unavailable : EXIT.incomplete;
 }
 
-/** Nothing to pull is a mistake in the selection. */
-export function assertPulls(pulls: readonly Pull[]): readonly Pull[] {
-  if (pulls.length > 0) return pulls;
-  throw new TidemarkError('USAGE', 'the selected targets have none of the selected sources');
+/** One source of one target. */
+export interface Pull {
+  readonly target: Target;
+  readonly source: SourceDefinition;
+}
+
+/** A pull in progress. */
+export interface ActivePull extends Pull {
+  readonly metrics: RequestMetrics;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** Rows that the service reports; known once the source has landed. */
+  expectedRows: number | null;
+}
+
+export type PullStatus = 'complete' | 'failed' | 'quarantined';
+
+/** The result of a pull, as in the JSON output. */
+export interface PullOutcome {
+  readonly target: string;
+  readonly source: string;
+  readonly status: PullStatus;
+  readonly rows: number | null;
+  readonly expected_rows: number | null;
+  readonly requests: number;
+  readonly retries: number;
+  readonly throttle_wait_ms: number;
+  readonly bytes: number;
+  readonly inserted: number;
+  readonly changed: number;
+  readonly deleted: number;
+  readonly error: string | null;
+}
+
+export interface PullResult {
+  readonly status: PullStatus;
+  readonly delta?: Delta;
+  /** When the rows were extracted, ISO 8601. */
+  readonly extractedAt?: string;
+  readonly error?: string;
+}
+
+export function toPullOutcome(pull: ActivePull, { status, delta, error }: PullResult): PullOutcome {
+  const { target, source, metrics, expectedRows } = pull;
+  return {
+    target: target.name,
+    source: source.name,
+    status,
+    rows: delta?.rowsAfter ?? null,
+    expected_rows: expectedRows,
+    requests: metrics.requests,
+    retries: metrics.retries,
+    throttle_wait_ms: Math.round(metrics.throttleWaitMs),
+    bytes: metrics.bytes,
+    inserted: delta?.inserted ?? 0,
+    changed: delta?.changed ?? 0,
+    deleted: delta?.deleted ?? 0,
+    error: error ?? null,
+  };
+}
+
+/** Writes a row of `pulls`. */
+export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
+  const { database, files } = run.warehouse;
+  const outcome = toPullOutcome(pull, result);
+  const { inserted: _inserted, changed: _changed, deleted: _deleted, ...columns } = outcome;
+  await database.run(await files.read('warehouse/record_pull'), {
+    ...columns,
+    run_id: run.runId,
+    started_at: pull.startedAt,
+    finished_at: run.clock.now().toISOString(),
+    as_of: run.asOf.toISOString(),
+    extracted_at: result.extractedAt ?? null,
+    throttled: pull.metrics.throttled,
+  });
+  return outcome;
 }

@@ -1,54 +1,54 @@
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
+import type { Job } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
-import { describe, TidemarkError } from '../core/errors.ts';
-import type { Job } from '../core/jobs.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { composeMessages } from '../mail/compose.ts';
 import type { Attachment } from '../mail/message.ts';
-import { composeDigests, listPending } from '../mail/outbox.ts';
+import { listPending, writeOutbox } from '../mail/outbox.ts';
 import { type Delivery, sendPending } from '../mail/send.ts';
-import { openPublished, type Warehouse } from '../warehouse/session.ts';
+import { openPublished } from '../warehouse/session.ts';
+import type { RunContext } from './run.ts';
 
-/** What a run did about mail. */
+/** The mail of a run, as in the JSON output. */
 export interface MailResult {
   readonly deliveries: readonly Delivery[];
-  /** To whom no digest went, and why. */
-  readonly left: readonly { readonly recipients: readonly string[]; readonly reason: string }[];
-  /** Why there is no digest, or why nothing could be sent; null where all went well. */
+  /** Recipients who got no digest, and why. */
+  readonly skipped: readonly { readonly recipients: readonly string[]; readonly reason: string }[];
+  /** Why the digests could not be composed or sent; null if they were. */
   readonly problem: string | null;
 }
 
-/** Whether every digest was taken. */
+export type ComposeStageResult = Pick<MailResult, 'skipped' | 'problem'>;
+export type SendStageResult = Pick<MailResult, 'deliveries' | 'problem'>;
+
 export function allDelivered({ deliveries, problem }: MailResult): boolean {
   return problem === null && deliveries.every(({ status }) => status === 'sent');
 }
 
 interface Extras {
-  readonly notes?: readonly string[];
-  readonly attachments?: readonly Attachment[];
+  readonly notes: readonly string[];
+  readonly attachments: readonly Attachment[];
 }
 
-/** Writes a job's digests within its run. A digest that cannot be made must not cost the night: it is said, and the run goes on. */
-export async function composeStage(
-  config: Config,
-  context: Context,
-  job: Job,
-  { database, files }: Warehouse,
-  run: { readonly runId: string; readonly asOf: Date },
-  extras: Extras = {},
-): Promise<Pick<MailResult, 'left' | 'problem'>> {
-  if (!job.mail) return { left: [], problem: null };
+/** Composes a job's digests and writes them to the outbox. A failure is logged and does not stop the run. */
+export async function composeStage(run: RunContext, job: Job, extras: Extras): Promise<ComposeStageResult> {
+  if (!job.mail) return { skipped: [], problem: null };
+  const { config, warehouse, clock, log } = run;
+  const { database, files } = warehouse;
   try {
-    const composedAt = context.clock.now();
-    const { skipped } = await composeDigests({ database, files, config, job, run, composedAt, ...extras });
-    for (const { recipients, reason } of skipped) context.log.info(`no digest to ${recipients.join(', ')}: ${reason}`);
-    return { left, problem: null };
+    const composedAt = clock.now();
+    const { messages, skipped } = await composeMessages({ database, files, config, job, run, composedAt, ...extras });
+    await writeOutbox(warehouse, messages);
+    for (const { recipients, reason } of skipped) log.info(`no digest to ${recipients.join(', ')}: ${reason}`);
+    return { skipped, problem: null };
   } catch (error) {
-    return { left: [], problem: logFailure(context, error) };
+    return { skipped: [], problem: logFailure(run, error) };
   }
 }
 
-/** Sends what is pending, of this run and of those before. */
-export async function sendStage(config: Config, context: Context): Promise<Pick<MailResult, 'deliveries' | 'problem'>> {
-  if (!config.mail || !(await anyPending(config))) return { deliveries: [], problem: null };
+/** Sends the pending messages of this run and of earlier ones. */
+export async function sendStage(config: Config, context: Context): Promise<SendStageResult> {
+  if (!config.mail || !(await hasPending(config))) return { deliveries: [], problem: null };
   try {
     return { deliveries: await sendPending({ config, context }), problem: null };
   } catch (error) {
@@ -56,15 +56,15 @@ export async function sendStage(config: Config, context: Context): Promise<Pick<
   }
 }
 
-/** Only what somebody can act on is said and lived with; anything else is a bug and ends the run. */
+/** Any other error is a bug and ends the run. */
 function logFailure({ log }: Context, error: unknown): string {
   if (!(error instanceof TidemarkError)) throw error;
-  log.error(`mail: ${describe(error)}`);
-  return describe(error);
+  log.error(`mail: ${formatError(error)}`);
+  return formatError(error);
 }
 
-/** Looked up in the published copy: without mail there is no need for the lock. */
-async function anyPending(config: Config): Promise<boolean> {
+/** Reads the published warehouse: a run without mail does not need the lock. */
+async function hasPending(config: Config): Promise<boolean> {
   const published = await openPublished(config);
   try {
     return (await listPending(published, null)).length > 0;

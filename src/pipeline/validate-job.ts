@@ -1,56 +1,72 @@
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
+import type { Job } from '../config/job.ts';
+import { closestMatch } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
-import type { Job } from '../core/jobs.ts';
-import { searchPath } from '../core/paths.ts';
-import { nearestName } from '../core/yaml-file.ts';
-import { resolveMailSettings } from '../mail/compose.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { resolveMailSettings } from '../mail/transport.ts';
+import { builtInPlaybooks } from '../playbooks/index.ts';
+import type { Playbook } from '../remediation/define.ts';
 import { validateJobPlaybooks } from '../remediation/job.ts';
-import { reportNames } from '../reports/index.ts';
+import { listReportNames } from '../reports/index.ts';
 import { sources } from '../sources/index.ts';
+import type { SourceDefinition } from '../sources/source.ts';
 
-/** Several at once. @throws TidemarkError CONFIG with the problems of all of them */
-export async function validateJobs(config: Config, jobs: readonly Job[]): Promise<void> {
-  const problems: string[] = [];
-  for (const job of jobs) problems.push(...(await catchConfigError(() => validateJob(config, job))));
-  if (problems.length > 0) throw new TidemarkError('CONFIG', [...new Set(problems)].join('\n'));
+/** The sources and playbooks that a job can use. */
+export interface Definitions {
+  readonly sources: readonly SourceDefinition[];
+  readonly playbooks: readonly Playbook[];
+}
+
+export const BUILT_IN: Definitions = { sources, playbooks: builtInPlaybooks };
+
+/** Validates several jobs. @throws TidemarkError CONFIG with the issues of all of them */
+export async function validateJobs(
+  config: Config,
+  jobs: readonly Job[],
+  definitions: Definitions = BUILT_IN,
+): Promise<void> {
+  const issues: string[] = [];
+  for (const job of jobs) issues.push(...(await catchConfigError(() => validateJob(config, job, definitions))));
+  if (issues.length > 0) throw new TidemarkError('CONFIG', [...new Set(issues)].join('\n'));
 }
 
 /**
- * Looks up what a job names, and whether mail can be sent for it: before the night's work, not after it.
- * @throws TidemarkError CONFIG with one line a problem: `jobs/NAME.yaml: field: what, what to do`.
+ * Checks the names in a job, and whether its mail can be sent, before the run starts.
+ * @throws TidemarkError CONFIG with one line per issue: `jobs/NAME.yaml: field: what, what to do`.
  */
-export async function validateJob(config: Config, job: Job): Promise<void> {
-  const problems = [
-    ...unknownNames(job.name, 'pull', 'source', Array.isArray(job.pull) ? job.pull : [], sourceNames()),
-    ...unknownNames(job.name, 'reports', 'report', job.reports, await reportNames(searchPath(config.directory))),
+export async function validateJob(config: Config, job: Job, definitions: Definitions = BUILT_IN): Promise<void> {
+  const pull = Array.isArray(job.pull) ? job.pull : [];
+  const known = definitions.sources.map(({ name }) => name);
+  const reports = await listReportNames(overlayRoots(config.directory));
+  const issues = [
+    ...findUnknownNames(job.name, 'pull', 'source', pull, known),
+    ...findUnknownNames(job.name, 'reports', 'report', job.reports, reports),
     ...(await catchConfigError(async () => job.mail && resolveMailSettings(config))),
-    ...(await catchConfigError(() => validateJobPlaybooks(config, job))),
+    ...(await catchConfigError(() => validateJobPlaybooks(config, job, definitions.playbooks))),
   ];
-  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
+  if (issues.length > 0) throw new TidemarkError('CONFIG', issues.join('\n'));
 }
 
-const sourceNames = () => sources.map(({ name }) => name);
-
-function unknownNames(
+function findUnknownNames(
   job: string,
   field: string,
-  what: string,
+  kind: string,
   names: readonly string[],
   known: readonly string[],
 ): readonly string[] {
   return names
     .filter((name) => !known.includes(name))
     .map((name) => {
-      const nearest = nearestName(name, known);
-      const hint = nearest ? `did you mean ${nearest}?` : `known are ${known.join(', ')}`;
-      return `jobs/${job}.yaml: ${field}: unknown ${what} ${name}; ${hint}`;
+      const match = closestMatch(name, known);
+      const hint = match ? `did you mean ${match}?` : `known are ${known.join(', ')}`;
+      return `jobs/${job}.yaml: ${field}: unknown ${kind} ${name}; ${hint}`;
     });
 }
 
-/** What a check has to say that throws it. */
-async function catchConfigError(check: () => Promise<unknown>): Promise<readonly string[]> {
+/** @returns the message of a configuration error, or nothing. */
+async function catchConfigError(validate: () => Promise<unknown>): Promise<readonly string[]> {
   try {
-    await check();
+    await validate();
     return [];
   } catch (error) {
     if (!(error instanceof TidemarkError) || error.code !== 'CONFIG') throw error;

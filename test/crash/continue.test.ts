@@ -8,7 +8,7 @@ import { contentsOf, wrongIn } from './estate.ts';
 /** A workplace whose commands can be stopped when the service is asked for something. */
 async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
   let trap: { path: RegExp; stop: AbortController } | undefined;
-  const intercept: FaultHook = ({ path }) => {
+  const faultHook: FaultHook = ({ path }) => {
     if (trap?.path.test(path)) trap.stop.abort(new Error('stopped by the test'));
     return undefined;
   };
@@ -59,7 +59,7 @@ describe('a run that was stopped', () => {
     const { place } = await interrupted();
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
-    expect(next.stderr).toMatch(/continues run 20261002T021500Z, which was interrupted: \d+ sources? had landed/u);
+    expect(next.stderr).toMatch(/resuming run 20261002T021500Z, which was interrupted: \d+ sources? had landed/u);
     const pulls = await place.rows('select * from pulls order by as_of, source');
     const latest = pulls.filter(({ run_id }) => run_id === pulls.at(-1)?.run_id);
     expect(latest.length).toBe(8);
@@ -83,7 +83,7 @@ describe('a run that was stopped', () => {
     const { place } = await interrupted();
     await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     const third = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 40)]);
-    expect(third.stderr).not.toContain('continues run');
+    expect(third.stderr).not.toContain('resuming run');
     expect(asked(place, /explorer\/export\/csv/u)).toBeGreaterThanOrEqual(4);
   });
 
@@ -94,7 +94,7 @@ describe('a run that was stopped', () => {
       const rest = words.filter((word) => word === '--fresh');
       const next = await place.tidemark(['pull', '--target', 'acme', ...rest, '--now', at]);
       expect(next.exit, next.stderr).toBe(0);
-      expect(next.stderr).not.toContain('continues run');
+      expect(next.stderr).not.toContain('resuming run');
       const [free] = await place.rows(
         'select count(*) as n from pulls where run_id = (select max(run_id) from runs) and requests = 0',
       );
@@ -108,7 +108,7 @@ describe('a run that was stopped', () => {
       findTarget(config, 'acme').organization = 'another';
     });
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
-    expect(next.stderr).not.toContain('continues run');
+    expect(next.stderr).not.toContain('resuming run');
     expect(next.exit).toBe(3);
   });
 
@@ -121,7 +121,7 @@ describe('a run that was stopped', () => {
     await writeFile(join(place.folder, 'data', 'landing', '20261002T021500Z', file), text);
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
-    expect(next.stderr.includes('continues run')).toBe(continues);
+    expect(next.stderr.includes('resuming run')).toBe(continues);
   });
 
   test('and whose loads are lost is loaded from its landing, but for a file that was changed since', async () => {
@@ -135,7 +135,7 @@ describe('a run that was stopped', () => {
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
     expect(next.stderr).toContain(
-      'saved_views: saved_views.ndjson is not what was landed: it was changed; asking anew',
+      'saved_views: saved_views.ndjson is not what was landed: it was changed; extracting again',
     );
     const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
     expect(free).toEqual({ n: manifests.length - 1 });

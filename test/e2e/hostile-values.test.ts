@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import { expectTable, sourceTables } from '../helpers/compare.ts';
-import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+import { expectTable, sourceTables } from '../helpers/expect-table.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 /** Texts that CSV, JSON, SQL, shells, terminals and spreadsheets read differently. */
 const TEXTS = [
@@ -63,9 +63,9 @@ function plant({ services }: RunningSandbox): void {
 }
 
 describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
-  let place: Workplace;
+  let place: TestProject;
   beforeAll(async () => {
-    place = await workplace({ flavor, workspaces: 40, cleanup: afterAll });
+    place = await testProject({ flavor, workspaces: 40, cleanup: afterAll });
     plant(place.sandbox);
     await place.pull();
   });
@@ -74,15 +74,15 @@ describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor
 
   test('the explorer asked by JSON pages gives the same rows as by CSV, so nothing changes', async () => {
     await place.configure((config) => {
-      targetOf(config, 'acme').explorer = 'json';
+      findTarget(config, 'acme').explorer = 'json';
     });
     const views = ['workspaces', 'tf_versions', 'providers', 'modules'];
     const before = place.sandbox.log.length;
     const result = await place.pull(views.flatMap((view) => ['--source', view]));
     const asked = place.sandbox.log.slice(before).map(({ path }) => path);
     expect(asked.filter((path) => path.endsWith('/csv'))).toEqual([]);
-    const { pulls } = result.json<{ pulls: { source: string; appeared: number; changed: number; gone: number }[] }>();
-    expect(pulls.map(({ source, appeared, changed, gone }) => [source, appeared, changed, gone])).toEqual(
+    const { pulls } = result.json<{ pulls: { source: string; inserted: number; changed: number; deleted: number }[] }>();
+    expect(pulls.map(({ source, inserted, changed, deleted }) => [source, inserted, changed, deleted])).toEqual(
       views.map((view) => [view, 0, 0, 0]),
     );
     for (const view of views) await expectTable(place, view, flavor);

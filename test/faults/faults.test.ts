@@ -23,14 +23,14 @@ interface Case {
 }
 
 const ALL = [...KINDS];
-const broken = /truncated: the answer broke off/u;
+const broken = /truncated: the response was cut off/u;
 const malformed = /malformed: expected a JSON/u;
-const silent = { headersMs: 700, idleMs: 700, answerMs: 1500, downloadMs: 1500 };
-const small = { maxAnswerBytes: 4 * 1024 * 1024, maxDownloadBytes: 4 * 1024 * 1024 };
+const silent = { headersMs: 700, idleMs: 700, responseMs: 1500, downloadMs: 1500 };
+const small = { maxResponseBytes: 4 * 1024 * 1024, maxDownloadBytes: 4 * 1024 * 1024 };
 
 const CASES: Readonly<Record<string, Case>> = {
   'connections are reset': { fault: faults.reset, says: /unreachable: no connection \(ECONNRESET\)/u },
-  'answers never begin': { fault: faults.hang, says: /timeout: no answer within 0\.7 s/u, timeouts: silent },
+  'answers never begin': { fault: faults.hang, says: /timeout: no response within 0\.7 s/u, timeouts: silent },
   'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timeouts: silent },
   'connections are reset within answers': { fault: faults.resetWithin, says: broken },
   'answers end after each tenth in turn': { fault: faults.cutFrom(0), says: broken, timeouts: { attempts: 10 } },
@@ -100,10 +100,10 @@ const CASES: Readonly<Record<string, Case>> = {
       list: /secrets\.keys\.list: row 1 has no key/u,
       token: /acl_policies: row 1 has no Name/u,
       single:
-        /ca_roots: 1 row\(s\) without root_id: what came is kept in landing\/\S+\/single, under names that end in \.rejected/u,
+        /ca_roots: 1 row\(s\) without root_id: the rejected files are in landing\/\S+\/single, under names that end in \.rejected/u,
     },
   },
-  'a row is missing': { fault: rows.rowMissing, says: /\d+ rows came where the service counts 230/u },
+  'a row is missing': { fault: rows.rowMissing, says: /got \d+ rows, but the service reports 230/u },
   'the total moves with every page': {
     fault: rows.totalMoves,
     says: /the total moved from \d+ to \d+ while paging, 3 times in a row/u,
@@ -188,19 +188,19 @@ describe('a CSV that is wrong in itself', () => {
   const onlyExport = { paths: { csv: /export/u }, timeouts: { attempts: 2 } };
 
   test.each([
-    ['lacks its last row', rows.rowMissing.csv!, /229 rows came where the service counts 230/u],
+    ['lacks its last row', rows.rowMissing.csv!, /got 229 rows, but the service reports 230/u],
     ['has a row without its key', rows.withoutKey.csv!, /1 row\(s\) without external_id: line 17 of workspaces\.csv/u],
-    ['ends between two lines', faults.cutBetweenLines, /\d+ rows came where the service counts 230/u],
+    ['ends between two lines', faults.cutBetweenLines, /got \d+ rows, but the service reports 230/u],
     ...[2, 5, 8].map((tenth): [string, Fault, RegExp] => [
       `ends after ${tenth} tenths`,
       faults.quietlyCutFrom(tenth),
-      /line \d+ of the CSV is not as declared|rows came where the service counts 230/u,
+      /line \d+ of the CSV is invalid|rows, but the service reports 230/u,
     ]),
   ])('and %s is asked for again, then by pages; the file is kept', async (_, fault, says) => {
     const { run, pulls, tables } = await place.night({ csv: fault }, onlyExport);
     expect(run.exit, run.stderr).toBe(0);
     expect(
-      run.stderr.match(new RegExp(`csv: workspaces: workspaces: .*${says.source}.*; asking again`, 'gu')),
+      run.stderr.match(new RegExp(`csv: workspaces: workspaces: .*${says.source}.*; retrying`, 'gu')),
     ).toHaveLength(2);
     expect(pulls.csv).toMatchObject({ status: 'complete', retries: 2 });
     expect(tables).toEqual(place.good.tables);

@@ -255,7 +255,7 @@ describe('a proxy', () => {
       );
       const run = await cli(['pull'], { cwd, env: { HTTPS_PROXY: url } });
       expect(run.exit, run.stderr).toBe(2);
-      expect(run.stderr).toContain('HTTPS_PROXY of the environment is no URL');
+      expect(run.stderr).toContain('HTTPS_PROXY in the environment is not a URL');
       expect(run.stderr).not.toContain('word-1234');
     },
   );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import { workplace } from '../helpers/sandbox.ts';
+import { testProject } from '../helpers/test-project.ts';
 
 const MANY = Array.from({ length: 60 }, (_, index) => `one-${index}`);
 const json = (data: unknown) => ({
@@ -10,9 +10,9 @@ const json = (data: unknown) => ({
 });
 
 test('providers with keys each, more of them than are worked on at once, come whole', async () => {
-  const place = await workplace({
+  const place = await testProject({
     workspaces: 2,
-    intercept: ({ path, method }) => {
+    faultHook: ({ path, method }) => {
       if (!path.startsWith('/v1/keymgmt/kms')) return undefined;
       if (path.endsWith('/kms')) return json({ keys: MANY });
       return json(
@@ -26,9 +26,9 @@ test('providers with keys each, more of them than are worked on at once, come wh
 
 test('the first failure ends the source: nothing more is asked, and it is the one that is told', async () => {
   let reads = 0;
-  const place = await workplace({
+  const place = await testProject({
     workspaces: 2,
-    intercept: ({ path, method }, service) => {
+    faultHook: ({ path, method }, service) => {
       if (path === '/v1/keymgmt/key' && method === 'LIST')
         return json({ keys: [...MANY, ...MANY.map((name) => `${name}-b`)] });
       if (!path.startsWith('/v1/keymgmt/key/')) return undefined;

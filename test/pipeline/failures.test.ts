@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import type { Intercept } from '../../src/sandbox/answer.ts';
-import { expectTable, sourceTables } from '../helpers/compare.ts';
-import { targetOf, workplace } from '../helpers/sandbox.ts';
+import type { FaultHook } from '../../src/sandbox/answer.ts';
+import { expectTable, sourceTables } from '../helpers/expect-table.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
 
 const SMALL = { workspaces: 20 };
 
 interface Switch {
   on: boolean;
-  readonly intercept: Intercept;
+  readonly intercept: FaultHook;
 }
 
 /** Refuses what a test names, from the moment it says so. */
@@ -24,10 +24,10 @@ const statuses = ({ pulls }: RunResult) => Object.fromEntries(pulls.map(({ sourc
 
 test('a source that fails leaves its tables as they were, the others go on, and `pulls` says so', async () => {
   const agents = refusing((path) => path.endsWith('/agents'));
-  const place = await workplace({ ...SMALL, intercept: agents.intercept });
+  const place = await testProject({ ...SMALL, faultHook: agents.intercept });
   await place.pull();
   const before = await place.rows('select * from agents order by agent_id');
-  place.sandbox.advance();
+  place.sandbox.tick();
   agents.on = true;
   const result = (await place.pull([], 1)).json<RunResult>();
   expect(result.status).toBe('incomplete');
@@ -54,9 +54,9 @@ test('a source that fails leaves its tables as they were, the others go on, and 
 });
 
 test('one page of many that is refused makes the whole source fail, not a part of it load', async () => {
-  const place = await workplace({
+  const place = await testProject({
     ...SMALL,
-    intercept: ({ path }, service) =>
+    faultHook: ({ path }, service) =>
       path.includes('/key/') && path > '/v1/keymgmt/key/m' ? service.error(403, 'no') : undefined,
   });
   await place.pull(['--source', 'keys'], 3);
@@ -66,7 +66,7 @@ test('one page of many that is refused makes the whole source fail, not a part o
 
 test('when nothing came the exit is 3 and what was there stays', async () => {
   const everything = refusing(() => true);
-  const place = await workplace({ ...SMALL, intercept: everything.intercept });
+  const place = await testProject({ ...SMALL, faultHook: everything.intercept });
   await place.pull(['--target', 'vault']);
   everything.on = true;
   const { stderr } = await place.pull(['--target', 'vault'], 3);
@@ -76,9 +76,9 @@ test('when nothing came the exit is 3 and what was there stays', async () => {
 
 test('a thing that goes between listing and reading is gone, not a failure', async () => {
   let first = true;
-  const place = await workplace({
+  const place = await testProject({
     ...SMALL,
-    intercept: ({ method, path }, service) => {
+    faultHook: ({ method, path }, service) => {
       if (!first || method !== 'GET' || !path.startsWith('/v1/keymgmt/key/')) return undefined;
       first = false;
       const [name] = place.sandbox.services.secrets.state.keys.keys();
@@ -91,9 +91,9 @@ test('a thing that goes between listing and reading is gone, not a failure', asy
 });
 
 test('a thing that is listed but answers 404 fails the source: it may be there and not permitted', async () => {
-  const place = await workplace({
+  const place = await testProject({
     ...SMALL,
-    intercept: ({ method, path }, service) =>
+    faultHook: ({ method, path }, service) =>
       method === 'GET' && path === '/v1/acl/policy/anonymous' ? service.error(404, 'ACL policy not found') : undefined,
   });
   const { stderr } = await place.pull(['--source', 'acl_policies'], 3);
@@ -102,9 +102,9 @@ test('a thing that is listed but answers 404 fails the source: it may be there a
 
 test('a total that moves while paging is asked for again, and the rows are one consistent set', async () => {
   let moved = false;
-  const place = await workplace({
+  const place = await testProject({
     workspaces: 250,
-    intercept: ({ path, query }) => {
+    faultHook: ({ path, query }) => {
       if (!path.endsWith('/explorer') || query.get('page[number]') !== '2' || moved) return undefined;
       moved = true;
       place.sandbox.services.platform.state.workspaces.shift();
@@ -112,7 +112,7 @@ test('a total that moves while paging is asked for again, and the rows are one c
     },
   });
   await place.configure((config) => {
-    targetOf(config, 'acme').explorer = 'json';
+    findTarget(config, 'acme').explorer = 'json';
   });
   const { stderr } = await place.pull(['--source', 'workspaces']);
   expect(stderr).toContain('the total moved from 250 to 249');
@@ -121,9 +121,9 @@ test('a total that moves while paging is asked for again, and the rows are one c
 
 test('a stopped run changes nothing, says interrupted, and the next one is whole', async () => {
   const stop = new AbortController();
-  const place = await workplace({
+  const place = await testProject({
     ...SMALL,
-    intercept: ({ path }) => {
+    faultHook: ({ path }) => {
       if (path.endsWith('/agent-pools') && !stop.signal.aborted) stop.abort(new Error('stopped'));
       return undefined;
     },
@@ -137,11 +137,11 @@ test('a stopped run changes nothing, says interrupted, and the next one is whole
 });
 
 test('wrong token, unknown organization and a host where nothing listens are each named, with what to do', async () => {
-  const place = await workplace(SMALL);
+  const place = await testProject(SMALL);
   await place.configure((config) => {
-    targetOf(config, 'acme').organization = 'acne';
-    targetOf(config, 'vault').token = 'wrong-token-1234';
-    targetOf(config, 'consul').url = 'http://127.0.0.1:9';
+    findTarget(config, 'acme').organization = 'acne';
+    findTarget(config, 'vault').token = 'wrong-token-1234';
+    findTarget(config, 'consul').url = 'http://127.0.0.1:9';
   });
   const sources = ['agent_pools', 'keys', 'ca_roots', 'autoscaler_health'].flatMap((name) => ['--source', name]);
   const { stderr, stdout } = await place.pull(sources, 1);

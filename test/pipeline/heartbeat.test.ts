@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { withHeartbeat } from '../../src/pipeline/heartbeat.ts';
-import { mailContext } from '../helpers/mail-estate.ts';
+import { mailContext } from '../helpers/mail-warehouse.ts';
 
 async function heartbeatServer(status: number | 'silent' = 200) {
   const asked: string[] = [];

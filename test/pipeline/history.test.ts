@@ -1,25 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import { byKey, sourceTables } from '../helpers/compare.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { byKey, sourceTables } from '../helpers/expect-table.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SMALL = { workspaces: 20 };
 const WORKSPACES = ['--source', 'workspaces'];
 const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000).toISOString();
 
-async function asOf(place: Workplace, words: readonly string[] = []): Promise<string> {
+async function asOf(place: TestProject, words: readonly string[] = []): Promise<string> {
   return (await place.pull(words)).json<RunResult>().as_of;
 }
 
 describe('a workspace over several pulls', () => {
-  const versions = (place: Workplace, id: string) =>
+  const versions = (place: TestProject, id: string) =>
     place.rows(
       `select drifted, valid_from, valid_to from workspaces_history where external_id = $id order by valid_from`,
       { id },
     );
 
   test('what did not change gets no new row; what did, exactly one, and the old one ends where it begins', async () => {
-    const place = await workplace(SMALL);
+    const place = await testProject(SMALL);
     const [changed, kept] = place.sandbox.services.platform.state.workspaces;
     changed!.drifted = false;
     const first = await asOf(place, WORKSPACES);
@@ -37,7 +37,7 @@ describe('a workspace over several pulls', () => {
   });
 
   test('unknown is not false: null, true and null again are three versions', async () => {
-    const place = await workplace(SMALL);
+    const place = await testProject(SMALL);
     const [workspace] = place.sandbox.services.platform.state.workspaces;
     for (const [minute, drifted] of [null, true, null].entries()) {
       workspace!.drifted = drifted;
@@ -47,7 +47,7 @@ describe('a workspace over several pulls', () => {
   });
 
   test('a row that is gone ends, and one that comes back begins anew', async () => {
-    const place = await workplace(SMALL);
+    const place = await testProject(SMALL);
     const { workspaces } = place.sandbox.services.platform.state;
     const [gone] = workspaces;
     await place.pull(WORKSPACES);
@@ -63,7 +63,7 @@ describe('a workspace over several pulls', () => {
 
 describe('moments', () => {
   test('the same moment again, and a clock that went back, still come after what is there', async () => {
-    const place = await workplace(SMALL);
+    const place = await testProject(SMALL);
     const [workspace] = place.sandbox.services.platform.state.workspaces;
     const runs: RunResult[] = [];
     for (const now of [0, 0, -60, 1]) {
@@ -86,7 +86,7 @@ describe('moments', () => {
 });
 
 describe('five nights of everything', () => {
-  let place: Workplace;
+  let place: TestProject;
   const nights: { readonly at: string; readonly tables: Readonly<Record<string, readonly object[]>> }[] = [];
   const present = async () => {
     const tables = await Promise.all(
@@ -96,9 +96,9 @@ describe('five nights of everything', () => {
   };
 
   beforeAll(async () => {
-    place = await workplace({ workspaces: 60, cleanup: afterAll });
+    place = await testProject({ workspaces: 60, cleanup: afterAll });
     for (let night = 0; night < 5; night++) {
-      if (night > 0) place.sandbox.advance();
+      if (night > 0) place.sandbox.tick();
       nights.push({ at: await asOf(place), tables: await present() });
     }
   });

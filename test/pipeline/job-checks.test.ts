@@ -2,14 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const FILES = {
   'queries/reports/mine/summary.sql': '-- title: Mine\nselect nothing_known as n',
   'reports/mine.hbs': '{{#> page}}{{/page}}',
 };
 
-async function put({ folder }: Workplace, files: Readonly<Record<string, string>>): Promise<void> {
+async function put({ folder }: TestProject, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(join(folder, path, '..'), { recursive: true });
     await writeFile(join(folder, path), content);
@@ -17,7 +17,7 @@ async function put({ folder }: Workplace, files: Readonly<Record<string, string>
 }
 
 test('what a job names wrongly is told before anything is pulled, all at once', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   const wrong = {
     schedule: '0 2 * * *',
     pull: ['workspace'],
@@ -37,7 +37,7 @@ test('what a job names wrongly is told before anything is pulled, all at once', 
 });
 
 test('a schedule tells the problems of every job file at once', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   await put(place, { 'jobs/a.yaml': 'schedule: never', 'jobs/b.yaml': 'pull: [1]' });
   const { exit, stderr } = await place.tidemark(['schedule']);
   expect(exit).toBe(2);
@@ -45,7 +45,7 @@ test('a schedule tells the problems of every job file at once', async () => {
 });
 
 test('a report that cannot be made takes no other with it, and exits 1', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   const job = { pull: ['workspaces'], reports: ['mine', 'drift', 'overview'] };
   await put(place, { ...FILES, 'jobs/nightly.yaml': stringify(job) });
   const { exit, stderr, json } = await place.tidemark(['run', 'nightly', '--json']);
@@ -54,7 +54,7 @@ test('a report that cannot be made takes no other with it, and exits 1', async (
 });
 
 test('`tidemark report` writes the others, and exits 4', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   await put(place, FILES);
   await place.tidemark(['pull', '--source', 'workspaces']);
   const { exit, stdout, stderr } = await place.tidemark(['report', 'drift', 'mine']);

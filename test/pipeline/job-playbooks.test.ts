@@ -2,15 +2,15 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-async function jobOf(place: Workplace, job: Record<string, unknown>): Promise<void> {
+async function jobOf(place: TestProject, job: Record<string, unknown>): Promise<void> {
   await mkdir(join(place.folder, 'jobs'), { recursive: true });
   await writeFile(join(place.folder, 'jobs', 'act.yaml'), stringify(job));
 }
 
 test('a job plans and applies its playbooks: the deed is in `actions`, the far side changed, the plan is kept', async () => {
-  const place = await workplace();
+  const place = await testProject();
   await jobOf(place, {
     reports: ['overview'],
     playbooks: [
@@ -39,7 +39,7 @@ test('a job plans and applies its playbooks: the deed is in `actions`, the far s
 });
 
 test('a job that would apply what cannot be undone is refused before anything is pulled', async () => {
-  const place = await workplace();
+  const place = await testProject();
   await jobOf(place, { playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] });
   const result = await place.tidemark(['run', 'act']);
   expect(result.exit).toBe(2);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const POOLS = ['--source', 'agent_pools'];
 const RELATED = 40_000;
@@ -28,10 +28,10 @@ const page = JSON.stringify({
   meta: { pagination: { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 } },
 });
 
-async function large(memoryLimit: string): Promise<Workplace> {
-  const place = await workplace({
+async function large(memoryLimit: string): Promise<TestProject> {
+  const place = await testProject({
     workspaces: 5,
-    intercept: ({ path }) =>
+    faultHook: ({ path }) =>
       path.endsWith('/agent-pools')
         ? { status: 200, headers: { 'content-type': 'application/vnd.api+json' }, body: page }
         : undefined,
@@ -40,7 +40,7 @@ async function large(memoryLimit: string): Promise<Workplace> {
   return place;
 }
 
-const count = async (place: Workplace) =>
+const count = async (place: TestProject) =>
   (await place.rows('select count(*) as n from agent_pool_workspaces where pool_id = $pool', { pool: 'apool-1' }))[0]
     ?.n;
 
@@ -56,7 +56,7 @@ test('a load that needs more than `memoryLimit` fails with what to do, and what 
   const { run_id, pulls } = (await place.pull(POOLS, 3)).json<RunResult>();
   expect(pulls).toMatchObject([{ status: 'failed', retries: 0 }]);
   expect(pulls[0]?.error).toBe(
-    `loading needs more memory than 60MB: raise \`memoryLimit\`, then load what has landed with \`tidemark pull --from ${run_id}\``,
+    `loading needs more memory than 60MB: raise \`memoryLimit\`, then load the landing with \`tidemark pull --from ${run_id}\``,
   );
   await place.configure((config) => Object.assign(config, { memoryLimit: '1GB' }));
   await place.pull([...POOLS, '--from', run_id]);

@@ -2,20 +2,20 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact.ts';
-import { createMeter } from '../../src/http/meter.ts';
-import type { PullOutcome } from '../../src/pipeline/outcome.ts';
-import { terminalProgress } from '../../src/pipeline/terminal-progress.ts';
-import { workplace } from '../helpers/sandbox.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { createRequestMetrics } from '../../src/http/request-metrics.ts';
+import { createTerminalProgress } from '../../src/pipeline/progress.ts';
+import type { PullOutcome } from '../../src/pipeline/run.ts';
+import { testProject } from '../helpers/test-project.ts';
 
 interface Screen {
   readonly terminal: NodeJS.WriteStream;
-  /** What a person sees: the stream played on a screen. */
+  /** The visible lines. */
   lines(): readonly string[];
   raw(): string;
 }
 
-/** A terminal of a size that understands what the drawing sends: line breaks, cursor up, erase line, cursor to the left. */
+/** A terminal that interprets what the display sends: line breaks, cursor up, erase line, cursor to the left. */
 function screen(columns = 60, rows = 8): Screen {
   const terminal = Object.assign(new PassThrough(), { isTTY: true, columns, rows }) as unknown as NodeJS.WriteStream;
   let raw = '';
@@ -54,11 +54,11 @@ const outcome = (source: string, status: PullOutcome['status'] = 'complete'): Pu
   error: status === 'complete' ? null : 'not today',
 });
 
-function drawing(columns?: number, rows?: number) {
+async function drawing(columns?: number, rows?: number) {
   const view = screen(columns, rows);
   const log = createLog({ write: (text) => view.terminal.write(text), redactor: createRedactor(), quiet: false });
   let nowMs = 0;
-  const progress = terminalProgress({ terminal: view.terminal, log, everyMs: 1, now: () => nowMs });
+  const progress = await createTerminalProgress({ terminal: view.terminal, log, intervalMs: 1, now: () => nowMs });
   const drawn = async () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return view.lines();
@@ -69,44 +69,44 @@ function drawing(columns?: number, rows?: number) {
   return { ...view, progress, drawn, at };
 }
 
-test('each source under way has a line with its rows, requests, rate and waiting', async () => {
-  const { progress, drawn, at } = drawing();
-  const meter = createMeter();
-  progress.start('acme', 'agents', meter);
-  progress.start('vault', 'keys', createMeter());
-  Object.assign(meter, { rows: 36, requests: 9, retries: 1, waitedMs: 1234 });
+test('each pull in progress has a line with rows, requests, rate and waits', async () => {
+  const { progress, drawn, at } = await drawing();
+  const metrics = createRequestMetrics();
+  progress.start('acme', 'agents', metrics);
+  progress.start('vault', 'keys', createRequestMetrics());
+  Object.assign(metrics, { rows: 36, requests: 9, retries: 1, throttleWaitMs: 1234 });
   at(2000);
   expect(await drawn()).toEqual([
-    '  acme: agents  36 rows, 9 requests, 4.5/s, 1 repeated, wa…',
+    '  acme: agents  36 rows, 9 requests, 4.5/s, 1 retried, wai…',
     '  vault: keys  0 rows, 0 requests, 0.0/s',
   ]);
   progress.end();
 });
 
-test('what ends, and what the log says, goes above the drawing as plain lines; at the end nothing else is left', async () => {
-  const { progress, drawn, lines, raw } = drawing();
-  const doneAgents = progress.start('acme', 'agents', createMeter());
-  const doneKeys = progress.start('vault', 'keys', createMeter());
-  progress.log.info('acme: agents: asking again');
+test('ended pulls and log lines go above the display as plain lines, and end() removes the display', async () => {
+  const { progress, drawn, lines, raw } = await drawing();
+  const doneAgents = progress.start('acme', 'agents', createRequestMetrics());
+  const doneKeys = progress.start('vault', 'keys', createRequestMetrics());
+  progress.log.info('acme: agents: retrying');
   doneAgents(outcome('agents'));
   expect(await drawn()).toEqual([
-    'acme: agents: asking again',
+    'acme: agents: retrying',
     'acme: agents: 7 rows (+7 ~0 -0), 2 requests',
     '  vault: keys  0 rows, 0 requests, 0.0/s',
   ]);
   doneKeys(outcome('keys', 'failed'));
   progress.end();
   expect(lines()).toEqual([
-    'acme: agents: asking again',
+    'acme: agents: retrying',
     'acme: agents: 7 rows (+7 ~0 -0), 2 requests',
     'warning: acme: keys: failed: not today (2 requests)',
   ]);
   expect(raw()).not.toContain('\u001B[?25l'); // the cursor is never hidden, so a kill cannot leave it so
 });
 
-test('a screen of few rows shows some, and how many more', async () => {
-  const { progress, drawn } = drawing(60, 8);
-  for (let index = 0; index < 10; index++) progress.start('acme', `source-${index}`, createMeter());
+test('a small screen shows some pulls and the number of the others', async () => {
+  const { progress, drawn } = await drawing(60, 8);
+  for (let index = 0; index < 10; index++) progress.start('acme', `source-${index}`, createRequestMetrics());
   const lines = await drawn();
   expect(lines.length).toBe(5);
   expect(lines.at(-1)).toBe('  and 6 more');
@@ -114,7 +114,7 @@ test('a screen of few rows shows some, and how many more', async () => {
 });
 
 test('a pull on a terminal draws there, leaves plain lines, and keeps stdout for the result', async () => {
-  const place = await workplace({ workspaces: 5 });
+  const place = await testProject({ workspaces: 5 });
   const { terminal, lines, raw } = screen(100, 40);
   const result = await place.tidemark(['pull', '--json', '--target', 'vault'], { terminal });
   expect(JSON.parse(result.stdout).status).toBe('complete');
@@ -124,7 +124,7 @@ test('a pull on a terminal draws there, leaves plain lines, and keeps stdout for
 });
 
 test('--quiet draws nothing', async () => {
-  const place = await workplace({ workspaces: 5 });
+  const place = await testProject({ workspaces: 5 });
   const { terminal, raw } = screen();
   await place.tidemark(['--quiet', 'pull', '--target', 'vault'], { terminal });
   expect(raw()).toBe('');

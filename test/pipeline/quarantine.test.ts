@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import { expectTable } from '../helpers/compare.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { expectTable } from '../helpers/expect-table.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SOURCE = ['--source', 'workspaces'];
 
 /** Pulls `before` workspaces, then as many fewer as `gone` says. */
-async function shrunk(before: number, gone: number): Promise<Workplace> {
-  const place = await workplace({ workspaces: before });
+async function shrunk(before: number, gone: number): Promise<TestProject> {
+  const place = await testProject({ workspaces: before });
   await place.pull(SOURCE);
   place.sandbox.services.platform.state.workspaces.splice(0, gone);
   return place;
 }
 
-async function present(place: Workplace): Promise<unknown> {
+async function present(place: TestProject): Promise<unknown> {
   const [row] = await place.rows('select count(*) as n from workspaces');
   return row?.n;
 }
@@ -22,7 +22,7 @@ test('more than half of the rows gone at once is quarantined: nothing changes an
   const place = await shrunk(20, 11);
   const result = await place.pull(SOURCE, 1);
   expect(result.json<RunResult>().pulls[0]).toMatchObject({ status: 'quarantined', rows: null });
-  expect(result.stderr).toContain('workspaces: 11 of 20 rows (55 %) are gone at once');
+  expect(result.stderr).toContain('workspaces: 11 of 20 rows (55 %) disappeared at once');
   expect(result.stderr).toContain('tidemark pull --accept-shrink workspaces');
   expect(await present(place)).toBe(20);
   const [pull] = await place.rows('select status from pulls order by as_of desc limit 1');
@@ -34,7 +34,7 @@ test('--accept-shrink pulls that source and takes the loss; the next pull is an 
   await place.pull(SOURCE, 1);
   const asked = place.sandbox.log.length;
   const { pulls } = (await place.pull(['--accept-shrink', 'workspaces'])).json<RunResult>();
-  expect(pulls).toMatchObject([{ source: 'workspaces', status: 'complete', gone: 11 }]);
+  expect(pulls).toMatchObject([{ source: 'workspaces', status: 'complete', deleted: 11 }]);
   expect(place.sandbox.log.length).toBeGreaterThan(asked);
   await expectTable(place, 'workspaces', 'documents');
   await place.pull(SOURCE);
@@ -66,9 +66,9 @@ test('shrinkPercent moves the bound', async () => {
 });
 
 test('renaming all workspaces is a change, not a disappearance', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   await place.pull(SOURCE);
   for (const workspace of place.sandbox.services.platform.state.workspaces) workspace.name += '-renamed';
   const { pulls } = (await place.pull(SOURCE)).json<RunResult>();
-  expect(pulls).toMatchObject([{ changed: 10, gone: 0, appeared: 0 }]);
+  expect(pulls).toMatchObject([{ changed: 10, deleted: 0, inserted: 0 }]);
 });

@@ -3,29 +3,29 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import { byKey, sourceTables } from '../helpers/compare.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { byKey, sourceTables } from '../helpers/expect-table.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-const contents = async (place: Workplace) => {
+const contents = async (place: TestProject) => {
   const tables = await Promise.all(
     sourceTables.map(async (name) => [name, byKey(name, await place.rows(`select * from ${name}`))] as const),
   );
   return Object.fromEntries(tables);
 };
 
-const removeWarehouse = async ({ folder }: Workplace) => {
+const removeWarehouse = async ({ folder }: TestProject) => {
   await rm(join(folder, 'data', 'warehouse.duckdb'), { force: true });
   await rm(join(folder, 'data', 'work'), { recursive: true });
 };
 
-const pullOf = async (place: Workplace, words: readonly string[] = [], exit = 0) =>
+const pullOf = async (place: TestProject, words: readonly string[] = [], exit = 0) =>
   (await place.pull(words, exit)).json<RunResult>();
 
 test('landings fill an empty warehouse again, without the network, as it was', async () => {
-  const place = await workplace({ workspaces: 30 });
+  const place = await testProject({ workspaces: 30 });
   const nights: { id: string; tables: unknown }[] = [];
   for (let night = 0; night < 2; night++) {
-    if (night > 0) place.sandbox.advance();
+    if (night > 0) place.sandbox.tick();
     nights.push({ id: (await pullOf(place)).run_id, tables: await contents(place) });
   }
   const [first, second] = nights as [(typeof nights)[0], (typeof nights)[0]];
@@ -35,18 +35,20 @@ test('landings fill an empty warehouse again, without the network, as it was', a
   expect((await pullOf(place, ['--from', first.id])).as_of).toBe('2026-10-01T02:15:00.000Z');
   expect(await contents(place)).toEqual(first.tables);
   const again = await pullOf(place, ['--from', first.id]);
-  expect(again.pulls.map(({ inserted, changed, deleted }) => inserted + changed + deleted).every((n) => n === 0)).toBe(true);
+  expect(again.pulls.map(({ inserted, changed, deleted }) => inserted + changed + deleted).every((n) => n === 0)).toBe(
+    true,
+  );
   await place.pull(['--from', second.id]);
   expect(await contents(place)).toEqual(second.tables);
 
   const refused = await place.pull(['--from', first.id], 3);
-  expect(refused.stderr).toMatch(/what is loaded was pulled at 2026-10-02T02:15:00Z, after that run/);
+  expect(refused.stderr).toMatch(/the loaded rows are of 2026-10-02T02:15:00Z, after that run/);
   expect(await contents(place)).toEqual(second.tables);
   expect(place.sandbox.log.length).toBe(asked);
 });
 
 test('a run that landed nothing is told with the nearest, and a source that it lacks fails alone', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'keys']);
   const unknown = await place.tidemark(['pull', '--from', `${run_id.slice(0, -2)}1Z`]);
   expect(unknown.exit).toBe(2);
@@ -58,7 +60,7 @@ test('a run that landed nothing is told with the nearest, and a source that it l
 });
 
 test('a run of some sources is loaded again as it was, and nothing else is called failed', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'keys', '--source', 'workspaces']);
   await removeWarehouse(place);
   const { status, pulls } = await pullOf(place, ['--from', run_id]);
@@ -67,7 +69,7 @@ test('a run of some sources is loaded again as it was, and nothing else is calle
 });
 
 test('a landed file that was changed since is refused', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'tf_versions']);
   const file = join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv');
   await writeFile(file, 'version,workspace_count,workspaces\n"6.6.6","1","x"\n');
@@ -76,23 +78,23 @@ test('a landed file that was changed since is refused', async () => {
 });
 
 test('landings older than landingDays go; younger ones and what is not a landing stay', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   const landing = join(place.folder, 'data', 'landing');
   await place.pull(['--source', 'keys']);
-  for (let night = 0; night < 14; night++) place.sandbox.advance();
+  for (let night = 0; night < 14; night++) place.sandbox.tick();
   await place.pull(['--source', 'keys']);
   expect((await readdir(landing)).sort()).toEqual(['20261001T021500Z', '20261015T021500Z']);
   await writeFile(join(landing, 'README'), 'mine');
-  place.sandbox.advance();
+  place.sandbox.tick();
   await place.pull(['--source', 'keys']);
   expect((await readdir(landing)).sort()).toEqual(['20261015T021500Z', '20261016T021500Z', 'README']);
 });
 
 test('a working file that was lost is made anew from the published warehouse', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   await place.pull(['--source', 'keys']);
   await rm(join(place.folder, 'data', 'work'), { recursive: true });
-  place.sandbox.advance();
+  place.sandbox.tick();
   await place.pull(['--source', 'mesh_roles']);
   const [row] = await place.rows(
     'select (select count(*) from keys) > 0 and (select count(*) from mesh_roles) > 0 as both',
@@ -101,7 +103,7 @@ test('a working file that was lost is made anew from the published warehouse', a
 });
 
 test('a reader keeps what it opened while a pull publishes the next, and no log is left beside it', async () => {
-  const place = await workplace({ workspaces: 10 });
+  const place = await testProject({ workspaces: 10 });
   await place.pull(['--source', 'keys']);
   const { openDatabase } = await import('../../src/warehouse/database.ts');
   const file = join(place.folder, 'data', 'warehouse.duckdb');
