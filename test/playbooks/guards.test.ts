@@ -12,11 +12,11 @@ import {
   type RemoteState,
 } from '../helpers/playbook-harness.ts';
 
-/** What somebody else does between plan and apply, and what then becomes of the plan's first action. */
+/** A change between plan and apply, and the reason with which the first action of the plan is then skipped. */
 type Case = readonly [playbook: string, change: (estate: RemoteState, plan: Plan) => void, reason: string | RegExp];
 
 function guards(kind: string, playbook: string, sources: readonly string[], cases: readonly Case[]): void {
-  describe(`${kind}: what changed between plan and apply is left alone`, () => {
+  describe(`${kind}: an action whose subject changed between plan and apply is skipped`, () => {
     const ends: (() => Promise<void>)[] = [];
     let place: PlaybookHarness;
     let estate: RemoteState;
@@ -32,8 +32,8 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
       for (const end of ends.reverse()) await end();
     });
 
-    const named = cases.map(([name, change, reason]) => ({ name, change, reason, said: String(reason) }));
-    test.each(named)('$name: $said', async ({ name, change, reason }) => {
+    const named = cases.map(([name, change, reason]) => ({ name, change, reason, expected: String(reason) }));
+    test.each(named)('$name: $expected', async ({ name, change, reason }) => {
       const live = liveState(place);
       for (const each of ['platform', 'secrets', 'scheduler'] as const) {
         Object.assign(live[each], structuredClone(estate[each]));
@@ -67,7 +67,7 @@ guards(
     [
       'remove-empty-pools',
       ({ platform }, plan) => without(platform.pools, ({ id }) => id === first(plan, 'agent_pool_id')),
-      'already so: the pool is gone',
+      'no change needed: the pool is gone',
     ],
     [
       'remove-empty-pools',
@@ -101,7 +101,7 @@ guards(
         const pool = poolIn(estate, plan, 'id');
         Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached] });
       },
-      'already so: it is scoped already',
+      'no change needed: it is scoped',
     ],
     [
       'scope-unused-pools',
@@ -112,7 +112,7 @@ guards(
       'pin-drift-view',
       ({ platform }) =>
         platform.views.push({ ...platform.views[0]!, id: 'sq-new', name: 'Drifting workspaces (Tidemark)' }),
-      'a view of this name is there, with another query',
+      'a view of this name exists, with another query',
     ],
     [
       'pin-drift-view',
@@ -125,12 +125,12 @@ guards(
         const name = 'Drifting workspaces (Tidemark)';
         platform.views.push({ ...platform.views[0]!, id: 'sq-new', name, queryType: 'workspaces', query });
       },
-      'already so: the view is there',
+      'no change needed: the view exists',
     ],
     [
       'drop-dead-views',
       ({ platform }, plan) => without(platform.views, ({ id }) => id === first(plan, 'view_id')),
-      'already so: the view is gone',
+      'no change needed: the view is gone',
     ],
     [
       'drop-dead-views',
@@ -152,7 +152,7 @@ guards(
     [
       'rotate-old-keys',
       (estate, plan) => keyIn(estate, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
-      'already so: it was rotated since',
+      'no change needed: it was rotated since',
     ],
     ['rotate-old-keys', ({ secrets }, plan) => secrets.keys.delete(first(plan, 'name')), 'the key is gone'],
     [
@@ -163,22 +163,22 @@ guards(
     [
       'retire-old-key-versions',
       (estate, plan) => Object.assign(keyIn(estate, plan), { deletionAllowed: true }),
-      'whether it may be deleted was changed',
+      'its `deletion_allowed` was changed',
     ],
     [
       'retire-old-key-versions',
       (estate, plan) => Object.assign(keyIn(estate, plan), { minEnabledVersion: keyIn(estate, plan).versions.length }),
-      /already so: its versions below \d are disabled/u,
+      /no change needed: its versions below \d are disabled/u,
     ],
     [
       'remove-retired-keys',
       (estate, plan) => Object.assign(keyIn(estate, plan), { deletionAllowed: false }),
-      'it may not be deleted any more',
+      'it may no longer be deleted',
     ],
     [
       'remove-retired-keys',
       ({ secrets }, plan) => secrets.keys.delete(first(plan, 'name')),
-      'already so: the key is gone',
+      'no change needed: the key is gone',
     ],
     [
       'remove-retired-keys',
@@ -186,7 +186,7 @@ guards(
         const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
         secrets.providers.get('lab-empty')!.keys.set(first(plan, 'name'), held);
       },
-      'it is held by lab-empty',
+      'it is distributed to lab-empty',
     ],
     [
       'remove-empty-providers',
@@ -194,27 +194,27 @@ guards(
         const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
         secrets.providers.get('lab-empty')!.keys.set('payments-signing', held);
       },
-      'it holds 1 key(s)',
+      'it has 1 key(s)',
     ],
     [
       'remove-empty-providers',
       ({ secrets }) => secrets.providers.delete('lab-empty'),
-      'already so: the provider is gone',
+      'no change needed: the provider is gone',
     ],
     [
       'downgrade-management-roles',
       ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { ttlSeconds: 60 }),
-      'the role was changed otherwise',
+      'other fields of the role were changed',
     ],
     [
       'downgrade-management-roles',
       ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { tokenType: 'client' }),
-      'already so: its tokens are client tokens',
+      'no change needed: its tokens are client tokens',
     ],
     [
       'downgrade-management-roles',
       ({ secrets }) => Object.assign(secrets.roles.get('legacy-admin')!, { tokenType: 'client', ttlSeconds: 60 }),
-      'already so: its tokens are client tokens',
+      'no change needed: its tokens are client tokens',
     ],
     ['downgrade-management-roles', ({ secrets }) => secrets.roles.delete('legacy-admin'), 'the role is gone'],
   ],
@@ -224,8 +224,8 @@ const CACHE = volumeKey('default', 'lost-cache');
 const MEDIA = volumeKey('default', 'missing-media');
 const LEDGER = volumeKey('default', 'unprotected-ledger');
 const pluginIn = ({ scheduler }: RemoteState, plan: Plan) =>
-  scheduler.plugins.get(String(plan.actions[0]?.guard.facts.plugin_id))!;
-const externalOf = (plan: Plan) => String(plan.actions[0]?.guard.facts.external_id);
+  scheduler.plugins.get(String(plan.actions[0]?.guard.inputs.plugin_id))!;
+const externalId = (plan: Plan) => String(plan.actions[0]?.guard.inputs.external_id);
 
 guards(
   'scheduler',
@@ -235,25 +235,25 @@ guards(
     [
       'trim-anonymous-policy',
       ({ scheduler }) => scheduler.policies.delete('anonymous'),
-      'already so: the policy is gone',
+      'no change needed: the policy is gone',
     ],
     [
       'trim-anonymous-policy',
       ({ scheduler }) => Object.assign(scheduler.policies.get('anonymous')!, { rules: 'agent { policy = "write" }' }),
-      'somebody changed the policy',
+      'the policy was changed',
     ],
     [
       'trim-anonymous-policy',
       ({ scheduler }) => Object.assign(scheduler.policies.get('anonymous')!, { description: 'mine' }),
-      'somebody changed the policy',
+      'the policy was changed',
     ],
     [
       'trim-anonymous-policy',
       ({ scheduler }, plan) => {
-        const rules = String(plan.actions[0]!.guard.facts.wanted_rules).replaceAll('\n', '\r\n').trim();
+        const rules = String(plan.actions[0]!.guard.inputs.wanted_rules).replaceAll('\n', '\r\n').trim();
         Object.assign(scheduler.policies.get('anonymous')!, { rules });
       },
-      'already so: its rules grant no more than reading',
+      'no change needed: its rules grant only read access',
     ],
     [
       'detach-lost-claims',
@@ -261,26 +261,26 @@ guards(
         const [claim] = scheduler.volumes.get(CACHE)!.claims;
         scheduler.allocations.get(claim!.allocationId)!.clientStatus = 'running';
       },
-      /allocation .* which is running, claims it/u,
+      /allocation .* whose status is running, claims it/u,
     ],
     [
       'detach-lost-claims',
       ({ scheduler }) => scheduler.volumes.get(CACHE)!.claims.push({ allocationId: 'forgotten', mode: 'read' }),
-      'allocation forgotten, which is not known, claims it',
+      'allocation forgotten, whose status is unknown, claims it',
     ],
     [
       'detach-lost-claims',
       ({ scheduler }) => Object.assign(scheduler.volumes.get(CACHE)!, { claims: [] }),
-      'already so: nothing on the node claims it',
+      'no change needed: nothing on the node claims it',
     ],
-    ['detach-lost-claims', ({ scheduler }) => scheduler.volumes.delete(CACHE), 'already so: the volume is gone'],
+    ['detach-lost-claims', ({ scheduler }) => scheduler.volumes.delete(CACHE), 'no change needed: the volume is gone'],
     [
       'deregister-missing-volumes',
       (estate, plan) => {
-        const found = { id: externalOf(plan), capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
+        const found = { id: externalId(plan), capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
         pluginIn(estate, plan).externals.set(found.id, found);
       },
-      'the provider holds it again',
+      'it is in the provider again',
     ],
     [
       'deregister-missing-volumes',
@@ -290,12 +290,12 @@ guards(
     [
       'deregister-missing-volumes',
       ({ scheduler }) => scheduler.volumes.delete(MEDIA),
-      'already so: the volume is not registered',
+      'no change needed: the volume is not registered',
     ],
     [
       'adopt-orphaned-volumes',
-      (estate, plan) => pluginIn(estate, plan).externals.delete(externalOf(plan)),
-      'the provider does not hold it any more',
+      (estate, plan) => pluginIn(estate, plan).externals.delete(externalId(plan)),
+      'it is no longer in the provider',
     ],
     [
       'adopt-orphaned-volumes',
@@ -303,12 +303,12 @@ guards(
         const volume = {
           ...scheduler.volumes.get(LEDGER)!,
           id: 'mine',
-          externalId: externalOf(plan),
-          pluginId: String(plan.actions[0]?.guard.facts.plugin_id),
+          externalId: externalId(plan),
+          pluginId: String(plan.actions[0]?.guard.inputs.plugin_id),
         };
         scheduler.volumes.set(volumeKey('default', 'mine'), volume);
       },
-      'already so: it is registered as mine',
+      'no change needed: it is registered as mine',
     ],
     [
       'adopt-orphaned-volumes',
@@ -323,7 +323,7 @@ guards(
       (estate, plan) => {
         const taken = {
           id: 'snap-1',
-          sourceId: externalOf(plan),
+          sourceId: externalId(plan),
           sizeBytes: 1n,
           createdAt: new Date('2026-09-30T02:15:00Z'),
           ready: true,
@@ -331,14 +331,14 @@ guards(
         };
         pluginIn(estate, plan).snapshots.set('snap-1', taken);
       },
-      'already so: snapshot snap-1 of 2026-09-30T02:15:00.000Z protects it',
+      'no change needed: snapshot snap-1 of 2026-09-30T02:15:00.000Z protects it',
     ],
     [
       'snapshot-unprotected-volumes',
       (estate, plan) => {
         const taken = {
           id: 'snap-1',
-          sourceId: externalOf(plan),
+          sourceId: externalId(plan),
           sizeBytes: 1n,
           createdAt: new Date('2026-10-01T02:00:00Z'),
           ready: false,
@@ -351,12 +351,12 @@ guards(
     [
       'snapshot-unprotected-volumes',
       ({ scheduler }) => scheduler.volumes.delete(LEDGER),
-      'the volume is not registered any more',
+      'the volume is no longer registered',
     ],
     [
       'drop-stale-snapshots',
       (estate, plan) => pluginIn(estate, plan).snapshots.delete(first(plan, 'snapshot_id')),
-      'already so: the snapshot is gone',
+      'no change needed: the snapshot is gone',
     ],
     [
       'drop-stale-snapshots',

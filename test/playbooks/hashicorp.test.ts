@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 
-/** Playbooks whose calls or answers have other forms there, each with sources that the others do not bring. */
+/** Playbooks whose requests or responses differ in the real product, with the sources that they need. */
 const KINDS = [
   {
     kind: 'platform',
@@ -23,7 +23,7 @@ const KINDS = [
 ];
 
 test.each(KINDS)(
-  'the real product of kind $kind is asked in its own forms, and the next night shows the deeds',
+  'playbooks of kind $kind work with the real product, and the next run resolves the findings',
   async ({ playbooks, sources }) => {
     const [first = ''] = playbooks;
     const place = await playbookHarness({ playbook: first, sources, flavor: 'hashicorp' });
@@ -36,7 +36,7 @@ test.each(KINDS)(
       const { rows } = (await place.apply()).json<{ rows: { status: string; reason: string | null }[] }>();
       expect(rows.map(({ status, reason }) => [status, reason])).toEqual(plan.actions.map(() => ['applied', null]));
       if (playbook !== 'pin-drift-view') plans.push(plan);
-      else expect((await place.tidemark(words)).json<Plan>().actions, 'the view is known again').toEqual([]);
+      else expect((await place.tidemark(words)).json<Plan>().actions, 'the view is recognized').toEqual([]);
     }
     place.sandbox.tick();
     await place.runJob();

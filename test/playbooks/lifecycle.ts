@@ -10,19 +10,19 @@ import {
 } from '../helpers/playbook-harness.ts';
 
 export interface LifecycleOptions extends PlaybookHarnessOptions {
-  /** Words for `plan`, such as a higher cap. */
+  /** Options of `plan`, such as a higher limit. */
   readonly words?: readonly string[];
-  /** Prepares the sandbox before the first night. */
+  /** The number of planned actions. */
   readonly actions: number;
-  /** Turns what the estate was into what it must be; `now` is what it is, for what the service invents. */
+  /** Changes the state before the apply into the expected one; `now` is the actual state, for values that the service generates. */
   readonly expectedChange: (expected: RemoteState, now: RemoteState, plan: Plan) => void;
-  /** @default true: the next night shows the findings gone */
+  /** Whether the next run resolves the findings. @default true */
   readonly resolves?: boolean;
 }
 
 /**
- * The whole life of a playbook against the sandbox: nights lead to findings, plan, approve, apply, the estate changed as meant
- * and nothing else, again applied changes nothing, the next night resolves the findings.
+ * Tests a playbook against the sandbox: runs lead to findings; plan, approve, apply; the state changed as expected and in nothing
+ * else; a second apply changes nothing; the next run resolves the findings.
  */
 export async function testPlaybookLifecycle({
   words = [],
@@ -46,7 +46,7 @@ export async function testPlaybookLifecycle({
   expect(applied.rows.map(({ status, reason }) => [status, reason])).toEqual(plan.actions.map(() => ['applied', null]));
   expect(listWrites(log)).toHaveLength(actions);
   for (const { headers, kind } of listWrites(log)) {
-    expect(JSON.stringify(headers), 'writes go out with the write token').toContain(place.sandbox.tokens[kind].write);
+    expect(JSON.stringify(headers), 'writes use the write token').toContain(place.sandbox.tokens[kind].write);
   }
   const after = copyState(place);
   const expected = structuredClone(before);
@@ -54,7 +54,7 @@ export async function testPlaybookLifecycle({
   expect(after).toEqual(expected);
 
   await place.apply();
-  expect(listWrites(log), 'applied twice, done once').toHaveLength(actions);
+  expect(listWrites(log), 'a second apply sends nothing').toHaveLength(actions);
   expect(copyState(place)).toEqual(after);
 
   const ledger = await place.ledger();

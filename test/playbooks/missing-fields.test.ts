@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
-/** A listing that is refused just before the deed says nothing about what it would hold: it is not an empty one. */
+/** A list that is refused just before the action is unknown, not empty. */
 const cases = [
-  ['remove-empty-pools', /\/agents$/u, 404, 'its agents are not told'],
-  ['remove-retired-keys', /\/key\/[^/]+\/kms$/u, 404, 'who holds it is not told'],
-  ['pin-drift-view', /\/explorer\/views$/u, 404, 'the saved views are not told'],
-  ['adopt-orphaned-volumes', /\/v1\/volumes$/u, 404, 'what is registered is not told'],
-  ['drop-stale-snapshots', /\/v1\/volumes$/u, 404, 'its volume is there, or that is not told'],
-  ['snapshot-unprotected-volumes', /\/volumes\/snapshot$/u, 500, 'its snapshots are not told'],
+  ['remove-empty-pools', /\/agents$/u, 404, 'its agents are not reported'],
+  ['remove-retired-keys', /\/key\/[^/]+\/kms$/u, 404, 'its providers are not reported'],
+  ['pin-drift-view', /\/explorer\/views$/u, 404, 'the saved views are not reported'],
+  ['adopt-orphaned-volumes', /\/v1\/volumes$/u, 404, 'the registered volumes are not reported'],
+  ['drop-stale-snapshots', /\/v1\/volumes$/u, 404, 'its volume exists, or that is not reported'],
+  ['snapshot-unprotected-volumes', /\/volumes\/snapshot$/u, 500, 'its snapshots are not reported'],
 ] as const;
 
 test.each(cases)(
-  '%s leaves what a refused listing (%s, %i) does not tell: %s',
+  '%s skips the action when a list is refused (%s, %i): %s',
   async (playbook, refused, status, reason) => {
     let isRefused = false;
     const place = await playbookHarness({

@@ -31,7 +31,7 @@ test('remove-empty-pools deletes the pool without agents and workspaces', async 
   });
 });
 
-test('scope-unused-pools closes pools to all but their workspaces, and keeps their names', async () => {
+test('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {
   await testPlaybookLifecycle({
     playbook: 'scope-unused-pools',
     words: ANY_SHARE,
@@ -44,7 +44,7 @@ test('scope-unused-pools closes pools to all but their workspaces, and keeps the
   });
 });
 
-test('scope-unused-pools takes a pool that names no allowed workspaces for one that allows none', async () => {
+test('scope-unused-pools treats a pool without the relationship allowed-workspaces as one that allows none', async () => {
   const place = await playbookHarness({
     playbook: 'scope-unused-pools',
     snapshot: false,
@@ -67,7 +67,7 @@ test('scope-unused-pools takes a pool that names no allowed workspaces for one t
   ]);
 });
 
-test('pin-drift-view saves one view that lists the drifting workspaces, and mends it where somebody changed it', async () => {
+test('pin-drift-view creates one view that lists the drifting workspaces, and restores it where someone changed it', async () => {
   const place = await testPlaybookLifecycle({
     playbook: 'pin-drift-view',
     sources: ['saved_views'],

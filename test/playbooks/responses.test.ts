@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isSameQuery, parseSavedQuery } from '../../src/playbooks/lib/saved-query.ts';
-import { parseTimestamp } from '../../src/playbooks/lib/volumes.ts';
-import { isTerminal, parseClaims } from '../../src/playbooks/volume-claims.ts';
+import { isTerminal, parseClaims, parseTimestamp } from '../../src/playbooks/lib/volumes.ts';
 
 describe('a saved query', () => {
   const flat = {
@@ -60,7 +59,7 @@ describe('the claims of a volume', () => {
     expect(claims?.map(isTerminal)).toEqual([true, false, false]);
   });
 
-  test('are none where the maps are empty, and not told where there are no maps', () => {
+  test('are an empty list where the maps are empty, and null where there are no maps', () => {
     expect(parseClaims({ Allocations: [ended], ReadAllocs: {}, WriteAllocs: null })).toEqual([]);
     expect(parseClaims({ Allocations: [ended] })).toBeNull();
     expect(parseClaims(undefined)).toBeNull();

@@ -13,7 +13,7 @@ node {
 }
 `;
 
-test('trim-anonymous-policy leaves the policy nothing but reading, and keeps its description', async () => {
+test('trim-anonymous-policy reduces the policy to read access, and keeps its description', async () => {
   await testPlaybookLifecycle({
     playbook: 'trim-anonymous-policy',
     actions: 1,
@@ -59,7 +59,7 @@ test('detach-lost-claims detaches volumes whose claims have all ended, node by n
   });
 });
 
-test('deregister-missing-volumes forgets what the provider does not hold, unless it is in use', async () => {
+test('deregister-missing-volumes deregisters what the provider does not have, unless it is in use', async () => {
   await testPlaybookLifecycle({
     playbook: 'deregister-missing-volumes',
     actions: 2,
@@ -71,7 +71,7 @@ test('deregister-missing-volumes forgets what the provider does not hold, unless
   });
 });
 
-test('adopt-orphaned-volumes registers what the provider holds, as its other volumes are', async () => {
+test('adopt-orphaned-volumes registers unregistered volumes with the capabilities of their siblings', async () => {
   await testPlaybookLifecycle({
     playbook: 'adopt-orphaned-volumes',
     actions: 3,
@@ -80,11 +80,11 @@ test('adopt-orphaned-volumes registers what the provider holds, as its other vol
         const key = volumeKey('default', String(params.volume_id));
         const added = now.scheduler.volumes.get(key)!;
         expect(added).toMatchObject({
-          externalId: guard.facts.external_id,
-          pluginId: guard.facts.plugin_id,
+          externalId: guard.inputs.external_id,
+          pluginId: guard.inputs.plugin_id,
           claims: [],
         });
-        expect(added.capabilities).toEqual(guard.facts.capabilities);
+        expect(added.capabilities).toEqual(guard.inputs.capabilities);
         scheduler.volumes.set(key, added);
       }
       scheduler.index = now.scheduler.index;
@@ -92,7 +92,7 @@ test('adopt-orphaned-volumes registers what the provider holds, as its other vol
   });
 });
 
-// The documents know no parameter `namespace` of one volume; the real product needs it for all others.
+// The documented requests have no parameter `namespace`; the real product needs it for every other namespace.
 test.each([
   'detach-lost-claims',
   'deregister-missing-volumes',
@@ -110,7 +110,7 @@ test.each([
   expect(named.filter((namespace) => namespace !== 'prod')).toEqual([]);
 });
 
-test('snapshot-unprotected-volumes makes one snapshot of each volume that the provider holds', async () => {
+test('snapshot-unprotected-volumes creates one snapshot of each volume in the provider', async () => {
   const place = await testPlaybookLifecycle({
     playbook: 'snapshot-unprotected-volumes',
     sources: ['external_volumes'],
@@ -118,10 +118,10 @@ test('snapshot-unprotected-volumes makes one snapshot of each volume that the pr
     expectedChange: ({ scheduler }, now, plan) => {
       scheduler.index = now.scheduler.index;
       for (const { guard } of plan.actions) {
-        const id = String(guard.facts.plugin_id);
+        const id = String(guard.inputs.plugin_id);
         const known = scheduler.plugins.get(id)!.snapshots;
         const added = [...now.scheduler.plugins.get(id)!.snapshots.values()].filter(
-          (snapshot) => !known.has(snapshot.id) && snapshot.sourceId === guard.facts.external_id,
+          (snapshot) => !known.has(snapshot.id) && snapshot.sourceId === guard.inputs.external_id,
         );
         expect(added).toHaveLength(1);
         known.set(added[0]!.id, added[0]!);
@@ -129,7 +129,7 @@ test('snapshot-unprotected-volumes makes one snapshot of each volume that the pr
     },
   });
   const plan = await place.plan();
-  expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not hold');
+  expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not have');
 });
 
 test('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
@@ -144,23 +144,25 @@ test('drop-stale-snapshots deletes what is old or of a volume that is gone', asy
   });
 });
 
-test('drop-stale-snapshots keeps a snapshot whose volume is back', async () => {
+test('drop-stale-snapshots keeps a snapshot whose volume exists again', async () => {
   const place = await playbookHarness({ playbook: 'drop-stale-snapshots' });
   const plan = await place.plan();
   await place.approve();
-  const gone = plan.actions.filter(({ guard }) => guard.facts.reason === 'volume gone');
+  const gone = plan.actions.filter(({ guard }) => guard.inputs.reason === 'volume gone');
   expect(gone).toHaveLength(3);
   for (const { guard } of gone) {
     const volume = {
-      id: String(guard.facts.external_id),
+      id: String(guard.inputs.external_id),
       capacityBytes: 1n,
       snapshotId: '',
       abnormal: false,
       status: '',
     };
-    place.sandbox.services.scheduler.state.plugins.get(String(guard.facts.plugin_id))!.externals.set(volume.id, volume);
+    place.sandbox.services.scheduler.state.plugins
+      .get(String(guard.inputs.plugin_id))!
+      .externals.set(volume.id, volume);
   }
   const { rows } = (await place.apply()).json<{ rows: { action_id: string; reason: string | null }[] }>();
-  const kept = rows.filter(({ reason }) => reason === 'its volume is there, or that is not told');
+  const kept = rows.filter(({ reason }) => reason === 'its volume exists, or that is not reported');
   expect(kept.map(({ action_id }) => action_id)).toEqual(gone.map(({ action_id }) => action_id));
 });

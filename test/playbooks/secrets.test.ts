@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { testPlaybookLifecycle } from './lifecycle.ts';
 
-test('rotate-old-keys makes one new version of each old key', async () => {
+test('rotate-old-keys creates one new version of each old key', async () => {
   await testPlaybookLifecycle({
     playbook: 'rotate-old-keys',
     actions: 5,
@@ -12,7 +12,7 @@ test('rotate-old-keys makes one new version of each old key', async () => {
         const version = now.secrets.keys.get(name)!.versions.at(-1)!;
         expected.secrets.keys.get(name)!.versions.push(version);
       }
-      // Where a provider holds a key, its copy follows: under an identifier that the provider makes up.
+      // The copy of a distributed key gets the new version too, under an identifier that the provider generates.
       for (const [name, provider] of now.secrets.providers) {
         for (const [key, { versions }] of provider.keys) {
           Object.assign(expected.secrets.providers.get(name)!.keys.get(key)!, { versions });
@@ -22,7 +22,7 @@ test('rotate-old-keys makes one new version of each old key', async () => {
   });
 });
 
-test('retire-old-key-versions leaves three versions enabled, and deletion as it was', async () => {
+test('retire-old-key-versions leaves three versions enabled, and deletion_allowed unchanged', async () => {
   await testPlaybookLifecycle({
     playbook: 'retire-old-key-versions',
     actions: 5,
@@ -37,7 +37,7 @@ test('retire-old-key-versions leaves three versions enabled, and deletion as it 
   });
 });
 
-test('remove-retired-keys takes a key from its provider, then deletes it', async () => {
+test('remove-retired-keys removes a key from its provider, then deletes it', async () => {
   await testPlaybookLifecycle({
     playbook: 'remove-retired-keys',
     actions: 3,
@@ -49,7 +49,7 @@ test('remove-retired-keys takes a key from its provider, then deletes it', async
   });
 });
 
-test('remove-empty-providers deletes the provider that holds nothing', async () => {
+test('remove-empty-providers deletes the provider without keys', async () => {
   await testPlaybookLifecycle({
     playbook: 'remove-empty-providers',
     actions: 1,
@@ -59,7 +59,7 @@ test('remove-empty-providers deletes the provider that holds nothing', async () 
   });
 });
 
-test('downgrade-management-roles keeps policy and lifetime, and leaves a role without a policy to a person', async () => {
+test('downgrade-management-roles keeps policy and ttl, and skips a role without a policy', async () => {
   const place = await testPlaybookLifecycle({
     playbook: 'downgrade-management-roles',
     actions: 1,
@@ -73,7 +73,7 @@ test('downgrade-management-roles keeps policy and lifetime, and leaves a role wi
   expect(place.sandbox.services.secrets.state.roles.get('terraform')?.tokenType).toBe('management');
 });
 
-test('downgrade-management-roles writes the whole role to the real product, which replaces it', async () => {
+test('downgrade-management-roles sends the whole role to the real product, which replaces it', async () => {
   await testPlaybookLifecycle({
     playbook: 'downgrade-management-roles',
     flavor: 'hashicorp',

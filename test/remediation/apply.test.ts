@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import type { TestProject } from '../helpers/test-project.ts';
-import { stageFor } from './stage.ts';
+import { applyHarness } from './apply-harness.ts';
 
-const stage = stageFor({ playbook: 'reap-dead-agents' });
+const stage = applyHarness({ playbook: 'reap-dead-agents' });
 
 const refusals = async (words: readonly string[] = []) => (await stage.place.apply(words, 6)).stderr;
 
@@ -24,8 +24,8 @@ test('a plan of no actions is applied, and nothing is sent', async () => {
   expect(stage.place.sandbox.log).toEqual([]);
 });
 
-test('a plan past its time is refused, one second before it is not', async () => {
-  const plan = await stage.approved();
+test('an expired plan is refused, one second before it is not', async () => {
+  const plan = await stage.planAndApprove();
   const end = Date.parse(plan.expires_at);
   expect(end - Date.parse(plan.created_at)).toBe(24 * 3_600_000);
   const late = await stage.place.apply(['--now', new Date(end).toISOString()], 6);
@@ -36,7 +36,7 @@ test('a plan past its time is refused, one second before it is not', async () =>
 });
 
 test('a plan of another warehouse is refused', async () => {
-  await stage.approved();
+  await stage.planAndApprove();
   const moved = join(stage.place.folder, 'elsewhere');
   await edit(stage.place, { data: './elsewhere' });
   await stage.place.runJob();
@@ -48,18 +48,18 @@ test('a plan of another warehouse is refused', async () => {
 });
 
 test('a plan that was changed is refused', async () => {
-  const plan = await stage.approved();
+  const plan = await stage.planAndApprove();
   const text = await readFile(stage.place.planFile, 'utf8');
   await writeFile(stage.place.planFile, text.replaceAll(String(plan.actions[0]?.params.id), 'agent-other'));
   expect(await refusals()).toContain('was changed since it was made');
   expect(stage.writes()).toEqual([]);
 });
 
-test('a subject that changed since the plan is skipped with the reason, one that is gone is done', async () => {
-  const plan = await stage.approved();
-  stage.agentOf(plan, 0).status = 'idle';
-  stage.agentOf(plan, 1).lastPingAt = stage.place.sandbox.now.getTime();
-  const gone = stage.agentOf(plan, 2).id;
+test('a subject that drifted since the plan is skipped with the reason, one that is gone needs no change', async () => {
+  const plan = await stage.planAndApprove();
+  stage.findAgent(plan, 0).status = 'idle';
+  stage.findAgent(plan, 1).lastPingAt = stage.place.sandbox.now.getTime();
+  const gone = stage.findAgent(plan, 2).id;
   const { agents } = stage.place.sandbox.services.platform.state;
   agents.splice(
     agents.findIndex(({ id }) => id === gone),
@@ -69,13 +69,13 @@ test('a subject that changed since the plan is skipped with the reason, one that
   expect(stage.statuses(applied)).toEqual([
     ['skipped', 'its status is idle'],
     ['skipped', expect.stringMatching(/^it pinged at /u)],
-    ['skipped', 'already so: the agent is gone'],
+    ['skipped', 'no change needed: the agent is gone'],
   ]);
   expect(stage.writes()).toEqual([]);
 });
 
-test('a write that is refused is a failure with the words of the service, and is tried again the next time', async () => {
-  const plan = await stage.approved();
+test('a refused write fails with the message of the service, and is tried again by the next apply', async () => {
+  const plan = await stage.planAndApprove();
   const body = JSON.stringify({ errors: [{ status: '412', title: 'cannot delete' }] });
   stage.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 412, body } : undefined;
@@ -94,8 +94,8 @@ test('a write that is refused is a failure with the words of the service, and is
   expect(stage.writes()).toHaveLength(4);
 });
 
-test('an answer that is lost is found out by reading', async () => {
-  const plan = await stage.approved();
+test('a lost response is resolved by a read', async () => {
+  const plan = await stage.planAndApprove();
   const { agents } = stage.place.sandbox.services.platform.state;
   const lost = { done: String(plan.actions[0]?.params.id), undone: String(plan.actions[1]?.params.id) };
   stage.faultHook = ({ method, path }) => {
@@ -111,16 +111,16 @@ test('an answer that is lost is found out by reading', async () => {
   };
   const applied = await stage.apply([], 1);
   expect(stage.statuses(applied)).toEqual([
-    ['applied', expect.stringContaining('reading shows it done')],
-    ['failed', expect.stringContaining('reading shows that it was not done')],
+    ['applied', expect.stringContaining('a read shows that it was applied')],
+    ['failed', expect.stringContaining('a read shows that it was not applied')],
     ['applied', null],
   ]);
   expect(stage.writes()).toHaveLength(3);
 });
 
-test('a deed that reading shows with a delay is applied, and sent once', async () => {
-  const plan = await stage.approved();
-  const agent = structuredClone(stage.agentOf(plan, 0));
+test('an action that a read shows with a delay is applied, and sent once', async () => {
+  const plan = await stage.planAndApprove();
+  const agent = structuredClone(stage.findAgent(plan, 0));
   let readings = 0;
   stage.faultHook = ({ method, path }) => {
     if (!path.endsWith(agent.id) || method !== 'GET' || readings++ !== 1) return undefined;
@@ -132,29 +132,29 @@ test('a deed that reading shows with a delay is applied, and sent once', async (
   expect([readings, stage.writes().length]).toEqual([3, 3]);
 });
 
-test('a deed that the service took and that reading does not show is unconfirmed', async () => {
-  const plan = await stage.approved();
+test('an action that the service accepted and a read does not show is unconfirmed', async () => {
+  const plan = await stage.planAndApprove();
   stage.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
   const applied = await stage.apply([], 1);
-  expect(stage.statuses(applied)[0]).toEqual(['unconfirmed', 'the service took it, and reading does not show it']);
+  expect(stage.statuses(applied)[0]).toEqual(['unconfirmed', 'the service accepted it, and a read does not show it']);
   stage.faultHook = undefined;
   await stage.apply([], 1);
   expect(stage.writes(), 'left to a person').toHaveLength(3);
 });
 
-test('a subject that cannot be read is left alone', async () => {
-  await stage.approved();
+test('an action whose subject cannot be read is not sent', async () => {
+  await stage.planAndApprove();
   stage.faultHook = ({ method }) =>
     method === 'GET' ? { status: 401, body: '{"errors": ["unauthorized"]}' } : undefined;
   const applied = await stage.apply(['--max-failures', '9'], 1);
   expect(stage.statuses(applied).map(([status]) => status)).toEqual(['failed', 'failed', 'failed']);
-  expect(stage.statuses(applied)[0]?.[1]).toContain('it could not be read');
+  expect(stage.statuses(applied)[0]?.[1]).toContain('the subject could not be read');
   expect(stage.writes()).toEqual([]);
 });
 
-test('it stops after --max-failures, and does not spend the next time on what failed before', async () => {
-  const plan = await stage.approved();
+test('it stops after --max-failures, and the next apply tries failed actions last', async () => {
+  const plan = await stage.planAndApprove();
   const refuse = { status: 412, body: '{"errors": []}' };
   stage.faultHook = ({ method }) => (method === 'DELETE' ? refuse : undefined);
   const first = await stage.apply(['--max-failures', '2'], 1);
@@ -172,8 +172,8 @@ test('it stops after --max-failures, and does not spend the next time on what fa
   ]);
 });
 
-test('a file STOP stops it before the next action, and taking it away lets it go on', async () => {
-  await stage.approved();
+test('a file STOP stops it before the next action, and removing it lets it continue', async () => {
+  await stage.planAndApprove();
   const file = join(stage.place.folder, 'data', 'STOP');
   let deleted = 0;
   stage.faultHook = ({ method }) => {
@@ -182,15 +182,15 @@ test('a file STOP stops it before the next action, and taking it away lets it go
   };
   const first = await stage.apply([], 6);
   expect(first.rows.map(({ status }) => status)).toEqual(['applied']);
-  expect(first.stopped?.reason).toContain('STOP is there');
+  expect(first.stopped?.reason).toContain('STOP exists');
   await rm(file);
   const second = await stage.apply();
   expect(second.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
   expect(stage.writes()).toHaveLength(3);
 });
 
-test('a signal stops it before the next action, the one under way being ended', async () => {
-  await stage.approved();
+test('a signal stops it before the next action, and the current one is completed', async () => {
+  await stage.planAndApprove();
   const stop = new AbortController();
   stage.faultHook = ({ method }) => {
     if (method === 'DELETE') stop.abort();
@@ -203,8 +203,8 @@ test('a signal stops it before the next action, the one under way being ended', 
   expect(stage.writes()).toHaveLength(1);
 });
 
-test('two at once: one acts, the other is kept out', async () => {
-  await stage.approved();
+test('of two concurrent applies, one acts and the other is refused', async () => {
+  await stage.planAndApprove();
   const words = ['playbook', 'apply', stage.place.planFile, '--json'];
   let second: ReturnType<typeof stage.place.tidemark> | undefined;
   let isOver = false;
@@ -224,17 +224,17 @@ test('two at once: one acts, the other is kept out', async () => {
   expect(stage.writes()).toHaveLength(3);
 });
 
-test('a run that holds the warehouse does not keep it from its end; the table follows with the next run', async () => {
-  await stage.approved();
+test('it completes while a run holds the warehouse; the next run updates the table', async () => {
+  await stage.planAndApprove();
   const release = await acquireLock(join(stage.place.folder, 'data', 'lock'), 'a run', new Date());
   const result = await stage.place.apply();
   await release();
-  expect(result.stderr).toContain('the table actions follows with the next run');
+  expect(result.stderr).toContain('the next run will update the table actions');
   expect(await stage.place.ledger()).toHaveLength(3);
 });
 
-test('a finding that was accepted since the plan is left', async () => {
-  const plan = await stage.approved();
+test('a finding that was accepted since the plan is skipped', async () => {
+  const plan = await stage.planAndApprove();
   const id = plan.actions[1]!.finding_id;
   const accept = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
   expect((await stage.place.tidemark(['findings', 'accept', id, ...accept])).exit).toBe(0);

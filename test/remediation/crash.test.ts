@@ -2,16 +2,16 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ledgerFile } from '../../src/remediation/ledger.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
-import { stageFor } from './stage.ts';
+import { applyHarness } from './apply-harness.ts';
 
-/** What a kill leaves is the ledger up to some byte, and a far side that did, or did not do, what was begun last. */
+/** A kill leaves the ledger up to some byte, and a service that did, or did not do, what was sent last. */
 
-describe('a deed that reading tells', () => {
-  const stage = stageFor({ playbook: 'reap-dead-agents' });
+describe('an action that a read can verify', () => {
+  const stage = applyHarness({ playbook: 'reap-dead-agents' });
   const data = () => `${stage.place.folder}/data`;
 
-  test('killed between any two states, it is done once', async () => {
-    const plan = await stage.approved();
+  test('killed between any two states, it is applied once', async () => {
+    const plan = await stage.planAndApprove();
     await stage.apply();
     const text = await readFile(ledgerFile(data()), 'utf8');
     const lines = text.split('\n').slice(0, -1);
@@ -23,8 +23,8 @@ describe('a deed that reading tells', () => {
       const open = events[kept - 1]?.event === 'intent' ? events[kept - 1]?.action_id : undefined;
       const concluded = events.slice(0, kept).filter(({ event }) => event === 'outcome');
       for (const sent of open === undefined ? [false] : [false, true]) {
-        for (const torn of [false, true]) {
-          const next = torn ? (lines[kept] ?? '').slice(0, 40) : '';
+        for (const isTruncated of [false, true]) {
+          const next = isTruncated ? (lines[kept] ?? '').slice(0, 40) : '';
           await writeFile(
             ledgerFile(data()),
             lines
@@ -37,7 +37,7 @@ describe('a deed that reading tells', () => {
           stage.reset((agents) => agents.filter(({ id }) => !gone.has(id)));
 
           const applied = await stage.apply();
-          const place = `${kept} lines kept${torn ? ' and a torn one' : ''}, the last ${sent ? 'sent' : 'not sent'}`;
+          const place = `${kept} lines kept${isTruncated ? ' and a truncated one' : ''}, the last ${sent ? 'sent' : 'not sent'}`;
           expect(
             applied.rows.map(({ status }) => status),
             place,
@@ -50,29 +50,29 @@ describe('a deed that reading tells', () => {
           ).toEqual([]);
           if (sent) {
             const row = applied.rows.find(({ action_id }) => action_id === open);
-            expect(row?.reason).toBe('it was interrupted; reading shows it done: the agent is gone');
+            expect(row?.reason).toBe('interrupted; a read shows that it was applied: the agent is gone');
           }
         }
       }
     }
   });
 
-  test('interrupted, and its subject changed since: left to a person', async () => {
-    const plan = await stage.approved();
+  test('interrupted, and its subject drifted since: unconfirmed', async () => {
+    const plan = await stage.planAndApprove();
     await stage.apply();
     const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
     await writeFile(ledgerFile(data()), `${intent}\n`);
     stage.reset((agents) => agents);
-    stage.agentOf(plan, 0).status = 'busy';
+    stage.findAgent(plan, 0).status = 'busy';
     const applied = await stage.apply([], 1);
     expect(stage.statuses(applied)[0]).toEqual([
       'unconfirmed',
-      'it was interrupted, and its status is busy now: look at it, and make a new plan if it is still wanted',
+      'interrupted, and its status is busy now: check the subject, and make a new plan if the action is still needed',
     ]);
   });
 
-  test('interrupted, and its subject cannot be read: it stays open for the next time', async () => {
-    const plan = await stage.approved();
+  test('interrupted, and its subject cannot be read: it stays open for the next apply', async () => {
+    const plan = await stage.planAndApprove();
     await stage.apply();
     const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
     await writeFile(ledgerFile(data()), `${intent}\n`);
@@ -86,11 +86,11 @@ describe('a deed that reading tells', () => {
   });
 });
 
-describe('a deed that reading does not tell', () => {
+describe('an action that a read cannot verify', () => {
   test.each([
     ['rotate-old-keys', []],
     ['snapshot-unprotected-volumes', ['external_volumes']],
-  ])('%s: killed in between, it is unconfirmed and never sent again', async (playbook, sources) => {
+  ])('%s: killed after the intent, it is unconfirmed and never sent again', async (playbook, sources) => {
     const place = await playbookHarness({ playbook, sources });
     const plan = await place.plan(['--max-percent', '100']);
     await place.approve();
@@ -103,7 +103,7 @@ describe('a deed that reading does not tell', () => {
     const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
     expect(rows[0]).toMatchObject({
       status: 'unconfirmed',
-      reason: expect.stringContaining('reading does not tell whether it was done'),
+      reason: expect.stringContaining('a read cannot show whether it was applied'),
     });
     expect(rows.slice(1).map(({ status }) => status)).toEqual(plan.actions.slice(1).map(() => 'skipped'));
     expect(listWrites(place.sandbox.log)).toEqual([]);
@@ -113,7 +113,7 @@ describe('a deed that reading does not tell', () => {
     expect((await place.ledger()).map(({ status }) => status)[0]).toBe('unconfirmed');
   });
 
-  test('a lost answer to a rotation is unconfirmed, whatever reading shows', async () => {
+  test('a lost response to a rotation is unconfirmed, whatever a read shows', async () => {
     let cut = true;
     const place = await playbookHarness({
       playbook: 'rotate-old-keys',
@@ -134,7 +134,7 @@ describe('a deed that reading does not tell', () => {
     );
   });
 
-  test('a view that was to be created: there it is applied, not there it is unconfirmed', async () => {
+  test('a view to create: applied if it exists, unconfirmed if not', async () => {
     const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
     await place.plan();
     await place.approve();

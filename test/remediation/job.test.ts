@@ -5,14 +5,15 @@ import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
 import { loadJob } from '../../src/config/job.ts';
 import { frozenClock } from '../../src/core/clock.ts';
-import { type JobPlaybookResult, planJobPlaybooks, runJobPlaybooks } from '../../src/remediation/job.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { applyJobPlaybooks, type JobPlaybookResult, planJobPlaybooks } from '../../src/remediation/job.ts';
+import { syncLedger } from '../../src/remediation/ledger.ts';
 import { readPlan } from '../../src/remediation/plan-file.ts';
-import { syncLedger } from '../../src/remediation/sync.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
-import { stageFor } from './stage.ts';
+import { applyHarness } from './apply-harness.ts';
 
-const stage = stageFor({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
+const stage = applyHarness({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
 
 async function prepare(playbooks: readonly Record<string, unknown>[]) {
   const { folder } = stage.place;
@@ -24,10 +25,11 @@ async function prepare(playbooks: readonly Record<string, unknown>[]) {
 
 async function runJob(playbooks: readonly Record<string, unknown>[]): Promise<readonly JobPlaybookResult[]> {
   const { config, context, job } = await prepare(playbooks);
-  return runJobPlaybooks(config, context, job);
+  const plans = await planJobPlaybooks(config, context, job, builtInPlaybooks);
+  return applyJobPlaybooks(config, context, plans, builtInPlaybooks);
 }
 
-test('mode plan leaves a plan for a person, and changes nothing', async () => {
+test('mode plan writes a plan file, and changes nothing', async () => {
   const [result] = await runJob([{ name: 'reap-dead-agents', mode: 'plan' }]);
   expect(result).toMatchObject({ name: 'reap-dead-agents', applied: null, refused: null, exit: 0 });
   expect(await readPlan(result!.file!)).toEqual(result?.plan);
@@ -35,7 +37,7 @@ test('mode plan leaves a plan for a person, and changes nothing', async () => {
   expect(stage.writes()).toEqual([]);
 });
 
-test('mode apply does what can be undone, in the name of who approved it in the file', async () => {
+test('mode apply applies reversible actions, approved by the name in the job file', async () => {
   const [result] = await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
   expect(result?.applied?.rows.map(({ status, approved_by }) => [status, approved_by])).toEqual([
     ['applied', 'platform team'],
@@ -46,7 +48,7 @@ test('mode apply does what can be undone, in the name of who approved it in the 
   expect(stage.writes()).toHaveLength(3);
 });
 
-test('a playbook beyond its caps is refused, and the next has its turn', async () => {
+test('a playbook that exceeds its limits is refused, and the next one runs', async () => {
   const results = await runJob([
     { name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' },
     { name: 'remove-empty-pools', mode: 'plan' },
@@ -61,33 +63,33 @@ test('a playbook beyond its caps is refused, and the next has its turn', async (
 test.each([
   [
     { name: 'remove-retired-keys', mode: 'apply', approvedBy: 'x' },
-    'jobs/acting.yaml: playbooks[0].mode: remove-retired-keys does what cannot be undone: plan it, and let a person approve each plan',
+    'jobs/acting.yaml: playbooks[0].mode: remove-retired-keys has actions that cannot be undone: use mode plan, and approve each plan by hand',
   ],
   [
     { name: 'reap-dead-agents', mode: 'apply' },
-    'jobs/acting.yaml: playbooks[0].approvedBy: is required with mode apply: the name of who answers for it',
+    'jobs/acting.yaml: playbooks[0].approvedBy: is required with mode apply: who approves the actions',
   ],
   [
     { name: 'reap-dead-agent', mode: 'plan' },
     'jobs/acting.yaml: playbooks[0].name: unknown playbook reap-dead-agent; did you mean reap-dead-agents?',
   ],
-])('a job that may not be is refused with file and field: %o', async (entry, message) => {
+])('an invalid job is refused with file and field: %o', async (entry, message) => {
   await expect(runJob([entry])).rejects.toMatchObject({ code: 'CONFIG', message });
 });
 
-test('a run under way plans over what it just found, before that is published', async () => {
+test('a run in progress plans from the findings it just evaluated, before they are published', async () => {
   const { config, context, job } = await prepare([{ name: 'reap-dead-agents', mode: 'plan' }]);
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const plans = await withWarehouse(options, async (warehouse) => {
     await warehouse.database.run(
       "delete from findings where rule = 'dead-agent' and finding_id <> (select min(finding_id) from findings where rule = 'dead-agent')",
     );
-    return planJobPlaybooks(config, context, job, warehouse);
+    return planJobPlaybooks(config, context, job, builtInPlaybooks, warehouse);
   });
   expect(plans[0]?.plan?.actions).toHaveLength(1);
 });
 
-test('the table actions follows the ledger, and the warehouse keeps its identity', async () => {
+test('the table actions is a copy of the ledger, and the warehouse keeps its ID', async () => {
   const { config, context } = await prepare([]);
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const [before] = await stage.place.rows('select warehouse_id from warehouse_identity');
@@ -101,23 +103,23 @@ test('the table actions follows the ledger, and the warehouse keeps its identity
   expect(await readFile(join(config.data, 'ledger.ndjson'), 'utf8')).not.toContain('\n=cmd');
 });
 
-test('a ledger that is damaged is said, and does not keep a run from its end', async () => {
-  const said: string[] = [];
+test('a damaged ledger is logged, and does not fail the run', async () => {
+  const warnings: string[] = [];
   const { config, context } = await prepare([]);
   await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
   const before = await stage.place.rows('select count(*) as actions from actions');
   await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
-  const log = { ...context.log, warn: (line: string) => said.push(line) };
+  const log = { ...context.log, warn: (line: string) => warnings.push(line) };
   await withWarehouse(options, (warehouse) => syncLedger(warehouse, config, log));
-  expect(said).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
+  expect(warnings).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
   expect(await stage.place.rows('select count(*) as actions from actions')).toEqual(before);
   await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config))).rejects.toMatchObject({
     code: 'DATA',
   });
 });
 
-test('tidemark run plans, applies and fills the table in one go', async () => {
+test('tidemark run plans, applies and updates the table', async () => {
   const { folder } = stage.place;
   const playbooks = [{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }];
   await writeFile(join(folder, 'jobs', 'nightly.yaml'), stringify({ pull: ['agents', 'agent_pools'], playbooks }));
@@ -130,13 +132,13 @@ test('tidemark run plans, applies and fills the table in one go', async () => {
   expect(stage.writes()).toHaveLength(3);
 });
 
-test('tidemark run refuses a job with a wrong playbook before it pulls', async () => {
+test('tidemark run refuses a job with an irreversible playbook before it pulls', async () => {
   const { folder } = stage.place;
   await writeFile(
     join(folder, 'jobs', 'nightly.yaml'),
     stringify({ pull: 'all', playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] }),
   );
   const result = await stage.place.tidemark(['run', 'nightly']);
-  expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('does what cannot be undone')]);
+  expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('has actions that cannot be undone')]);
   expect(stage.place.sandbox.log).toEqual([]);
 });

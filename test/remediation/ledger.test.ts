@@ -1,7 +1,6 @@
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { type ActionIntent, ledgerFile, openLedger, readLedger } from '../../src/remediation/ledger.ts';
-import { toLedgerRows } from '../../src/remediation/ledger-rows.ts';
+import { type ActionIntent, Ledger, ledgerFile, readLedger, toLedgerRow } from '../../src/remediation/ledger.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const intent = (action_id: string): ActionIntent => ({
@@ -21,62 +20,62 @@ const intent = (action_id: string): ActionIntent => ({
 const outcome = (action_id: string) => ({
   ...intent(action_id),
   status: 'applied' as const,
-  so: true,
+  satisfied: true,
   finished_at: '2026-10-01T02:15:01.000Z',
   after: { latest_version: 2 },
 });
 
-test('an action is what the ledger tells of it last', async () => {
+test('the latest record of an action counts', async () => {
   const data = await tempFolder();
-  const ledger = await openLedger(data);
+  const ledger = await Ledger.open(data);
   await ledger.recordIntent(intent('a1'));
   await ledger.recordIntent(intent('a2'));
   await ledger.recordOutcome(outcome('a1'));
-  expect(ledger.entry('p-1', 'a1')?.open).toBe(false);
-  expect(ledger.entry('p-1', 'a2')?.open).toBe(true);
-  expect(ledger.entry('p-2', 'a1')).toBeUndefined();
+  expect(ledger.entry({ plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(false);
+  expect(ledger.entry({ plan_id: 'p-1', action_id: 'a2' })?.isOpen).toBe(true);
+  expect(ledger.entry({ plan_id: 'p-2', action_id: 'a1' })).toBeUndefined();
   await ledger.close();
-  expect(toLedgerRows(await readLedger(data))).toMatchObject([
+  expect((await readLedger(data)).map(toLedgerRow)).toMatchObject([
     { action_id: 'a1', status: 'applied', before: { latest_version: 1 }, after: { latest_version: 2 } },
     { action_id: 'a2', status: 'unconfirmed', finished_at: null },
   ]);
 });
 
-test('the lines of before are never touched', async () => {
+test('earlier lines are never changed', async () => {
   const data = await tempFolder();
   for (const id of ['a1', 'a2', 'a3']) {
     const before = await readFile(ledgerFile(data), 'utf8').catch(() => '');
-    const ledger = await openLedger(data);
+    const ledger = await Ledger.open(data);
     await ledger.recordIntent(intent(id));
     await ledger.close();
     expect((await readFile(ledgerFile(data), 'utf8')).startsWith(before)).toBe(true);
   }
 });
 
-test('a last line cut off anywhere is passed over, and what follows is read', async () => {
+test('a truncated last line is skipped, and lines after it are read', async () => {
   const data = await tempFolder();
-  const first = await openLedger(data);
+  const first = await Ledger.open(data);
   await first.recordIntent(intent('a1'));
   await first.close();
   const whole = await readFile(ledgerFile(data), 'utf8');
   const line = `${JSON.stringify({ event: 'outcome', ...outcome('a1') })}\n`;
   for (let cut = 1; cut < line.length; cut += 7) {
     await writeFile(ledgerFile(data), whole + line.slice(0, cut));
-    expect((await readLedger(data))[0]?.open, `cut at ${cut}`).toBe(true);
-    const again = await openLedger(data);
-    expect(again.entry('p-1', 'a1')?.open).toBe(true);
+    expect((await readLedger(data))[0]?.isOpen, `cut at ${cut}`).toBe(true);
+    const again = await Ledger.open(data);
+    expect(again.entry({ plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(true);
     await again.recordIntent(intent('a2'));
     await again.close();
-    expect((await readLedger(data)).map(({ row, open }) => [row.action_id, open])).toEqual([
+    expect((await readLedger(data)).map(({ row, isOpen }) => [row.action_id, isOpen])).toEqual([
       ['a1', true],
       ['a2', true],
     ]);
   }
 });
 
-test('a damaged line anywhere else is refused: it may tell of a deed', async () => {
+test('a damaged line anywhere else is refused: it may record an action', async () => {
   const data = await tempFolder();
-  const ledger = await openLedger(data);
+  const ledger = await Ledger.open(data);
   await ledger.recordIntent(intent('a1'));
   await ledger.recordOutcome(outcome('a1'));
   await ledger.close();
@@ -85,9 +84,20 @@ test('a damaged line anywhere else is refused: it may tell of a deed', async () 
   await expect(readLedger(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':2 ') });
   await truncate(ledgerFile(data), 20);
   await appendFile(ledgerFile(data), `\n${text}`);
-  await expect(openLedger(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':1 ') });
+  await expect(Ledger.open(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':1 ') });
 });
 
 test('a folder without a ledger has no actions', async () => {
   expect(await readLedger(await tempFolder())).toEqual([]);
+});
+
+test('a ledger of version 0.1 is read', async () => {
+  const data = await tempFolder();
+  const { satisfied: so, ...rest } = outcome('a1');
+  const lines = [
+    { event: 'intent', ...intent('a1') },
+    { event: 'outcome', ...rest, so },
+  ].map((line) => JSON.stringify(line));
+  await writeFile(ledgerFile(data), `${lines.join('\n')}\n{"event":"int\n{"event":"torn"}\n`);
+  expect(await readLedger(data)).toEqual([{ isOpen: false, row: outcome('a1') }]);
 });

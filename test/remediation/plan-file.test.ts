@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson, type Plan, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
 import { tempFolder } from '../helpers/temp.ts';
-import { approvedBy, planOf } from './plans.ts';
+import { buildTestPlan, withTestApproval } from './test-plans.ts';
 
 type Path = readonly (string | number)[];
 
-/** Every place of a value: objects and lists too, as whole ones can go missing. */
-function placesOf(value: unknown, path: Path = []): Path[] {
+/** Every path in a value, those of objects and lists included. */
+function listPaths(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path];
-  const inner = Object.entries(value).flatMap(([name, each]) => placesOf(each, [...path, name]));
+  const inner = Object.entries(value).flatMap(([name, each]) => listPaths(each, [...path, name]));
   return path.length === 0 ? inner : [path, ...inner];
 }
 
-function changedAt(plan: Plan, path: Path, change: (holder: Record<string, unknown>, name: string) => void): unknown {
+function changeAt(plan: Plan, path: Path, change: (holder: Record<string, unknown>, name: string) => void): unknown {
   const copy = structuredClone(plan);
   const holder = path.slice(0, -1).reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], copy);
   change(holder as Record<string, unknown>, String(path.at(-1)));
@@ -24,16 +24,16 @@ function changedAt(plan: Plan, path: Path, change: (holder: Record<string, unkno
 describe('a plan file', () => {
   test('is read as it was written', async () => {
     const file = join(await tempFolder(), 'plan.json');
-    const plan = approvedBy(planOf(), 'the operator');
+    const plan = withTestApproval(buildTestPlan(), 'the operator');
     await writePlan(file, plan);
     expect(await readPlan(file)).toEqual(plan);
   });
 
   test('is refused when any field of it is changed, missing or added, approval included', async () => {
     const file = join(await tempFolder(), 'plan.json');
-    const plan = approvedBy(planOf(), 'the operator');
-    const places = placesOf(plan).filter((path) => path.join() !== 'approval');
-    expect(places.length).toBeGreaterThan(60);
+    const plan = withTestApproval(buildTestPlan(), 'the operator');
+    const paths = listPaths(plan).filter((path) => path.join() !== 'approval');
+    expect(paths.length).toBeGreaterThan(60);
     const changes: ((holder: Record<string, unknown>, name: string) => void)[] = [
       (holder, name) => {
         const value = holder[name];
@@ -48,40 +48,40 @@ describe('a plan file', () => {
         else holder[`${name}_too`] = 'more';
       },
     ];
-    for (const path of places) {
+    for (const path of paths) {
       for (const change of changes) {
-        await writeFile(file, JSON.stringify(changedAt(plan, path, change)));
+        await writeFile(file, JSON.stringify(changeAt(plan, path, change)));
         await expect(readPlan(file), path.join('.')).rejects.toMatchObject({ code: 'UNSAFE' });
       }
     }
   });
 
-  test('may be formatted otherwise, and have its names in another order', async () => {
+  test('may have another format and key order', async () => {
     const file = join(await tempFolder(), 'plan.json');
-    const plan = approvedBy(planOf(), 'the operator');
+    const plan = withTestApproval(buildTestPlan(), 'the operator');
     await writeFile(file, canonicalJson(plan));
     expect(await readPlan(file)).toEqual(plan);
   });
 
-  test('with an approval taken away is a plan that is not approved', async () => {
+  test('without its approval is not approved', async () => {
     const file = join(await tempFolder(), 'plan.json');
-    await writePlan(file, { ...approvedBy(planOf(), 'the operator'), approval: null });
+    await writePlan(file, { ...withTestApproval(buildTestPlan(), 'the operator'), approval: null });
     expect((await readPlan(file)).approval).toBeNull();
   });
 
   test('with the approval of another plan is refused', async () => {
     const file = join(await tempFolder(), 'plan.json');
-    const other = approvedBy(
-      planOf((plan) => {
+    const other = withTestApproval(
+      buildTestPlan((plan) => {
         plan.plan_id = 'p-other';
       }),
       'the operator',
     );
-    await writePlan(file, { ...planOf(), approval: other.approval });
+    await writePlan(file, { ...buildTestPlan(), approval: other.approval });
     await expect(readPlan(file)).rejects.toMatchObject({ code: 'UNSAFE' });
   });
 
-  test('that is no JSON is refused data, one that is missing wrong usage', async () => {
+  test('that is not JSON is a data error, one that is missing a usage error', async () => {
     const folder = await tempFolder();
     await writeFile(join(folder, 'text.json'), 'hello');
     await writeFile(join(folder, 'list.json'), '[]');
@@ -90,11 +90,11 @@ describe('a plan file', () => {
     await expect(readPlan(join(folder, 'none.json'))).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  test('is left as it was when it cannot be written anew', async () => {
+  test('is left unchanged when writing fails', async () => {
     const folder = await tempFolder();
-    await writePlan(join(folder, 'plan.json'), planOf());
+    await writePlan(join(folder, 'plan.json'), buildTestPlan());
     const before = await readFile(join(folder, 'plan.json'), 'utf8');
-    await expect(writePlan(join(folder, 'plan.json', 'below'), planOf())).rejects.toThrow();
+    await expect(writePlan(join(folder, 'plan.json', 'below'), buildTestPlan())).rejects.toThrow();
     expect(await readFile(join(folder, 'plan.json'), 'utf8')).toBe(before);
   });
 });

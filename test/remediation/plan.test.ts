@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget } from '../helpers/test-project.ts';
-import { stageFor } from './stage.ts';
+import { applyHarness } from './apply-harness.ts';
 
-const stage = stageFor({ playbook: 'reap-dead-agents' });
+const stage = applyHarness({ playbook: 'reap-dead-agents' });
 const PLAN = ['playbook', 'plan', 'reap-dead-agents'];
 
-/** Plans with words that must be refused, and answers with what was said; no file may come of it. */
+/** Plans with options that must be refused, without a file, and returns the error. */
 async function refused(words: readonly string[], exit: number): Promise<string> {
   await rm(stage.place.planFile, { force: true });
   const result = await stage.place.tidemark([...PLAN, '-o', stage.place.planFile, ...words]);
@@ -17,7 +17,7 @@ async function refused(words: readonly string[], exit: number): Promise<string> 
   return result.stderr;
 }
 
-test('three of the pool of agents are within the caps, and the plan says what surface.md lists', async () => {
+test('three of the agents are within the limits, and the plan has every documented field', async () => {
   const plan = await stage.place.plan();
   expect(Object.keys(plan)).toEqual(
     expect.arrayContaining([
@@ -68,11 +68,11 @@ test.each([
   ['--max-percent', '0'],
   ['--max-percent', '101'],
   ['--max-percent', 'all'],
-])('a cap of %s %s is wrong usage', async (option, value) => {
+])('a limit of %s %s is a usage error', async (option, value) => {
   await refused([`${option}=${value}`], 2);
 });
 
-test('an unknown playbook or target is wrong usage that names the nearest', async () => {
+test('an unknown playbook or target is a usage error that suggests the closest name', async () => {
   const result = await stage.place.tidemark(['playbook', 'plan', 'reap-dead-agent']);
   expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('did you mean reap-dead-agents?')]);
   expect(await refused(['--target', 'acmee'], 2)).toContain('did you mean acme?');
@@ -91,11 +91,11 @@ test('findings of a source that failed since, or that a run could not assess, ar
 
   stage.faultHook = down;
   expect((await pull('2026-10-01T02:15:10Z')).exit).not.toBe(0);
-  expect(await reasons()).toEqual(['source agents is stale: its last pull is failed']);
+  expect(await reasons()).toEqual(['source agents is stale: the status of its last pull is failed']);
   expect((await stage.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:15:20Z'])).exit).not.toBe(0);
   stage.faultHook = undefined;
   expect((await pull('2026-10-01T02:16:00Z')).exit).toBe(0);
-  expect(await reasons()).toEqual(['not assessed since 2026-10-01T02:15:20Z: whether it holds is not known']);
+  expect(await reasons()).toEqual(['not assessed since 2026-10-01T02:15:20Z: it may no longer apply']);
 
   expect((await stage.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:17:00Z'])).exit).toBe(0);
   expect((await stage.place.plan(['--now', '2026-10-01T02:18:00Z'])).actions).toHaveLength(3);
@@ -110,7 +110,7 @@ test('findings of a source that was not pulled for staleHours are skipped with t
   );
 });
 
-test('approving needs --irreversible only where something cannot be undone', async () => {
+test('approving needs --irreversible only for irreversible actions', async () => {
   await stage.place.plan();
   const approve = ['playbook', 'approve', stage.place.planFile, '--by', 'the operator'];
   expect((await stage.place.tidemark(approve)).exit).toBe(0);
@@ -120,7 +120,7 @@ test('approving needs --irreversible only where something cannot be undone', asy
   });
 });
 
-test('an approval without a name, or past the plan, is refused and leaves it unapproved', async () => {
+test('an approval without a name, or of an expired plan, is refused', async () => {
   await stage.place.plan(['--now', '2026-10-01T05:00:00Z']);
   const approve = ['playbook', 'approve', stage.place.planFile];
   expect((await stage.place.tidemark(approve)).exit).toBe(2);
@@ -130,7 +130,7 @@ test('an approval without a name, or past the plan, is refused and leaves it una
   expect(JSON.parse(await readFile(stage.place.planFile, 'utf8')).approval).toBeNull();
 });
 
-test('a target that is not configured any more is asked nothing', async () => {
+test('a target that is no longer configured receives no request', async () => {
   await stage.place.plan();
   await stage.place.approve();
   await stage.place.configure((config) => {
@@ -141,11 +141,11 @@ test('a target that is not configured any more is asked nothing', async () => {
     findTarget(config, 'renamed').name = 'acme';
   });
   expect(new Set(rows.map(({ status, reason }) => `${status}: ${reason}`))).toEqual(
-    new Set(['failed: it could not be read: target acme is not configured: add it back, or make a new plan']),
+    new Set(['failed: the subject could not be read: target acme is not configured: configure it, or make a new plan']),
   );
 });
 
-test('people see what, where, why, since when, and whether it can be undone', async () => {
+test('the table shows action, target, reason, since and reversible', async () => {
   await stage.place.plan();
   const { stdout } = await stage.place.tidemark(['playbook', 'show', stage.place.planFile]);
   expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'ACTION', 'TARGET', 'REASON', 'SINCE', 'REVERSIBLE']);
@@ -153,7 +153,7 @@ test('people see what, where, why, since when, and whether it can be undone', as
   expect(stdout).toContain('not approved; valid until');
 });
 
-test('a finding whose subject cannot be read is skipped with the reason, and said', async () => {
+test('a finding whose subject cannot be read is skipped with the reason, and logged', async () => {
   let isDenied = false;
   const place = await playbookHarness({
     playbook: 'retire-old-key-versions',
@@ -168,13 +168,13 @@ test('a finding whose subject cannot be read is skipped with the reason, and sai
   expect(result.stderr).toContain('Key payments-signing has 7 versions enabled: not planned:');
 });
 
-test('findings that no run found again within staleHours are skipped, though their sources were pulled since', async () => {
+test('findings that no run confirmed within staleHours are skipped, even if their sources were pulled since', async () => {
   const now = ['--now', '2026-10-02T14:17:01Z'];
   expect((await stage.place.tidemark(['pull', '--source', 'agents', ...now])).exit).toBe(0);
   const { actions, skipped } = await stage.place.plan(now);
   expect([actions, new Set(skipped.map(({ reason }) => reason))]).toEqual([
     [],
-    new Set(['last found at 2026-10-01T02:17:00Z: run a job to find out whether it holds']),
+    new Set(['last found at 2026-10-01T02:17:00Z: run a job to evaluate the rule again']),
   ]);
   expect((await stage.place.tidemark(['run', 'playbook', ...now])).exit).toBe(0);
   expect((await stage.place.plan([...now, '--max-percent', '100'])).skipped).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
-import { stageFor } from './stage.ts';
+import { applyHarness } from './apply-harness.ts';
 
 interface Row {
   readonly action_id: string;
@@ -9,11 +9,11 @@ interface Row {
   readonly reason: string | null;
 }
 
-const stage = stageFor({ playbook: 'reap-dead-agents' });
+const stage = applyHarness({ playbook: 'reap-dead-agents' });
 
-test('an agent that comes back after the guard was read is kept by the service: 412', async () => {
-  const plan = await stage.approved();
-  const back = stage.agentOf(plan, 1);
+test('the service refuses to delete an agent that comes back after the guard was read: 412', async () => {
+  const plan = await stage.planAndApprove();
+  const back = stage.findAgent(plan, 1);
   stage.faultHook = ({ method, path }) => {
     if (method === 'DELETE' && path.endsWith(back.id)) back.status = 'busy';
     return undefined;
@@ -31,9 +31,9 @@ test('an agent that comes back after the guard was read is kept by the service: 
   expect(stage.agents()).toContain(back.id);
 });
 
-test('an agent that somebody else deletes after the guard was read is done', async () => {
-  const plan = await stage.approved();
-  const gone = stage.agentOf(plan, 1).id;
+test('an agent that someone else deletes after the guard was read needs no change', async () => {
+  const plan = await stage.planAndApprove();
+  const gone = stage.findAgent(plan, 1).id;
   stage.faultHook = ({ method, path }) => {
     const { agents } = stage.place.sandbox.services.platform.state;
     const index = agents.findIndex(({ id }) => id === gone);
@@ -42,12 +42,12 @@ test('an agent that somebody else deletes after the guard was read is done', asy
   };
   expect(stage.statuses(await stage.apply())).toEqual([
     ['applied', null],
-    ['skipped', 'already so: the agent is gone'],
+    ['skipped', 'no change needed: the agent is gone'],
     ['applied', null],
   ]);
 });
 
-test('a volume that is used again is kept by the service: 500 in use; what depends on it is left, the rest goes on', async () => {
+test('the service refuses to detach a volume that is used again: 500 in use; dependent actions wait, the others continue', async () => {
   const key = volumeKey('prod', 'lost-reports');
   const place = await playbookHarness({
     playbook: 'detach-lost-claims',
@@ -64,7 +64,7 @@ test('a volume that is used again is kept by the service: 500 in use; what depen
   expect(rows.map(({ status, reason }) => [status, reason])).toEqual([
     ['applied', null],
     ['failed', expect.stringContaining('500 in-use: volume in use: lost-reports')],
-    ['skipped', 'a2, which comes before it, was not done'],
+    ['skipped', 'a2, which must come first, was not applied'],
   ]);
   expect(listWrites(place.sandbox.log)).toHaveLength(2);
   expect((await place.ledger()).map(({ action_id, status }) => [action_id, status])).toEqual([
@@ -73,7 +73,7 @@ test('a volume that is used again is kept by the service: 500 in use; what depen
   ]);
 });
 
-test('a read-only write token changes nothing, and is named with what it lacks', async () => {
+test('a read-only write token changes nothing, and the reason is 403', async () => {
   const place = await playbookHarness({
     playbook: 'remove-retired-keys',
     configure: (config) => {
@@ -98,7 +98,7 @@ test('no secret of the configuration or of a service is in a plan, the ledger or
   const plan = await place.plan();
   await place.approve();
   await place.apply();
-  const told = JSON.stringify([plan, await place.ledger(), await place.rows('select * from actions')]);
+  const stored = JSON.stringify([plan, await place.ledger(), await place.rows('select * from actions')]);
   const tokens = Object.values(place.sandbox.tokens).flatMap(({ read, write }) => [read, write]);
-  for (const secret of [...tokens, 'planted-secret-value']) expect(told).not.toContain(secret);
+  for (const secret of [...tokens, 'planted-secret-value']) expect(stored).not.toContain(secret);
 });

@@ -2,14 +2,12 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { defineAction } from '../../src/playbooks/step.ts';
-import { ready } from '../../src/playbooks/verdict.ts';
-import { type Playbook, simplePlaybook } from '../../src/remediation/define.ts';
+import { defineAction, definePlaybook, type Playbook, ready } from '../../src/remediation/define.ts';
 import { loadPlaybooks } from '../../src/remediation/registry.ts';
 
 const place = { directory: PACKAGE_ROOT };
 
-interface Wrong {
+interface Overrides {
   readonly name?: string;
   readonly rule?: string;
   readonly table?: string;
@@ -20,20 +18,23 @@ interface Wrong {
   readonly body?: boolean;
 }
 
-function playbookWith(wrong: Wrong): Playbook {
-  const facts = z.object({ agent_id: z.string() });
-  return simplePlaybook({
-    name: wrong.name ?? 'mine',
-    rule: wrong.rule ?? 'dead-agent',
+function playbookWith(overrides: Overrides): Playbook {
+  const inputs = z.object({ agent_id: z.string() });
+  return definePlaybook({
+    name: overrides.name ?? 'mine',
+    rule: overrides.rule ?? 'dead-agent',
     description: 'is wrong',
-    table: wrong.table ?? 'agents',
-    detail: facts,
-    step: defineAction(facts, {
-      operation: wrong.operation ?? 'platform.agents.delete',
-      params: wrong.params ?? { id: 'agent_id' },
-      ...(wrong.body && { body: () => ({}) }),
+    table: overrides.table ?? 'agents',
+    detail: inputs,
+    action: defineAction(inputs, {
+      operation: overrides.operation ?? 'platform.agents.delete',
+      params: overrides.params ?? { id: 'agent_id' },
+      ...(overrides.body && { body: () => ({}) }),
       reads: {
-        agent: { operation: wrong.read ?? 'platform.agents.show', params: wrong.readParams ?? { id: 'agent_id' } },
+        agent: {
+          operation: overrides.read ?? 'platform.agents.show',
+          params: overrides.readParams ?? { id: 'agent_id' },
+        },
       },
       observe: () => null,
       evaluate: () => ready,
@@ -42,14 +43,14 @@ function playbookWith(wrong: Wrong): Playbook {
   });
 }
 
-const refusal = (wrong: Wrong) =>
-  loadPlaybooks(place, [playbookWith(wrong)]).then(
-    () => 'taken',
+const refusal = (overrides: Overrides) =>
+  loadPlaybooks(place, [playbookWith(overrides)]).then(
+    () => 'accepted',
     (error) => error.message,
   );
 
-test('the playbooks of the package are as they must be, and those of surface.md', async () => {
-  expect(await loadPlaybooks(place)).toBe(builtInPlaybooks);
+test('the playbooks of the package are valid', async () => {
+  expect(await loadPlaybooks(place, builtInPlaybooks)).toBe(builtInPlaybooks);
   expect(builtInPlaybooks.map(({ name, rule }) => [name, rule])).toEqual([
     ['reap-dead-agents', 'dead-agent'],
     ['remove-empty-pools', 'empty-agent-pool'],
@@ -70,71 +71,67 @@ test('the playbooks of the package are as they must be, and those of surface.md'
   ]);
 });
 
-test('a right one is taken', async () => {
-  expect(await refusal({})).toBe('taken');
+test('a valid playbook is accepted', async () => {
+  expect(await refusal({})).toBe('accepted');
 });
 
-test.each<[string, Wrong, string]>([
-  [
-    'unknown rule',
-    { rule: 'dead-agents' },
-    'src/playbooks/mine.ts: rule: unknown: dead-agents; did you mean `dead-agent`?',
-  ],
-  ['unknown table', { table: 'agent' }, 'src/playbooks/mine.ts: table: unknown: agent; did you mean `agents`?'],
-  ['bad name', { name: 'My Own' }, 'src/playbooks/My Own.ts: name: must be lower-case words joined by `-`'],
+test.each<[string, Overrides, string]>([
+  ['unknown rule', { rule: 'dead-agents' }, 'playbook mine: rule: unknown: dead-agents; did you mean `dead-agent`?'],
+  ['unknown table', { table: 'agent' }, 'playbook mine: table: unknown: agent; did you mean `agents`?'],
+  ['bad name', { name: 'My Own' }, 'playbook My Own: name: must be lower-case words joined by `-`'],
   [
     'unknown operation',
     { operation: 'platform.agent.delete' },
-    'src/playbooks/mine.ts: steps[0].operation: unknown: platform.agent.delete; did you mean `platform.agents.delete`?',
+    'playbook mine: actions[0].operation: unknown: platform.agent.delete; did you mean `platform.agents.delete`?',
   ],
   [
     'unknown parameter',
     { params: { id: 'agent_id', ids: 'agent_id' } },
-    'src/playbooks/mine.ts: steps[0].params.ids: is no parameter of platform.agents.delete; did you mean `id`?',
+    'playbook mine: actions[0].params.ids: is not a parameter of platform.agents.delete; did you mean `id`?',
   ],
   [
-    'unknown fact',
+    'unknown input',
     { params: { id: 'agent' } },
-    'src/playbooks/mine.ts: steps[0].params.id: unknown fact agent; known are agent_id',
+    'playbook mine: actions[0].params.id: unknown input agent; known are agent_id',
   ],
-  ['missing parameter', { params: {} }, 'src/playbooks/mine.ts: steps[0].params: platform.agents.delete needs `id`'],
+  ['missing parameter', { params: {} }, 'playbook mine: actions[0].params: platform.agents.delete needs `id`'],
   [
-    'deed that changes nothing',
+    'action that changes nothing',
     { operation: 'platform.agents.show' },
-    'src/playbooks/mine.ts: steps[0].operation: platform.agents.show changes nothing',
+    'playbook mine: actions[0].operation: platform.agents.show changes nothing',
   ],
   [
     'guard that changes something',
     { read: 'platform.agents.delete' },
-    'src/playbooks/mine.ts: steps[0].reads.agent.operation: platform.agents.delete changes something',
+    'playbook mine: actions[0].reads.agent.operation: platform.agents.delete changes something',
   ],
   [
-    'guard of another service',
+    'guard of another kind of target',
     { read: 'secrets.keys.read', readParams: { name: 'agent_id' } },
-    'src/playbooks/mine.ts: steps[0].reads.agent.operation: asks another kind of target than platform.agents.delete',
+    'playbook mine: actions[0].reads.agent.operation: belongs to another kind of target than platform.agents.delete',
   ],
   [
-    'body where none is taken',
+    'body where none is accepted',
     { body: true },
-    'src/playbooks/mine.ts: steps[0].body: platform.agents.delete takes none',
+    'playbook mine: actions[0].body: is not accepted by platform.agents.delete',
   ],
   [
     'body missing',
     { operation: 'platform.agent-pools.update' },
-    'src/playbooks/mine.ts: steps[0].body: is required: platform.agent-pools.update takes one',
+    'playbook mine: actions[0].body: is required by platform.agent-pools.update',
   ],
-])('refused at start with file and field: %s', async (_, wrong, message) => {
-  expect(await refusal(wrong)).toBe(message);
+])('an invalid playbook is refused with its name and field: %s', async (_, overrides, message) => {
+  expect(await refusal(overrides)).toBe(message);
 });
 
-test('two of one name are refused, and all problems are told at once', async () => {
-  const wrong = playbookWith({ rule: 'no-such-thing-at-all' });
-  await expect(loadPlaybooks(place, [wrong, wrong])).rejects.toMatchObject({
+test('two playbooks of one name are refused, and all problems are reported at once', async () => {
+  const invalid = playbookWith({ rule: 'no-such-thing-at-all' });
+  await expect(loadPlaybooks(place, [invalid, invalid])).rejects.toMatchObject({
     code: 'CONFIG',
     message: [
-      'src/playbooks/mine.ts: rule: unknown: no-such-thing-at-all',
-      'src/playbooks/mine.ts: name: is taken by another playbook',
-      'src/playbooks/mine.ts: rule: unknown: no-such-thing-at-all',
+      'playbook mine: rule: unknown: no-such-thing-at-all',
+      'playbook mine: name: is taken by another playbook',
+      'playbook mine: rule: unknown: no-such-thing-at-all',
     ].join('\n'),
   });
 });

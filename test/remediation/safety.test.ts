@@ -1,17 +1,18 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
-import { applyFile } from '../../src/remediation/apply.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { applyPlan } from '../../src/remediation/apply.ts';
 import { approvalDigest, planDigest, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
-import { createRemoteServices } from '../../src/remediation/remote.ts';
+import { RemoteServices } from '../../src/remediation/remote.ts';
 import { secrets } from '../../src/services/secrets/operations.ts';
 import { quietContext } from '../helpers/context.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 
-const configOf = (place: PlaybookHarness) =>
+const loadProjectConfig = (place: PlaybookHarness) =>
   loadConfig(join(place.folder, 'tidemark.yaml'), {}, quietContext('').redactor);
 
-test('what cannot be undone needs --irreversible, and is refused at apply where the approval lacks it', async () => {
+test('an irreversible plan needs --irreversible, and is refused at apply where the approval lacks it', async () => {
   const place = await playbookHarness({ playbook: 'remove-retired-keys' });
   const plan = await place.plan();
   expect(plan.actions.map(({ operation, irreversible }) => [operation, irreversible])).toEqual([
@@ -24,14 +25,14 @@ test('what cannot be undone needs --irreversible, and is refused at apply where 
   expect((await readPlan(place.planFile)).approval).toBeNull();
 
   const half = { by: 'the operator', at: plan.created_at, irreversible: false };
-  await writePlan(place.planFile, { ...plan, approval: { ...half, seal: approvalDigest(plan, half) } });
-  expect((await place.apply([], 6)).stderr).toContain('cannot be undone, which were not approved');
+  await writePlan(place.planFile, { ...plan, approval: { ...half, digest: approvalDigest(plan, half) } });
+  expect((await place.apply([], 6)).stderr).toContain('cannot be undone and were not approved');
 
-  // Nor does a plan help that calls the deeds harmless: what they are is told by the operations.
+  // Removing the mark from the plan does not help: the operations decide.
   const harmless = { ...plan, actions: plan.actions.map(({ irreversible: _, ...action }) => action) };
   const remade = { ...harmless, digest: planDigest(harmless) };
-  await writePlan(place.planFile, { ...remade, approval: { ...half, seal: approvalDigest(remade, half) } });
-  expect((await place.apply([], 6)).stderr).toContain('cannot be undone, which were not approved');
+  await writePlan(place.planFile, { ...remade, approval: { ...half, digest: approvalDigest(remade, half) } });
+  expect((await place.apply([], 6)).stderr).toContain('cannot be undone and were not approved');
   expect(listWrites(place.sandbox.log)).toEqual([]);
 });
 
@@ -56,29 +57,31 @@ test('a plan whose guard is not that of its playbook is refused', async () => {
     { ...guard, reads: {} },
     { ...guard, reads: { key: { ...guard.reads.key!, operation: 'secrets.kms.list' } } },
     { ...guard, reads: { ...guard.reads, more: guard.reads.key! } },
-    { ...guard, facts: { ...guard.facts, latest_version: 'seven' } },
+    { ...guard, inputs: { ...guard.inputs, latest_version: 'seven' } },
   ];
   for (const other of guards) {
     const forged = { ...plan, actions: [{ ...action!, guard: other }] };
     await writePlan(place.planFile, { ...forged, digest: planDigest(forged) });
     await place.approve();
-    expect((await place.apply([], 6)).stderr).toContain('guards secrets.keys.rotate otherwise');
+    expect((await place.apply([], 6)).stderr).toContain('has another guard for secrets.keys.rotate');
   }
   expect(listWrites(place.sandbox.log)).toEqual([]);
 });
 
-test('a guard that names an operation which changes something is not read', async () => {
+test('a guard read that changes something is refused', async () => {
   const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const context = quietContext(place.folder);
-  const far = createRemoteServices(configOf(place), context, context.signal);
+  const remote = new RemoteServices(loadProjectConfig(place), context, context.signal);
   for (const operation of [secrets.keys.rotate, secrets['mesh-creds'].generate]) {
-    await expect(far.read('vault', operation, { name: 'payments-signing' })).rejects.toMatchObject({ code: 'UNSAFE' });
+    await expect(remote.read('vault', operation, { name: 'payments-signing' })).rejects.toMatchObject({
+      code: 'UNSAFE',
+    });
   }
-  await far.close();
+  await remote.close();
   expect(place.sandbox.log).toEqual([]);
 });
 
-test('a plan whose time ends while it is applied stops before the next action', async () => {
+test('a plan that expires while it is applied stops before the next action', async () => {
   const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   await place.approve();
@@ -94,7 +97,12 @@ test('a plan whose time ends while it is applied stops before the next action', 
       error: () => {},
     },
   });
-  const applied = await applyFile(place.planFile, { config: configOf(place), context, maxFailures: 3 });
+  const applied = await applyPlan(await readPlan(place.planFile), {
+    config: loadProjectConfig(place),
+    context,
+    maxFailures: 3,
+    playbooks: builtInPlaybooks,
+  });
   expect(applied.rows.map(({ status }) => status)).toEqual(['applied']);
   expect(applied.stopped).toEqual({ reason: `the plan expired at ${plan.expires_at}`, exit: 6 });
 });

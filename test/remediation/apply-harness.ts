@@ -18,33 +18,33 @@ export interface Applied {
 }
 
 /** One theatre for a file of tests: each finds the estate, and no ledger, as the first did. */
-export interface Stage {
+export interface ApplyHarness {
   readonly place: PlaybookHarness;
   /** Answers in the services' place, for one test. */
   faultHook: FaultHook | undefined;
   /** Plans and approves; caps do not matter. */
-  approved(): Promise<Plan>;
+  planAndApprove(): Promise<Plan>;
   apply(words?: readonly string[], exit?: number): Promise<Applied>;
   statuses(applied: Applied): readonly (readonly [string, string | null])[];
   /** Methods and paths of requests that change something. */
   writes(): readonly string[];
   agents(): readonly string[];
-  /** Puts back the agents of the first night, but for those that `keep` leaves out, and forgets the requests so far. */
+  /** Restores the agents of the first run, except those that `keep` leaves out, and clears the request log. */
   reset(keep: (agents: readonly Agent[]) => readonly Agent[]): void;
   /** The agent that an action of the plan is about. */
-  agentOf(plan: Plan, index: number): Agent;
+  findAgent(plan: Plan, index: number): Agent;
 }
 
-export function stageFor(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'faultHook'>): Stage {
+export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'faultHook'>): ApplyHarness {
   const ends: (() => Promise<void>)[] = [];
   let place: PlaybookHarness | undefined;
   let agents: Agent[] = [];
-  const stage: Stage = {
+  const stage: ApplyHarness = {
     get place() {
       return place!;
     },
     faultHook: undefined,
-    approved: async () => {
+    planAndApprove: async () => {
       const plan = await place!.plan(['--max-percent', '100']);
       await place!.approve();
       place!.sandbox.log.length = 0;
@@ -59,7 +59,7 @@ export function stageFor(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'faul
       live.splice(0, live.length, ...keep(structuredClone(agents)));
       place!.sandbox.log.length = 0;
     },
-    agentOf: (plan, index) =>
+    findAgent: (plan, index) =>
       place!.sandbox.services.platform.state.agents.find(({ id }) => id === plan.actions[index]!.params.id)!,
   };
   beforeAll(async () => {

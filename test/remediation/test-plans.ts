@@ -1,7 +1,7 @@
 import { approvalDigest, type Plan, planDigest } from '../../src/remediation/plan-file.ts';
 
 /** A plan of two actions as the engine writes one; `change` is made before it is digested. */
-export function planOf(change: (plan: Plan) => void = () => {}): Plan {
+export function buildTestPlan(change: (plan: Plan) => void = () => {}): Plan {
   const plan: Plan = {
     plan_id: 'p-20261001T021500Z-00000000',
     playbook: 'reap-dead-agents',
@@ -23,8 +23,10 @@ export function planOf(change: (plan: Plan) => void = () => {}): Plan {
       why: 'it is dead',
       since: '2026-09-30T02:15:00.000Z',
       guard: {
-        reads: { agent: { operation: 'platform.agents.show', params: { id: 'x' }, whole: true, mayFail: true } },
-        facts: { status: 'errored', last_ping_at: null },
+        reads: {
+          agent: { operation: 'platform.agents.show', params: { id: 'x' }, allPages: true, allowFailure: true },
+        },
+        inputs: { status: 'errored', last_ping_at: null },
       },
       irreversible: true,
     })),
@@ -36,7 +38,7 @@ export function planOf(change: (plan: Plan) => void = () => {}): Plan {
   return plan;
 }
 
-export function approvedBy(plan: Plan, by: string): Plan {
+export function withTestApproval(plan: Plan, by: string): Plan {
   const approval = { by, at: '2026-10-01T03:00:00.000Z', irreversible: true };
-  return { ...plan, approval: { ...approval, seal: approvalDigest(plan, approval) } };
+  return { ...plan, approval: { ...approval, digest: approvalDigest(plan, approval) } };
 }
