@@ -61,6 +61,7 @@ export type ResponseReader<T> = (response: Response, progress: BodyProgress) => 
 
 /** What the hooks of the ky instance know about a request. */
 interface HookContext extends Record<string, unknown> {
+  readonly ticket: number;
   readonly metrics: RequestMetrics;
   readonly useWriteToken: boolean;
 }
@@ -128,8 +129,8 @@ export class HttpClient {
       const { ticket, waitedMs } = await limiter.acquire({ name: target, signal, maxWaitMs, log });
       metrics.throttleWaitMs += waitedMs;
       deadline.start();
-      const response = await this.#follow(request, metrics, deadline.signal);
-      limiter.onResponse(ticket, response);
+      const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken };
+      const response = await this.#follow(request, context, deadline.signal);
       deadline.touch();
       hasResponse = true;
       const problem = redirectError(request.url, response);
@@ -147,9 +148,8 @@ export class HttpClient {
   }
 
   /** Sends, and follows redirects within the origin. */
-  async #follow(request: HttpRequest, metrics: RequestMetrics, signal: AbortSignal): Promise<Response> {
-    const { method, headers, body, useWriteToken } = request;
-    const context: HookContext = { metrics, useWriteToken };
+  async #follow(request: HttpRequest, context: HookContext, signal: AbortSignal): Promise<Response> {
+    const { method, headers, body } = request;
     let { url } = request;
     for (let hops = 0; ; hops++) {
       const response = await this.#ky(url, { method, headers, ...(body !== undefined && { body }), signal, context });
@@ -162,10 +162,10 @@ export class HttpClient {
 }
 
 /**
- * The target's ky instance. Its hooks add the user agent and the credentials, and count requests. docs/decisions/0013-dependencies.md
- * says why its retry, timeout, redirects, errors and `afterResponse` are not used.
+ * The ky instance of a target. Its hooks add the credentials, count requests and pass the rate limit headers to the limiter.
+ * docs/decisions/0013-dependencies.md says why its retry, timeout, redirects and errors are off.
  */
-function createKy({ transport, credentials }: HttpClientOptions): KyInstance {
+function createKy({ transport, credentials, limiter }: HttpClientOptions): KyInstance {
   return ky.create({
     fetch: transport.fetch,
     redirect: 'manual',
@@ -179,6 +179,13 @@ function createKy({ transport, credentials }: HttpClientOptions): KyInstance {
           const { metrics, useWriteToken } = options.context as HookContext;
           authenticate(request.headers, credentials, useWriteToken);
           metrics.requests++;
+        },
+      ],
+      afterResponse: [
+        (_request, options, response) => {
+          const { ticket, metrics } = options.context as HookContext;
+          limiter.onResponse(ticket, response);
+          if (response.status === 429) metrics.throttled++;
         },
       ],
     },

@@ -109,9 +109,10 @@ export class AdaptiveRateLimiter {
     return { waitMs: 0, ticket };
   }
 
-  /** Learns from the response to the request with this ticket. */
+  /** Learns from a response to the request with this ticket; a redirect within the ticket has one of its own. */
   onResponse(ticket: number, nowMs: number, info: RateLimitInfo | undefined, isThrottled: boolean): void {
-    this.#shortestRoundTripMs = Math.min(this.#shortestRoundTripMs, nowMs - (this.#sentAtMs.get(ticket) ?? nowMs));
+    const sentAtMs = this.#sentAtMs.get(ticket);
+    if (sentAtMs !== undefined) this.#shortestRoundTripMs = Math.min(this.#shortestRoundTripMs, nowMs - sentAtMs);
     this.#sentAtMs.delete(ticket);
     if (info && isThrottled) {
       // A sliding window is not empty when one ends: from now on only a few requests go ahead of the next response.

@@ -36,7 +36,6 @@ export async function withRetry<T>(attempt: () => Promise<Result<T>>, options: R
     const { problem } = result;
     const { retryAfterMs = 0 } = problem;
     const waitMs = Math.max(retryAfterMs, backoffMs(made, timeouts));
-    if (problem.status === 429) metrics.throttled++;
     if (isThrottled(problem)) options.onThrottled(waitMs);
     if (retryAfterMs > maxWaitMs) return failure(tooLongWait(problem, retryAfterMs));
     if (!canRetry(problem, made, options)) return result;
