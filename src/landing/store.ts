@@ -4,7 +4,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
-import { closestMatch } from '../config/yaml.ts';
+import { closestMatch } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from './manifest.ts';
 

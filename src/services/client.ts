@@ -145,6 +145,16 @@ export function createServiceClient(target: Target, options: ServiceClientOption
   };
 }
 
+/** A client whose calls have these options unless they give their own. */
+export function withRequestOptions(client: ServiceClient, defaults: RequestOptions): ServiceClient {
+  return {
+    ...client,
+    call: (operation, args, options) => client.call(operation, args, { ...defaults, ...options }),
+    pages: (operation, args, options) => client.pages(operation, args, { ...defaults, ...options }),
+    download: (operation, args, file, options) => client.download(operation, args, file, { ...defaults, ...options }),
+  };
+}
+
 /**
  * Sends a request to the operation's path and, after a 404, to its `fallbackPath`. The real product is more likely to use the
  * fallback path (docs/services/platform.md#real-product), so `flavor: hashicorp` tries that one first.

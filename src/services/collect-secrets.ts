@@ -1,4 +1,5 @@
-import { isSecretField, type Redactor } from '../core/redact/redactor.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
+import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { Args, Operation } from './operation.ts';
 
 /** Makes the redactor mask the secrets of a request. The service may repeat them in its error messages. */

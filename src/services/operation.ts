@@ -64,7 +64,7 @@ export interface Operation {
   readonly reversible: boolean;
   /** The permission that the token needs, in the service's terms. */
   readonly permission: string;
-  /** The documentation page and section: `docs/services/PAGE.md#section`. */
+  /** A section of a page in docs/services, such as `docs/services/mesh.md#ca-roots`. */
   readonly docsUrl: string;
   /** `page`: by `page[number]`, as in JSON:API; `token`: by `next_token`. */
   readonly pagination?: 'page' | 'token';

@@ -1,4 +1,5 @@
-import { mayContainSecret, type Redactor } from '../core/redact/redactor.ts';
+import type { Redactor } from '../core/redact/redactor.ts';
+import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';

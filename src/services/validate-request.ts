@@ -1,5 +1,5 @@
 import type { Target } from '../config/config.ts';
-import { closestMatch } from '../config/yaml.ts';
+import { closestMatch } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';

@@ -1,16 +1,17 @@
 import { platform } from '../services/platform/operations.ts';
-import { fetchPools } from './pools.ts';
+import { fetchPools } from './shared/snapshot-pages.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** Pools with the workspaces attached to them and allowed to use them (platform.md, "Agent pool": relationships). */
+/** Agent pools, with the workspaces that are attached to them or allowed to use them. */
 export const agentPools: SourceDefinition = {
   name: 'agent_pools',
   kind: 'platform',
-  checkAccess: (service) => service.call(platform['agent-pools'].list, { 'page[size]': 1 }),
-  async extract(run) {
-    for (const page of await run.once('agent pools', () => fetchPools(run))) {
-      await run.landing.writeJson({}, page.text);
-      run.landing.expectRows(page.items.length);
+  async extract(context) {
+    const { landing, once } = context;
+    for (const page of await once('agent pools', () => fetchPools(context))) {
+      await landing.writeJson({}, page.text);
+      landing.expectRows(page.items.length);
     }
   },
+  checkAccess: (client) => client.call(platform['agent-pools'].list, { 'page[size]': 1 }),
 };

@@ -1,34 +1,34 @@
 import { platform } from '../services/platform/operations.ts';
-import { fetchPools, PAGE_SIZE } from './pools.ts';
-import { checkListAndRead } from './probe.ts';
-import { listThenRead } from './shared/list-and-read.ts';
-import { fetchPages } from './shared/snapshot-pages.ts';
+import { checkListAndRead, listThenRead } from './shared/list-and-read.ts';
+import { fetchPages, fetchPools, PAGE_SIZE, type SnapshotPage } from './shared/snapshot-pages.ts';
 import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
 
 /** The agents of every pool. */
 export const agents: SourceDefinition = {
   name: 'agents',
   kind: 'platform',
-  checkAccess: (service) =>
-    checkListAndRead(service, platform['agent-pools'].list, { 'page[size]': 1 }, (pool) => {
-      const id = optionalString(pool, 'id');
-      return id === undefined ? undefined : service.call(platform.agents.list, { agent_pool_id: id, 'page[size]': 1 });
-    }),
-  async extract(run) {
-    const listed = poolIds(await run.once('agent pools', () => fetchPools(run)));
-    const again = async () => poolIds(await fetchPools(run));
-    await listThenRead(run, listed, again, String, (pool) => landAgents(run, pool));
+  async extract(context) {
+    await listThenRead(context, {
+      items: poolIds(await context.once('agent pools', () => fetchPools(context))),
+      relist: async () => poolIds(await fetchPools(context)),
+      read: (pool) => extractPool(context, pool),
+    });
   },
+  checkAccess: (client) =>
+    checkListAndRead(client, platform['agent-pools'].list, { 'page[size]': 1 }, (pool) => {
+      const id = optionalString(pool, 'id');
+      return id === undefined ? undefined : client.call(platform.agents.list, { agent_pool_id: id, 'page[size]': 1 });
+    }),
 };
 
-function poolIds(pages: readonly { readonly items: readonly unknown[] }[]): readonly string[] {
+function poolIds(pages: readonly SnapshotPage[]): readonly string[] {
   return pages.flatMap(({ items }) => items.flatMap((item) => optionalString(item, 'id') ?? []));
 }
 
-async function landAgents(run: ExtractContext, pool: string): Promise<void> {
-  const pages = await fetchPages(run, platform.agents.list, { agent_pool_id: pool, 'page[size]': PAGE_SIZE });
+async function extractPool(context: ExtractContext, pool: string): Promise<void> {
+  const pages = await fetchPages(context, platform.agents.list, { agent_pool_id: pool, 'page[size]': PAGE_SIZE });
   for (const page of pages) {
-    await run.landing.writeJson({ pool_id: pool }, page.text);
-    run.landing.expectRows(page.items.length);
+    await context.landing.writeJson({ pool_id: pool }, page.text);
+    context.landing.expectRows(page.items.length);
   }
 }

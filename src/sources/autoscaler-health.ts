@@ -1,14 +1,14 @@
 import { autoscaler } from '../services/autoscaler.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** 503 is an answer: the agent says that it is not alive (scheduler-autoscaler-mesh.md, "Autoscaler"). */
+/** Whether the autoscaler agent is alive; status 503 means that it is not (docs/services/autoscaler.md#health). */
 export const autoscalerHealth: SourceDefinition = {
   name: 'autoscaler_health',
   kind: 'autoscaler',
-  checkAccess: (service) => service.call(autoscaler.health.read),
-  async extract({ client, landing, requestOptions, asOf }) {
-    const { status } = await client.call(autoscaler.health.read, {}, requestOptions);
+  async extract({ client, landing, asOf }) {
+    const { status } = await client.call(autoscaler.health.read);
     await landing.writeJson({ status, checked_at: asOf });
     landing.expectRows(1);
   },
+  checkAccess: (client) => client.call(autoscaler.health.read),
 };

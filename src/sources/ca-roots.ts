@@ -5,10 +5,10 @@ import { requiredArray, type SourceDefinition } from './source.ts';
 export const caRoots: SourceDefinition = {
   name: 'ca_roots',
   kind: 'mesh',
-  checkAccess: (service) => service.call(mesh['ca-roots'].read),
-  async extract({ client, landing, requestOptions }) {
-    const answer = await client.call(mesh['ca-roots'].read, {}, requestOptions);
-    landing.expectRows(requiredArray(answer.json(), 'Roots', 'ca_roots').length);
-    await landing.writeJson({}, answer.text);
+  async extract({ client, landing }) {
+    const response = await client.call(mesh['ca-roots'].read);
+    landing.expectRows(requiredArray(response.json(), 'Roots', 'ca_roots').length);
+    await landing.writeJson({}, response.text);
   },
+  checkAccess: (client) => client.call(mesh['ca-roots'].read),
 };

@@ -2,10 +2,10 @@ import { scheduler } from '../services/scheduler/operations.ts';
 import { checkPluginAccess, extractByPlugin } from './shared/volumes.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** Volumes as the storage providers know them, of every plugin that a registered volume names. */
+/** The volumes of the storage providers, for every plugin of a registered volume. */
 export const externalVolumes: SourceDefinition = {
   name: 'external_volumes',
   kind: 'scheduler',
-  checkAccess: (service) => checkPluginAccess(service, scheduler['external-volumes'].list),
-  extract: (run) => extractByPlugin(run, scheduler['external-volumes'].list),
+  extract: (context) => extractByPlugin(context, scheduler['external-volumes'].list),
+  checkAccess: (client) => checkPluginAccess(client, scheduler['external-volumes'].list),
 };

@@ -1,3 +1,4 @@
+import { TidemarkError } from '../core/errors.ts';
 import { aclPolicies } from './acl-policies.ts';
 import { agentPools } from './agent-pools.ts';
 import { agents } from './agents.ts';
@@ -17,7 +18,7 @@ import type { SourceDefinition } from './source.ts';
 import { volumeSnapshots } from './volume-snapshots.ts';
 import { volumes } from './volumes.ts';
 
-/** Every source, one line each; what a source fills stands in `queries/tables/*.sql`. */
+/** The built-in sources. `queries/tables/*.sql` declare which tables a source fills. */
 export const sources: readonly SourceDefinition[] = [
   explorerView('workspaces'),
   explorerView('tf_versions'),
@@ -40,3 +41,12 @@ export const sources: readonly SourceDefinition[] = [
   caRoots,
   leafCertificates,
 ];
+
+/** The built-in sources and custom ones. @throws TidemarkError USAGE when two have the same name */
+export function combineSources(custom: readonly SourceDefinition[]): readonly SourceDefinition[] {
+  const all = [...sources, ...custom];
+  const names = all.map(({ name }) => name);
+  const repeated = custom.find(({ name }) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (repeated) throw new TidemarkError('USAGE', `there are two sources named ${repeated.name}`);
+  return all;
+}

@@ -1,12 +1,11 @@
 import { secrets } from '../services/secrets/operations.ts';
-import { extractNamed } from './names.ts';
-import { checkNamed } from './probe.ts';
+import { checkNamed, extractNamed } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** Keys with their versions (secrets.md, "Key"). */
+/** Keys with their versions. */
 export const keys: SourceDefinition = {
   name: 'keys',
   kind: 'secrets',
-  checkAccess: (service) => checkNamed(service, secrets.keys.list, secrets.keys.read),
-  extract: (run) => extractNamed(run, secrets.keys.list, secrets.keys.read),
+  extract: (context) => extractNamed(context, secrets.keys.list, secrets.keys.read),
+  checkAccess: (client) => checkNamed(client, secrets.keys.list, secrets.keys.read),
 };

@@ -1,22 +1,20 @@
 import { mesh } from '../services/mesh.ts';
 import { requiredString, type SourceDefinition } from './source.ts';
 
-/** Leaf certificates of the services that the target names; the private key is dropped before anything is written. */
+/** Leaf certificates of the target's `services`. The landing drops their private keys. */
 export const leafCertificates: SourceDefinition = {
   name: 'leaf_certificates',
   kind: 'mesh',
-  checkAccess: (service) => {
-    const [name] = service.target.services;
-    return name === undefined
-      ? service.call(mesh['ca-roots'].read)
-      : service.call(mesh['ca-leaf'].read, { service: name });
-  },
-  async extract({ client, landing, requestOptions, forEachLimited }) {
-    await forEachLimited(client.target.services, async (name) => {
-      const answer = await client.call(mesh['ca-leaf'].read, { service: name }, requestOptions);
-      requiredString(answer.json(), 'ValidBefore', `leaf_certificates of ${name}`, 0);
-      await landing.writeJson({ service: name }, answer.text);
+  async extract({ client, landing, forEachLimited }) {
+    await forEachLimited(client.target.services, async (service) => {
+      const response = await client.call(mesh['ca-leaf'].read, { service });
+      requiredString(response.json(), 'ValidBefore', `leaf_certificates of ${service}`, 0);
+      await landing.writeJson({ service }, response.text);
       landing.expectRows(1);
     });
+  },
+  checkAccess: (client) => {
+    const [service] = client.target.services;
+    return service === undefined ? client.call(mesh['ca-roots'].read) : client.call(mesh['ca-leaf'].read, { service });
   },
 };

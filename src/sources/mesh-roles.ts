@@ -1,12 +1,11 @@
 import { secrets } from '../services/secrets/operations.ts';
-import { extractNamed } from './names.ts';
-import { checkNamed } from './probe.ts';
+import { checkNamed, extractNamed } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** Roles of the mesh credential engine; credentials are minted by a GET, which is an action and no source. */
+/** Roles of the mesh engine. Its credentials are not a source, since reading them creates a token. */
 export const meshRoles: SourceDefinition = {
   name: 'mesh_roles',
   kind: 'secrets',
-  checkAccess: (service) => checkNamed(service, secrets['mesh-roles'].list, secrets['mesh-roles'].read),
-  extract: (run) => extractNamed(run, secrets['mesh-roles'].list, secrets['mesh-roles'].read),
+  extract: (context) => extractNamed(context, secrets['mesh-roles'].list, secrets['mesh-roles'].read),
+  checkAccess: (client) => checkNamed(client, secrets['mesh-roles'].list, secrets['mesh-roles'].read),
 };

@@ -2,12 +2,12 @@ import { platform } from '../services/platform/operations.ts';
 import { extractPages } from './shared/snapshot-pages.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** Explorer queries that the organization keeps under a name. */
+/** Saved explorer queries of the organization. */
 export const savedViews: SourceDefinition = {
   name: 'saved_views',
   kind: 'platform',
-  checkAccess: (service) => service.call(platform.views.list),
-  extract: async (run) => {
-    await extractPages(run, platform.views.list, {});
+  async extract(context) {
+    await extractPages(context, platform.views.list, {});
   },
+  checkAccess: (client) => client.call(platform.views.list),
 };

@@ -1,5 +1,5 @@
 import type { Target } from '../../config/config.ts';
-import { closestMatch } from '../../config/yaml.ts';
+import { closestMatch } from '../../config/suggest.ts';
 import type { ArgIssue, Args } from '../operation.ts';
 import {
   canonicalField,

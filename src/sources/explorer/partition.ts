@@ -1,97 +1,211 @@
 import { TidemarkError } from '../../core/errors.ts';
-import type { ServiceError } from '../../http/errors.ts';
+import { type FailureKind, ServiceError } from '../../http/errors.ts';
+import { withRequestOptions } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
-import { isOverload, type PartitionKey, partition } from '../explorer-divide.ts';
-import type { ExtractContext } from '../source.ts';
+import { type ExtractContext, optionalString } from '../source.ts';
 
-export type { PartitionKey };
+/** What a query is partitioned by. */
+export interface PartitionKey {
+  readonly view: string;
+  /** Text fields, in order of preference. A nullable field is empty in some rows. */
+  readonly fields: readonly { readonly name: string; readonly nullable: boolean }[];
+}
+
+/** Filters of a query, each `FIELD:OPERATOR:VALUE`. */
+type Filters = readonly string[];
 
 /**
- * Asks a query narrowed by `FIELD:OPERATOR:VALUE` filters and lands what comes. `part` numbers the tries: 0 is the whole.
- * @returns the total that the service states, if it does.
+ * Runs a query with filters and writes its rows to the landing. `attempt` numbers the calls from 0, which is the whole query.
+ * @returns the total that the service reports, if it does
  */
-export type FetchPartition = (filter: readonly string[], part: number) => Promise<number | undefined>;
+export type FetchPartition = (filters: Filters, attempt: number) => Promise<number | undefined>;
 
-/** Divided so often at most: into 64 parts, or more where a field is nullable. */
+/** At most 64 partitions, or more with nullable fields. */
 const MAX_DEPTH = 6;
-/** A minute and a half each: the whole is asked for once more, then it is parts that may help. */
-const WHOLE_ATTEMPTS = 2;
-/** So many divisions of which no part came say that it is not the size: the service is down, or does not answer. */
-const FRUITLESS = 3;
+/** An attempt takes up to 90 seconds. After two, partitions are more likely to help. */
+const WHOLE_QUERY_ATTEMPTS = 2;
+/** After so many splits without a successful partition, the size is not the cause: the service is down. */
+const MAX_FAILED_SPLITS = 3;
 
 /**
- * Asks for the whole; where that is too much for the service, for parts of it. The parts are disjoint and whole because each
- * pair of filters is the negation of one another: `contains` and `does not contain` of one character in a field that every row
- * has, and `is_empty` beside them in one that a row may lack. Times cannot divide so: `is_before` and `is_after` are strict,
- * and neither keeps the moment itself.
- * @throws TidemarkError DATA when the parts do not add up to the total of the whole.
+ * Runs a whole query, or partitions of it when the whole overloads the service. The partitions are disjoint and complete, because
+ * their filters negate each other: `contains` and `does not contain` of a character, and `is_empty` for a nullable field. Times
+ * cannot be partitioned: `is_before` and `is_after` both exclude the time itself.
+ * @throws TidemarkError DATA when the totals of the partitions do not add up to the total of the whole query
  */
 export async function fetchPartitioned(
-  given: ExtractContext,
-  divisible: PartitionKey,
-  askWith: (run: ExtractContext) => FetchPartition,
+  context: ExtractContext,
+  key: PartitionKey,
+  createFetch: (context: ExtractContext) => FetchPartition,
 ): Promise<void> {
-  const run = impatient(given, 1);
-  const askWhole = askWith(impatient(given, WHOLE_ATTEMPTS));
-  const askPart = askWith(run);
-  let parts = 0;
-  let fruitless = 0;
-  let whole: number | undefined;
+  await new PartitionedQuery(context, key, createFetch).run();
+}
 
-  /** `known`: why these very rows did not come when they were asked for before. */
-  const askOrDivide = async (
-    filter: readonly string[],
+class PartitionedQuery {
+  readonly #context: ExtractContext;
+  readonly #key: PartitionKey;
+  readonly #fetchWhole: FetchPartition;
+  readonly #fetchPartition: FetchPartition;
+  #attempts = 0;
+  #failedSplits = 0;
+
+  constructor(context: ExtractContext, key: PartitionKey, createFetch: (context: ExtractContext) => FetchPartition) {
+    this.#context = withAttempts(context, 1);
+    this.#key = key;
+    this.#fetchWhole = createFetch(withAttempts(context, WHOLE_QUERY_ATTEMPTS));
+    this.#fetchPartition = createFetch(this.#context);
+  }
+
+  async run(): Promise<void> {
+    const { landing } = this.#context;
+    const start = await landing.checkpoint();
+    try {
+      await this.#fetchWhole([], this.#attempts++);
+      return;
+    } catch (error) {
+      if (!isOverload(error)) throw error;
+      this.#failedSplits++;
+      await landing.rollback(start);
+      await this.#runPartitions(error);
+    }
+  }
+
+  async #runPartitions(cause: ServiceError): Promise<void> {
+    const { client, log } = this.#context;
+    const { view } = this.#key;
+    const reported = await fetchReportedTotal(this.#context, view);
+    log.info(`${client.target.name}: ${view}: ${cause.message}; fetching it in partitions`);
+    const total = await this.#split([], 0, cause, false);
+    if (reported === undefined || total === undefined || reported === total) return;
+    throw new TidemarkError('DATA', `${view}: the partitions have ${total} rows, the whole query has ${reported}`);
+  }
+
+  async #fetchOrSplit(filters: Filters, depth: number): Promise<number | undefined> {
+    const { landing } = this.#context;
+    const start = await landing.checkpoint();
+    try {
+      const total = await this.#fetchPartition(filters, this.#attempts++);
+      this.#failedSplits = 0;
+      return total;
+    } catch (error) {
+      if (!isOverload(error) || depth === MAX_DEPTH || ++this.#failedSplits > MAX_FAILED_SPLITS) throw error;
+      await landing.rollback(start);
+      return this.#split(filters, depth, error, false);
+    }
+  }
+
+  /**
+   * Fetches a query in partitions.
+   * @param cause why the query failed
+   * @param isUnsampled do not sample the rows: an earlier split by a sample did not make the query smaller
+   */
+  async #split(
+    filters: Filters,
     depth: number,
-    known?: ServiceError,
-  ): Promise<number | undefined> => {
-    const before = await run.landing.checkpoint();
-    let error = known;
-    if (!error) {
-      try {
-        const total = await (filter.length === 0 ? askWhole : askPart)(filter, parts++);
-        fruitless = 0;
-        return total;
-      } catch (caught) {
-        if (!isOverload(caught) || depth === MAX_DEPTH || ++fruitless > FRUITLESS) throw caught;
-        error = caught;
-      }
-      await run.landing.rollback(before);
-    }
-    if (filter.length === 0) whole = await totalOf(run, divisible.view);
-    const division = await partition(run, divisible, filter, known !== undefined);
-    if (!division) throw error;
-    if (filter.length === 0)
-      run.log.info(`${run.client.target.name}: ${divisible.view}: ${error.message}; asking in parts`);
+    cause: ServiceError,
+    isUnsampled: boolean,
+  ): Promise<number | undefined> {
+    const partitions = await partition(this.#context, this.#key, filters, isUnsampled);
+    if (!partitions) throw cause;
     const totals: (number | undefined)[] = [];
-    for (const more of division) {
-      // Where all other parts are empty, the last one is what has just been too much.
-      const same = totals.length === division.length - 1 && totals.every((total) => total === 0);
-      totals.push(await askOrDivide([...filter, ...more], same ? depth : depth + 1, same ? error : undefined));
+    for (const [index, added] of partitions.entries()) {
+      const partitionFilters = [...filters, ...added];
+      // When all others are empty, the last partition has the same rows as the query that just failed.
+      const isSameQuery = index === partitions.length - 1 && totals.every((total) => total === 0);
+      totals.push(
+        isSameQuery
+          ? await this.#split(partitionFilters, depth, cause, true)
+          : await this.#fetchOrSplit(partitionFilters, depth + 1),
+      );
     }
-    return sum(totals);
-  };
-
-  const total = await askOrDivide([], 0);
-  if (whole === undefined || total === undefined || whole === total) return;
-  throw new TidemarkError('DATA', `${divisible.view}: the parts have ${total} rows where the whole counts ${whole}`);
+    return totals.reduce((sum, total) => (sum === undefined || total === undefined ? undefined : sum + total), 0);
+  }
 }
 
-function impatient(run: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
-  return { ...run, requestOptions: { ...run.requestOptions, maxServerErrorAttempts } };
+function withAttempts(context: ExtractContext, maxServerErrorAttempts: number): ExtractContext {
+  return { ...context, client: withRequestOptions(context.client, { maxServerErrorAttempts }) };
 }
 
-function sum(totals: readonly (number | undefined)[]): number | undefined {
-  return totals.reduce((one, other) => (one === undefined || other === undefined ? undefined : one + other), 0);
-}
-
-/** The total of the whole may come where its rows do not. */
-async function totalOf({ client, requestOptions }: ExtractContext, view: string): Promise<number | undefined> {
+/** The total of the whole query, which the service may report even if it cannot return the rows. */
+async function fetchReportedTotal({ client }: ExtractContext, view: string): Promise<number | undefined> {
   try {
-    for await (const page of client.pages(platform.explorer.query, { type: view, 'page[size]': 1 }, requestOptions)) {
-      return page.total;
-    }
+    for await (const page of client.pages(platform.explorer.query, { type: view, 'page[size]': 1 })) return page.total;
   } catch (error) {
     if (!isOverload(error)) throw error;
   }
   return undefined;
+}
+
+/** Failures of a query that is too large: the explorer stops after 60 seconds (docs/services/platform.md#limits). */
+const OVERLOAD_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'server',
+  'timeout',
+  'truncated',
+  'too-large',
+]);
+
+function isOverload(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && OVERLOAD_FAILURES.has(error.failure);
+}
+
+/** Letters and digits by their frequency in names, without wildcards. */
+const CHARACTERS = 'eaoinrst1203dlcupm456789ghbfkvwyjxqz';
+
+const contains = (field: string, character: string) => `${field}:contains:${character}`;
+const lacks = (field: string, character: string) => `${field}:does not contain:${character}`;
+const isEmpty = (field: string) => `${field}:is_empty`;
+
+/** Filters to add for each partition of a query; undefined when nothing is left to partition by. */
+async function partition(
+  context: ExtractContext,
+  key: PartitionKey,
+  filters: Filters,
+  isUnsampled: boolean,
+): Promise<readonly Filters[] | undefined> {
+  const sample = isUnsampled ? [] : await fetchSample(context, key, filters);
+  const candidates = key.fields
+    .flatMap(({ name, nullable }) => [...CHARACTERS].map((character) => ({ name, nullable, character })))
+    .filter(
+      ({ name, character }) =>
+        !filters.includes(contains(name, character)) &&
+        !filters.includes(lacks(name, character)) &&
+        !filters.includes(isEmpty(name)),
+    );
+  const distanceFromHalf = ({ name, character }: (typeof candidates)[number]) =>
+    Math.abs(sample.filter((row) => row[name]?.includes(character)).length - sample.length / 2);
+  const [best] = candidates.sort((a, b) => distanceFromHalf(a) - distanceFromHalf(b));
+  if (!best) return undefined;
+  const { name, nullable, character } = best;
+  if (!nullable) return [[contains(name, character)], [lacks(name, character)]];
+  return [[contains(name, character)], [lacks(name, character), `${name}:is_not_empty`], [isEmpty(name)]];
+}
+
+const SAMPLE_SIZE = 100;
+
+/** Some rows, to choose a filter that halves them; none when even one page overloads the service. */
+async function fetchSample(
+  { client }: ExtractContext,
+  { view, fields }: PartitionKey,
+  filter: Filters,
+): Promise<readonly Readonly<Record<string, string>>[]> {
+  const names = fields.map(({ name }) => name);
+  const args = { type: view, filter, fields: names, 'page[size]': SAMPLE_SIZE };
+  try {
+    for await (const { items } of client.pages(platform.explorer.query, args)) {
+      return items.map((item) => readTexts(item, names));
+    }
+  } catch (error) {
+    if (!isOverload(error)) throw error;
+  }
+  return [];
+}
+
+function readTexts(item: unknown, names: readonly string[]): Readonly<Record<string, string>> {
+  const attributes = (item as { attributes?: unknown } | null)?.attributes;
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = optionalString(attributes, name.replaceAll('_', '-')) ?? optionalString(attributes, name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }

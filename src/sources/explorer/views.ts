@@ -1,16 +1,11 @@
-import type { ServiceClient } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
-import { PAGE_SIZE } from '../pools.ts';
-import { extractPages, type SnapshotPage } from '../shared/snapshot-pages.ts';
+import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
 import { fetchCsv } from './csv-export.ts';
 import { fetchPartitioned, type PartitionKey } from './partition.ts';
 import { createRowFormatter } from './row-formatter.ts';
 
-/**
- * The views of the explorer: the column that a row is known by, and what a query that is too much is divided by. Every row
- * has a name or a version (of the tool) of its own; the version of a module may be missing.
- */
+/** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */
 const VIEWS = {
   workspaces: { column: 'external_id', fields: [{ name: 'workspace_name', nullable: false }] },
   tf_versions: { column: 'version', fields: [{ name: 'version', nullable: false }] },
@@ -31,21 +26,31 @@ const VIEWS = {
 } as const satisfies Record<string, { column: string; fields: PartitionKey['fields'] }>;
 
 /**
- * A view of the explorer, by CSV export; where the export is unusable, or the target says `explorer: json`, by JSON pages.
- * Either is asked in parts where the whole is too much.
+ * An explorer view, by CSV export, or by JSON pages if the export is unusable or the target has `explorer: json`. Either is
+ * partitioned if the whole view overloads the service.
  */
 export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
   const { column, fields } = VIEWS[view];
-  const divisible = { view, fields };
-  const csv = (run: ExtractContext) => fetchPartitioned(run, divisible, (each) => fetchCsv(each, view, column));
+  const key = { view, fields };
   const { columns, format } = createRowFormatter(view);
-  const pages = (run: ExtractContext) =>
-    fetchPartitioned(run, divisible, (each) => (filter) => {
-      const write = ({ items }: SnapshotPage) => each.landing.writeCsv(columns, format(items));
-      return extractPages(each, platform.explorer.query, { type: view, filter, 'page[size]': PAGE_SIZE }, write);
+
+  const extractCsv = (context: ExtractContext) =>
+    fetchPartitioned(context, key, (partition) => fetchCsv(partition, view, column));
+  const extractJson = (context: ExtractContext) =>
+    fetchPartitioned(context, key, (partition) => (filter) => {
+      const args = { type: view, filter, 'page[size]': PAGE_SIZE };
+      return extractPages(partition, platform.explorer.query, args, ({ items }) =>
+        partition.landing.writeCsv(columns, format(items)),
+      );
     });
-  const first = (run: ExtractContext) => (run.client.target.explorer === 'json' ? pages(run) : csv(run));
-  const checkAccess = (service: ServiceClient) =>
-    service.call(platform.explorer.query, { type: view, 'page[size]': 1 });
-  return { name: view, kind: 'platform', checkAccess, extract: first, fallbacks: [first, pages] };
+  const extract = (context: ExtractContext) =>
+    context.client.target.explorer === 'json' ? extractJson(context) : extractCsv(context);
+
+  return {
+    name: view,
+    kind: 'platform',
+    extract,
+    fallbacks: [extract, extractJson],
+    checkAccess: (client) => client.call(platform.explorer.query, { type: view, 'page[size]': 1 }),
+  };
 }

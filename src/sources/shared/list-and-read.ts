@@ -1,31 +1,86 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { ServiceError } from '../../http/errors.ts';
-import type { ExtractContext } from '../source.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import type { Operation, OperationArgs } from '../../services/operation.ts';
+import { listItems, type ServiceResponse } from '../../services/response.ts';
+import { type ExtractContext, requiredString } from '../source.ts';
+
+interface ListAndRead<T> {
+  readonly items: readonly T[];
+  /** Lists the items again. */
+  readonly relist: () => Promise<readonly T[]>;
+  readonly read: (item: T) => Promise<void>;
+  /** Identifies an item. @default the item itself */
+  readonly toName?: (item: T) => string;
+}
 
 /**
- * Reads each of the things that a list names. What is not found may have been deleted since it was listed — or may be there
- * and not be permitted, which services also answer with 404: the list is then asked again, and what it still names is a failure,
- * never a silent gap.
+ * Reads each item of a list. A 404 has two possible causes: the item was deleted since it was listed, or the token may not read
+ * it. So the items are listed again, and one that is still listed is an error.
  */
 export async function listThenRead<T>(
-  run: ExtractContext,
-  listed: readonly T[],
-  listAgain: () => Promise<readonly T[]>,
-  nameOf: (item: T) => string,
-  read: (item: T) => Promise<void>,
+  context: ExtractContext,
+  { items, relist, read, toName = String }: ListAndRead<T>,
 ): Promise<void> {
   const missing: T[] = [];
-  await run.forEachLimited(listed, async (item) => {
+  await context.forEachLimited(items, async (item) => {
     await read(item).catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
       missing.push(item);
     });
   });
   if (missing.length === 0) return;
-  const still = new Set((await listAgain()).map(nameOf));
-  const unreadable = missing.find((item) => still.has(nameOf(item)));
+  const listed = new Set((await relist()).map(toName));
+  const unreadable = missing.map(toName).find((name) => listed.has(name));
   if (unreadable === undefined) return;
-  throw new TidemarkError('DATA', `${nameOf(unreadable)} is listed but answers that it is not found`, {
-    hint: 'the token may not be permitted to read it',
+  throw new TidemarkError('DATA', `${unreadable} is listed but returns 404`, {
+    hint: 'the token may lack the permission to read it',
   });
+}
+
+/** The names that a LIST operation of the secrets service returns. */
+export async function listNames(
+  { client }: ExtractContext,
+  operation: Operation,
+  args: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
+  const names = listItems(operation, await client.call(operation, args));
+  return names.map((name, index) => requiredString({ key: name }, 'key', operation.name, index));
+}
+
+/** Lists names, then writes what reading each of them returns. */
+export async function extractNamed(context: ExtractContext, list: Operation, read: Operation): Promise<void> {
+  const { client, landing, once } = context;
+  const relist = () => listNames(context, list);
+  await listThenRead(context, {
+    items: await once(list.name, relist),
+    relist,
+    read: async (name) => {
+      const response = await client.call(read, { name });
+      await landing.writeJson({ name }, response.text);
+      landing.expectRows(1);
+    },
+  });
+}
+
+/**
+ * Lists, then reads the first item: permission to list does not include permission to read.
+ * @param read the second call; undefined when the item cannot be read
+ */
+export async function checkListAndRead<O extends Operation>(
+  client: ServiceClient,
+  list: O,
+  args: OperationArgs<O>,
+  read: (item: unknown) => Promise<ServiceResponse | undefined> | undefined,
+): Promise<ServiceResponse> {
+  const response = await client.call(list, args);
+  const [first] = listItems(list, response);
+  return (first === undefined ? undefined : await read(first)) ?? response;
+}
+
+/** `checkListAndRead` for operations that list and read names. */
+export function checkNamed(client: ServiceClient, list: Operation, read: Operation): Promise<ServiceResponse> {
+  return checkListAndRead(client, list, {}, (name) =>
+    typeof name === 'string' ? client.call(read, { name }) : undefined,
+  );
 }

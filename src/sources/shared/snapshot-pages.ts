@@ -1,108 +1,116 @@
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../core/errors.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
+import { platform } from '../../services/platform/operations.ts';
 import { type ExtractContext, optionalString } from '../source.ts';
 
-/** How often a set that moved while it was paged through is asked for again. */
+/** Rows per page: the maximum of the platform (docs/services/platform.md#pagination). */
+export const PAGE_SIZE = 100;
+
+/** How often a list is read if it changes while its pages are read. */
 const MAX_ATTEMPTS = 3;
 
-/** One page of a consistent set: its JSON text without repeated items, and how many items the pages before it held. */
+/** A page of a consistent list, without items of earlier pages. */
 export interface SnapshotPage {
   readonly text: string;
   readonly items: readonly unknown[];
+  /** Number of items on earlier pages. */
   readonly offset: number;
 }
 
 interface PageSink {
-  readonly page: (page: SnapshotPage) => Promise<void> | void;
-  /** The set moved: what came so far is void. */
+  readonly write: (page: SnapshotPage) => Promise<void> | void;
+  /** Discards all pages: the list is read again. */
   readonly reset: () => Promise<void> | void;
 }
 
 /**
- * Lands the pages of a list, complete: without repeats, and as many rows as the service says there are.
- * @param write lands one page. @default as a line
- * @returns that number, where the service says it.
+ * Writes a complete list to the landing: no item twice, and as many items as the service reports.
+ * @param write writes one page. @default as one line of JSON
+ * @returns the number of items that the service reports, if it does
  */
 export async function extractPages<O extends Operation>(
-  run: ExtractContext,
+  context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
-  write: (page: SnapshotPage) => Promise<void> = (page) => run.landing.writeJson({}, page.text),
+  write: (page: SnapshotPage) => Promise<void> = (page) => context.landing.writeJson({}, page.text),
 ): Promise<number | undefined> {
-  const before = await run.landing.checkpoint();
-  const total = await consistentSnapshot(run, operation, args, {
-    page: write,
-    reset: () => run.landing.rollback(before),
-  });
-  if (total !== undefined) run.landing.expectRows(total);
+  const { landing } = context;
+  const start = await landing.checkpoint();
+  const total = await consistentSnapshot(context, operation, args, { write, reset: () => landing.rollback(start) });
+  if (total !== undefined) landing.expectRows(total);
   return total;
 }
 
-/** The pages of a small list, complete as `landPages` has them, in memory. */
+/** Reads a complete list into memory. */
 export async function fetchPages<O extends Operation>(
-  run: ExtractContext,
+  context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
 ): Promise<readonly SnapshotPage[]> {
   const pages: SnapshotPage[] = [];
-  await consistentSnapshot(run, operation, args, {
-    page: (page) => void pages.push(page),
+  await consistentSnapshot(context, operation, args, {
+    write: (page) => void pages.push(page),
     reset: () => void pages.splice(0),
   });
   return pages;
 }
 
-/** Pages through a set until it holds together; the answer is the total that the service states, if it does. */
+/** The agent pools of the organization, which two sources need. */
+export function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {
+  return fetchPages(context, platform['agent-pools'].list, { 'page[size]': PAGE_SIZE });
+}
+
+/** Reads the list until it does not change while its pages are read. @returns the reported total, if any */
 async function consistentSnapshot<O extends Operation>(
-  run: ExtractContext,
+  context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
   sink: PageSink,
 ): Promise<number | undefined> {
-  for (let tried = 1; ; tried++) {
-    const { total, moved } = await readSnapshot(run, operation, args, sink);
-    if (moved === undefined) return total;
-    if (tried === MAX_ATTEMPTS)
-      throw new TidemarkError('DATA', `${operation.name}: ${moved}, ${MAX_ATTEMPTS} times in a row`);
-    run.log.info(`${run.client.target.name}: ${operation.name}: ${moved}; asking again`);
-    run.requestOptions.meter.retries++;
+  for (let attempt = 1; ; attempt++) {
+    const { total, inconsistent } = await readSnapshot(context, operation, args, sink);
+    if (inconsistent === undefined) return total;
+    if (attempt === MAX_ATTEMPTS)
+      throw new TidemarkError('DATA', `${operation.name}: ${inconsistent}, ${MAX_ATTEMPTS} times in a row`);
+    context.log.info(`${context.client.target.name}: ${operation.name}: ${inconsistent}; reading it again`);
+    context.metrics.retries++;
     await sink.reset();
   }
 }
 
-/** One pass; `moved` says why it is not one consistent set, if it is not. */
+/** Reads the list once. @returns in `inconsistent`, why the pages are not one consistent list */
 async function readSnapshot<O extends Operation>(
-  run: ExtractContext,
+  { client }: ExtractContext,
   operation: O,
   args: OperationArgs<O>,
   sink: PageSink,
-): Promise<{ total?: number; moved?: string }> {
+): Promise<{ total?: number; inconsistent?: string }> {
   const seen = new Set<string>();
   let total: number | undefined;
   let offset = 0;
-  for await (const page of run.client.pages(operation, args, run.requestOptions)) {
+  for await (const page of client.pages(operation, args)) {
     if (total !== undefined && page.total !== undefined && page.total !== total) {
-      return { moved: `the total moved from ${total} to ${page.total} while paging` };
+      return { inconsistent: `the total changed from ${total} to ${page.total} between pages` };
     }
     total = page.total ?? total;
-    const items = page.items.filter((item, index) => isFresh(idOf(item, operation, offset + index + 1), seen));
-    const whole = items.length === page.items.length;
-    await sink.page({ items, offset, text: whole ? page.text : (stringify({ data: items }) ?? '') });
+    const items = page.items.filter((item, index) => isNew(itemId(item, operation, offset + index + 1), seen));
+    const isUnchanged = items.length === page.items.length;
+    await sink.write({ items, offset, text: isUnchanged ? page.text : (stringify({ data: items }) ?? '') });
     offset += items.length;
   }
   if (total === undefined) return {};
-  return offset === total ? { total } : { moved: `${offset} rows came where the service counts ${total}` };
+  return offset === total ? { total } : { inconsistent: `${offset} rows received, ${total} reported` };
 }
 
-/** Every JSON:API row has one (platform.md, Resources); without it nothing tells a row from another. */
-function idOf(item: unknown, { name }: Operation, row: number): string {
+/** Every JSON:API resource has an ID; nothing else identifies it. */
+function itemId(item: unknown, { name }: Operation, row: number): string {
   const id = optionalString(item, 'id');
   if (id === undefined) throw new TidemarkError('DATA', `${name}: row ${row} has no id`);
   return id;
 }
 
-function isFresh(id: string, seen: Set<string>): boolean {
-  const before = seen.size;
-  return seen.add(id).size > before;
+function isNew(id: string, seen: Set<string>): boolean {
+  const sizeBefore = seen.size;
+  return seen.add(id).size > sizeBefore;
 }

@@ -3,8 +3,8 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import { checkListAndRead } from '../probe.ts';
 import { type ExtractContext, optionalString, requiredString } from '../source.ts';
+import { checkListAndRead } from './list-and-read.ts';
 
 export interface ListedVolume {
   readonly id: string;
@@ -13,15 +13,15 @@ export interface ListedVolume {
 }
 
 export interface VolumeList {
-  /** Pages as they came. */
+  /** JSON texts of the pages. */
   readonly pages: readonly string[];
   readonly volumes: readonly ListedVolume[];
 }
 
-export async function fetchVolumes(run: ExtractContext): Promise<VolumeList> {
+export async function fetchVolumes({ client }: ExtractContext): Promise<VolumeList> {
   const pages: string[] = [];
   const volumes: ListedVolume[] = [];
-  for await (const page of run.client.pages(scheduler.volumes.list, { type: 'csi' }, run.requestOptions)) {
+  for await (const page of client.pages(scheduler.volumes.list, { type: 'csi' })) {
     pages.push(page.text);
     for (const item of page.items) {
       volumes.push(parseListedVolume(item, requiredString(item, 'ID', 'volumes', volumes.length)));
@@ -34,52 +34,52 @@ export function parseListedVolume(item: unknown, id: string): ListedVolume {
   return { id, namespace: optionalString(item, 'Namespace'), plugin: optionalString(item, 'PluginID') };
 }
 
-/** Three sources start from the list of volumes: it is asked for once. */
-export function fetchVolumesOnce(run: ExtractContext): Promise<VolumeList> {
-  return run.once('volumes', () => fetchVolumes(run));
+/** The list of volumes, which three sources need. */
+export function fetchVolumesOnce(context: ExtractContext): Promise<VolumeList> {
+  return context.once('volumes', () => fetchVolumes(context));
 }
 
-/** Items a page where the document requires a number (scheduler-autoscaler-mesh.md, "Volumes", rule 2). */
+/** Items per page, which the service requires: docs/services/scheduler.md#pagination. */
 const PER_PAGE = 100;
 
 /**
- * Lands every page of a listing that the storage plugins answer, plugin by plugin, for each plugin that a volume names. A
- * plugin that cannot list at all, or runs nowhere any more, is an answer about the plugin: what it holds is then unknown, and
- * kept as such.
+ * Lists what each storage plugin has, for every plugin of a volume, and writes the pages. When a plugin cannot list, or no longer
+ * runs, its error is written: what it has is then unknown.
  */
-export async function extractByPlugin(run: ExtractContext, operation: Operation): Promise<void> {
-  const { volumes } = await fetchVolumesOnce(run);
+export async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
+  const { client, landing } = context;
+  const { volumes } = await fetchVolumesOnce(context);
   const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))].sort();
-  await run.forEachLimited(plugins, async (plugin) => {
+  await context.forEachLimited(plugins, async (plugin) => {
     const pages: string[] = [];
     try {
-      const args = { plugin_id: plugin, per_page: PER_PAGE };
-      for await (const page of run.client.pages(operation, args, run.requestOptions)) pages.push(page.text);
+      for await (const page of client.pages(operation, { plugin_id: plugin, per_page: PER_PAGE }))
+        pages.push(page.text);
     } catch (error) {
-      if (!cannotList(error)) throw error;
-      await run.landing.writeJson({ plugin_id: plugin, error: error.serviceMessage });
+      if (!isUnsupported(error)) throw error;
+      await landing.writeJson({ plugin_id: plugin, error: error.serviceMessage });
       return;
     }
-    for (const page of pages) await run.landing.writeJson({ plugin_id: plugin }, page);
+    for (const page of pages) await landing.writeJson({ plugin_id: plugin }, page);
   });
 }
 
-/** Whether a listing of storage plugins is permitted: asked of the first plugin that a volume names. */
-export function checkPluginAccess(service: ServiceClient, operation: Operation): Promise<ServiceResponse> {
-  return checkListAndRead(service, scheduler.volumes.list, { type: 'csi' }, async (volume) => {
+/** Lists volumes, then what the plugin of the first one has. */
+export function checkPluginAccess(client: ServiceClient, operation: Operation): Promise<ServiceResponse> {
+  return checkListAndRead(client, scheduler.volumes.list, { type: 'csi' }, async (volume) => {
     const plugin_id = optionalString(volume, 'PluginID');
     if (plugin_id === undefined) return undefined;
     try {
-      return await service.call(operation, { plugin_id, per_page: 1 });
+      return await client.call(operation, { plugin_id, per_page: 1 });
     } catch (error) {
-      if (!cannotList(error)) throw error;
+      if (!isUnsupported(error)) throw error;
       return undefined;
     }
   });
 }
 
-/** The words of a plugin without the capability, or that is gone (scheduler-autoscaler-mesh.md, "Volumes", rule 3; live-services.md C1). */
-function cannotList(error: unknown): error is ServiceError {
+/** Whether the plugin cannot list, or does not exist: docs/services/scheduler.md#external-volumes. */
+function isUnsupported(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || error.failure === 'forbidden' || error.failure === 'unauthorized')
     return false;
   return /no such plugin|not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu.test(
