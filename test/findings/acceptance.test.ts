@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { acceptFindings } from '../../src/pipeline/find-accept.ts';
+import { acceptFindings } from '../../src/findings/accept.ts';
 import type { Row } from '../../src/warehouse/values.ts';
-import { drifting, night, play, workspace } from '../helpers/drift-nights.ts';
-import { type FindingsWarehouse, findingsWarehouse } from '../helpers/findings.ts';
+import { driftFindings, pullAndEvaluate, runTime, workspace } from '../helpers/drift-history.ts';
+import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
-const acceptance = { reason: 'the supplier fixes it', owner: 'platform team', until: new Date(night(20)) };
+const acceptance = { reason: 'the supplier fixes it', owner: 'platform team', until: new Date(runTime(20)) };
 
 /** A finding of weight 2, open, in a warehouse of its own. */
 async function openFinding(): Promise<{ warehouse: FindingsWarehouse; id: string; one: () => Promise<Row> }> {
-  const warehouse = await findingsWarehouse();
-  await play(warehouse, 1, [workspace('ws-1', true, 2)]);
-  const one = async () => (await drifting(warehouse))['ws-1']!;
+  const warehouse = await createFindingsWarehouse();
+  await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true, 2)]);
+  const one = async () => (await driftFindings(warehouse))['ws-1']!;
   const id = String((await one()).finding_id);
   return { warehouse, id, one };
 }
@@ -25,91 +25,94 @@ async function reasons({ database }: FindingsWarehouse, id: string) {
 describe('an accepted finding', () => {
   test('keeps still until its end has passed, then is news again', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
-    expect(await play(warehouse, 3, [workspace('ws-1', true, 2)])).toMatchObject({
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 2)])).toMatchObject({
       accepted: 1,
       standing: 0,
       returned: 0,
     });
     expect(await one()).toMatchObject({
       state: 'accepted',
-      last_seen: night(3),
-      accepted_at: night(2),
-      accepted_until: night(20),
+      last_seen: runTime(3),
+      accepted_at: runTime(2),
+      accepted_until: runTime(20),
       accepted_reason: 'the supplier fixes it',
       accepted_owner: 'platform team',
     });
-    await play(warehouse, 19, [workspace('ws-1', true, 1)]);
+    await pullAndEvaluate(warehouse, 19, [workspace('ws-1', true, 1)]);
     expect(await one()).toMatchObject({ state: 'accepted' });
-    expect(await play(warehouse, 20, [workspace('ws-1', true, 1)])).toMatchObject({ returned: 1, standing: 1 });
-    expect(await one()).toMatchObject({ state: 'new', opened_at: night(1), times_reopened: 0 });
+    expect(await pullAndEvaluate(warehouse, 20, [workspace('ws-1', true, 1)])).toMatchObject({
+      returned: 1,
+      standing: 1,
+    });
+    expect(await one()).toMatchObject({ state: 'new', opened_at: runTime(1), times_reopened: 0 });
     expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'acceptance ended']);
   });
 
   test('comes back at its end even where its source fails', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
-    await play(warehouse, 20, 'failed');
-    expect(await one()).toMatchObject({ state: 'new', unassessed_since: night(20) });
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await pullAndEvaluate(warehouse, 20, 'failed');
+    expect(await one()).toMatchObject({ state: 'new', unassessed_since: runTime(20) });
   });
 
   test('comes back at its end even where a run does not ask its target', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
-    await play(warehouse, 20, [], 'other');
-    expect(await one()).toMatchObject({ state: 'new', last_seen: night(1), unassessed_since: null });
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await pullAndEvaluate(warehouse, 20, [], 'other');
+    expect(await one()).toMatchObject({ state: 'new', last_seen: runTime(1), unassessed_since: null });
   });
 
   test('comes back when its weight grows, and stays back', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
-    expect(await play(warehouse, 3, [workspace('ws-1', true, 3)])).toMatchObject({ returned: 1 });
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 3)])).toMatchObject({ returned: 1 });
     expect(await one()).toMatchObject({ state: 'new', weight: 3 });
-    await play(warehouse, 4, [workspace('ws-1', true, 1)]);
+    await pullAndEvaluate(warehouse, 4, [workspace('ws-1', true, 1)]);
     expect(await one()).toMatchObject({ state: 'open' });
     expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'got worse', 'no longer new']);
   });
 
   test('comes back when its severity rises', async () => {
-    const warehouse = await findingsWarehouse();
+    const warehouse = await createFindingsWarehouse();
     const root = (ends: string) => [{ root_id: 'root', active: true, not_after: ends }];
-    await warehouse.pull(night(1), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
-    await warehouse.find(night(1));
+    await warehouse.pull(runTime(1), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
+    await warehouse.evaluate(runTime(1));
     const [row] = await warehouse.findings('ca-root-expiring');
     await acceptFindings(
       warehouse.database,
       warehouse.files,
       { ...acceptance, ids: [String(row?.finding_id)] },
-      new Date(night(2)),
+      new Date(runTime(2)),
     );
-    await warehouse.pull(night(4), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
-    await warehouse.find(night(4));
+    await warehouse.pull(runTime(4), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
+    await warehouse.evaluate(runTime(4));
     expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'accepted', severity: 'warning' }]);
-    await warehouse.pull(night(5), 'mesh', 'ca_roots', { ca_roots: root(night(5)) });
-    await warehouse.find(night(5));
+    await warehouse.pull(runTime(5), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
+    await warehouse.evaluate(runTime(5));
     expect(await warehouse.findings('ca-root-expiring')).toMatchObject([{ state: 'new', severity: 'critical' }]);
     expect(await reasons(warehouse, String(row?.finding_id))).toEqual(['baseline', 'accepted', 'got worse']);
   });
 
   test('is resolved like any other, which ends the acceptance', async () => {
     const { warehouse, id, one } = await openFinding();
-    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(night(2)));
-    await play(warehouse, 3, [workspace('ws-1', false)]);
+    await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
+    await pullAndEvaluate(warehouse, 3, [workspace('ws-1', false)]);
     expect(await one()).toMatchObject({ state: 'resolved', accepted_until: null, accepted_owner: null });
-    await play(warehouse, 4, [workspace('ws-1', true, 1)]);
+    await pullAndEvaluate(warehouse, 4, [workspace('ws-1', true, 1)]);
     expect(await one()).toMatchObject({ state: 'new', times_reopened: 1 });
   });
 
   test('must be there, unresolved, and its end ahead; else nothing changes', async () => {
     const { warehouse, id, one } = await openFinding();
-    await play(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true)]);
-    await play(warehouse, 3, [workspace('ws-1', true), workspace('ws-2', false)]);
-    const gone = String((await drifting(warehouse))['ws-2']?.finding_id);
+    await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true)]);
+    await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true), workspace('ws-2', false)]);
+    const gone = String((await driftFindings(warehouse))['ws-2']?.finding_id);
     const accept = (ids: readonly string[], until = acceptance.until) =>
-      acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids, until }, new Date(night(4)));
+      acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids, until }, new Date(runTime(4)));
     await expect(accept([id, 'f-000000000000'])).rejects.toThrow('unknown finding f-000000000000');
     await expect(accept([id, gone])).rejects.toThrow(`already resolved: ${gone}`);
-    await expect(accept([id], new Date(night(4)))).rejects.toThrow('--until 2026-11-04T02:15:00.000Z has passed');
+    await expect(accept([id], new Date(runTime(4)))).rejects.toThrow('--until 2026-11-04T02:15:00.000Z has passed');
     expect(await one()).toMatchObject({ state: 'open' });
   });
 });

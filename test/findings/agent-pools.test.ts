@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 
@@ -27,7 +27,7 @@ describe('agent pools', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'acme', 'agent_pools', {
       agent_pools: [
         pool('empty', false),
@@ -71,7 +71,7 @@ describe('agent pools', () => {
     // the same pools in another target, where nothing is wrong
     await warehouse.pull(NOW, 'other', 'agent_pools', { agent_pools: [pool('empty', false)] });
     await warehouse.pull(NOW, 'other', 'agents', { agents: [agent('a', 'idle', NOW, 'empty')] });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
   });
 
   test('empty-agent-pool: no agents and no attached workspaces; an agent that is counted but not listed leaves it open', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const NOW = '2026-11-20T02:15:00Z';
@@ -18,7 +18,7 @@ describe('agents', () => {
   const LONGER = '2026-11-19T02:14:59Z';
 
   beforeAll(async () => {
-    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(FIRST, 'acme', 'agents', {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),
@@ -45,7 +45,7 @@ describe('agents', () => {
     await warehouse.pull(NOW, 'other', 'agents', {
       agents: [agent('edge', 'errored', LONGER), agent('new-never-pinged', 'errored', null)],
     });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
   });
 
   test('dead-agent: unknown, errored or exited, and silent for over deadAgentHours', async () => {
@@ -85,7 +85,7 @@ describe('agents', () => {
   });
 
   test('silent-agent: the last ping is over agentSilentMinutes old, or none is told', async () => {
-    const silent = await findingsWarehouse();
+    const silent = await createFindingsWarehouse();
     await silent.pull(NOW, 'acme', 'agents', {
       agents: [
         agent('edge', 'idle', '2026-11-20T02:05:00Z'),
@@ -95,7 +95,7 @@ describe('agents', () => {
         agent('lively', 'busy', HALF_A_SECOND_BEFORE),
       ],
     });
-    await silent.find(NOW);
+    await silent.evaluate(NOW);
     expect((await silent.findings('silent-agent')).map(({ subject_id, severity }) => [subject_id, severity])).toEqual([
       ['gone', 'info'],
       ['never', 'info'],

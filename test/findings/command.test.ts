@@ -1,7 +1,6 @@
-import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
 import type { FindingsWarehouse, Rows } from '../helpers/findings-warehouse.ts';
-import { findings, emptyProject, publishWarehouse } from '../helpers/findings-command.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const LAST = '2026-11-19T02:15:00Z';
@@ -17,7 +16,7 @@ const workspace = (id: string, fields: Rows[number] = {}): Rows[number] => ({
   ...fields,
 });
 
-async function twoNights(warehouse: FindingsWarehouse): Promise<void> {
+async function twoRuns(warehouse: FindingsWarehouse): Promise<void> {
   const behind = ['w1', 'w2', 'w3', 'w4', 'w5'].map((id) => workspace(id, { workspace_iac_version: '1.5.0' }));
   for (const [at, drifts] of [
     [FIRST, [workspace('gone', { drifted: true })]],
@@ -35,15 +34,14 @@ describe('tidemark findings', () => {
   let directory: string;
 
   beforeAll(async () => {
-    directory = await emptyProject();
-    afterAll(() => rm(directory, { recursive: true, force: true }));
-    await publishWarehouse(directory, afterAll, twoNights);
+    directory = await emptyProject(afterAll);
+    await publishWarehouse(directory, afterAll, twoRuns);
   });
 
   test('shows everything not resolved, worst first, one line a cause, with no control characters', async () => {
-    const { code, out } = await findings(directory, []);
-    expect(code).toBe(0);
-    const lines = out.split('\n');
+    const { exit, stdout } = await findings(directory, []);
+    expect(exit).toBe(0);
+    const lines = stdout.split('\n');
     expect(lines).toHaveLength(7);
     expect(lines[1]).toMatch(
       /^critical +open +2026-11-18 +vault +management-role +Mesh role admin hands out management tokens +f-[0-9a-f]{12}$/,
@@ -58,8 +56,8 @@ describe('tidemark findings', () => {
   });
 
   test('prints rows with --json, details as objects, group and acceptance beside them', async () => {
-    const { out } = await findings(directory, ['--rule', 'outdated-version'], { json: true });
-    const rows = JSON.parse(out);
+    const { stdout } = await findings(directory, ['--rule', 'outdated-version'], { json: true });
+    const rows = JSON.parse(stdout);
     expect(rows).toHaveLength(5);
     expect(rows[0]).toMatchObject({
       target: 'acme',
@@ -90,25 +88,25 @@ describe('tidemark findings', () => {
     [['--severity', 'critical', '--target', 'acme'], []],
     [['--state', 'accepted'], []],
   ])('%j chooses', async (args, subjects) => {
-    const { out, code } = await findings(directory, args, { json: true });
-    expect(JSON.parse(out).map(({ subject_id }: { subject_id: string }) => subject_id)).toEqual(subjects);
-    expect(code).toBe(0);
+    const { stdout, exit } = await findings(directory, args, { json: true });
+    expect(JSON.parse(stdout).map(({ subject_id }: { subject_id: string }) => subject_id)).toEqual(subjects);
+    expect(exit).toBe(0);
   });
 
   test.each([
-    [['--rule', 'drifted-workspaces'], 'unknown rule drifted-workspacesdid you mean drifted-workspace?'],
-    [['--target', 'acne'], 'unknown target acnedid you mean acme?'],
+    [['--rule', 'drifted-workspaces'], 'unknown rule drifted-workspaces\n  did you mean drifted-workspace?'],
+    [['--target', 'acne'], 'unknown target acne\n  did you mean acme?'],
     [['--state', 'done'], "option '--state <state>' argument 'done' is invalid"],
     [['--fail-on', 'dire'], "option '--fail-on <severity>' argument 'dire' is invalid"],
     [['accept', 'f-1'], "required option '--reason <text>' not specified"],
   ])('%j is wrong usage', async (args, words) => {
-    const { code, err } = await findings(directory, args);
-    expect(err).toContain(words);
-    expect(code).toBe(2);
+    const { exit, stderr } = await findings(directory, args);
+    expect(stderr).toContain(words);
+    expect(exit).toBe(2);
   });
 
   test('says that there is no finding', async () => {
-    expect((await findings(directory, ['--state', 'accepted'])).out).toBe('no findings\n');
+    expect((await findings(directory, ['--state', 'accepted'])).stdout).toBe('no findings\n');
   });
 
   test.each([
@@ -120,26 +118,26 @@ describe('tidemark findings', () => {
     ['critical', ['--target', 'acme', '--rule', 'outdated-version'], 0, ''],
   ] as const)('--fail-on %s %j exits %i', async (severity, args, code, words) => {
     const outcome = await findings(directory, ['--fail-on', severity, ...args]);
-    expect(outcome.err).toContain(words);
-    expect(outcome.code).toBe(code);
-    if (code === 0) expect(outcome.err).toBe('');
+    expect(outcome.stderr).toContain(words);
+    expect(outcome.exit).toBe(code);
+    if (code === 0) expect(outcome.stderr).toBe('');
   });
 
   test('--fail-on counts what is standing, whatever state is listed', async () => {
-    expect((await findings(directory, ['--fail-on', 'critical', '--state', 'resolved'])).code).toBe(5);
+    expect((await findings(directory, ['--fail-on', 'critical', '--state', 'resolved'])).exit).toBe(5);
   });
 
   test('--fail-on with --state new or open counts those alone', async () => {
-    const code = async (state: string) => (await findings(directory, ['--fail-on', 'critical', '--state', state])).code;
+    const code = async (state: string) => (await findings(directory, ['--fail-on', 'critical', '--state', state])).exit;
     expect([await code('new'), await code('open')]).toEqual([0, 5]);
   });
 
   test('--fail-on exits 1 where a stale source may hide something', async () => {
     const args = ['--fail-on', 'warning', '--rule', 'failing-checks'];
-    expect(await findings(directory, args, { now: '2026-11-20T14:15:00Z' })).toMatchObject({ code: 0, err: '' });
+    expect(await findings(directory, args, { now: '2026-11-20T14:15:00Z' })).toMatchObject({ exit: 0, stderr: '' });
     expect(await findings(directory, args, { now: '2026-11-20T14:15:01Z' })).toMatchObject({
-      code: 1,
-      err: expect.stringContaining(
+      exit: 1,
+      stderr: expect.stringContaining(
         'cannot tell whether other findings are warning or worse: acme: nothing assessed since 2026-11-19 02:15 UTC',
       ),
     });
@@ -149,32 +147,31 @@ describe('tidemark findings', () => {
 describe('what the gate cannot know', () => {
   const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>, args = ['--fail-on', 'critical']) => {
     const directory = await emptyProject();
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
     await publishWarehouse(directory, onTestFinished, play);
     return findings(directory, args);
   };
 
   test('a source whose last pull failed, and a target that was never pulled', async () => {
-    const { code, err } = await gate(async (warehouse) => {
+    const { exit, stderr } = await gate(async (warehouse) => {
       await warehouse.pull(FIRST, 'vault', 'mesh_roles');
       await warehouse.evaluate(FIRST);
       await warehouse.fail(LAST, 'vault', 'mesh_roles');
       await warehouse.evaluate(LAST);
     });
-    expect(err).toContain('acme: never pulled; vault: mesh_roles is failed');
-    expect(code).toBe(1);
+    expect(stderr).toContain('acme: never pulled; vault: mesh_roles is failed');
+    expect(exit).toBe(1);
   });
 
   test('nothing, where only sources fail whose findings are never that bad', async () => {
-    const { code, err } = await gate(async (warehouse) => {
+    const { exit, stderr } = await gate(async (warehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.pull(LAST, 'acme', 'agents');
       await warehouse.pull(LAST, 'acme', 'agent_pools');
       await warehouse.fail(LAST, 'acme', 'workspaces');
       await warehouse.evaluate(LAST);
     });
-    expect(err).toBe('');
-    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    expect(exit).toBe(0);
   });
 
   test('a target never pulled matters only to rules about what it has', async () => {
@@ -183,33 +180,32 @@ describe('what the gate cannot know', () => {
       await warehouse.evaluate(LAST);
     };
     expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'management-role'])).toMatchObject({
-      code: 0,
-      err: '',
+      exit: 0,
+      stderr: '',
     });
     const drift = await gate(vaultOnly, ['--fail-on', 'warning', '--rule', 'drifted-workspace']);
-    expect(drift).toMatchObject({ code: 1, err: expect.stringContaining('acme: never pulled') });
+    expect(drift).toMatchObject({ exit: 1, stderr: expect.stringContaining('acme: never pulled') });
     expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'drifted-workspace'])).toMatchObject({
-      code: 0,
-      err: '',
+      exit: 0,
+      stderr: '',
     });
   });
 
   test('a rule that was never assessed', async () => {
-    const { code, err } = await gate(async (warehouse) => {
+    const { exit, stderr } = await gate(async (warehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.pull(LAST, 'acme', 'agents');
     });
-    expect(err).toContain('vault: management-role never assessed');
-    expect(code).toBe(1);
+    expect(stderr).toContain('vault: management-role never assessed');
+    expect(exit).toBe(1);
   });
 });
 
 describe('tidemark findings accept', () => {
   test('takes findings until a day, publishes it, and lets the gate pass until then', async () => {
     const directory = await emptyProject();
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishWarehouse(directory, onTestFinished, twoNights);
-    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
+    await publishWarehouse(directory, onTestFinished, twoRuns);
+    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).stdout);
     const accept = [
       'accept',
       role.finding_id,
@@ -221,49 +217,47 @@ describe('tidemark findings accept', () => {
       '2026-11-20',
     ];
     expect(await findings(directory, accept)).toMatchObject({
-      code: 0,
-      out: `accepted until 2026-11-20T00:00:00.000Z: ${role.finding_id}\n`,
+      exit: 0,
+      stdout: `accepted until 2026-11-20T00:00:00.000Z: ${role.finding_id}\n`,
     });
 
-    expect((await findings(directory, ['--target', 'vault'])).out).toContain('accepted until 2026-11-20');
+    expect((await findings(directory, ['--target', 'vault'])).stdout).toContain('accepted until 2026-11-20');
     const gate = ['--fail-on', 'critical', '--target', 'vault', '--rule', 'management-role'];
-    expect(await findings(directory, gate, { now: '2026-11-19T23:59:59Z' })).toMatchObject({ code: 0 });
-    expect(await findings(directory, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ code: 5 });
+    expect(await findings(directory, gate, { now: '2026-11-19T23:59:59Z' })).toMatchObject({ exit: 0 });
+    expect(await findings(directory, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ exit: 5 });
   });
 
   test('refuses an unknown ID, an end that is none or has passed, and empty words', async () => {
     const directory = await emptyProject();
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
-    await publishWarehouse(directory, onTestFinished, twoNights);
-    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).out);
+    await publishWarehouse(directory, onTestFinished, twoRuns);
+    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).stdout);
     const accept = (id: string, until: string, owner = 'me') =>
       findings(directory, ['accept', id, '--reason', 'why', '--owner', owner, '--until', until]);
     expect(await accept('f-000000000000', '2027-01-01')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('unknown finding f-000000000000'),
+      exit: 2,
+      stderr: expect.stringContaining('unknown finding f-000000000000'),
     });
     expect(await accept(role.finding_id, 'friday')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--until friday is no time'),
+      exit: 2,
+      stderr: expect.stringContaining('--until friday is not a timestamp'),
     });
     expect(await accept(role.finding_id, '2026-11-19')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('has passed'),
+      exit: 2,
+      stderr: expect.stringContaining('has passed'),
     });
     expect(await accept(role.finding_id, '2027-01-01', ' ')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('must not be empty'),
+      exit: 2,
+      stderr: expect.stringContaining('must not be empty'),
     });
   });
 
   test('without a warehouse there is nothing to accept, and none is made', async () => {
     const directory = await emptyProject();
-    onTestFinished(() => rm(directory, { recursive: true, force: true }));
     expect(
       await findings(directory, ['accept', 'f-1', '--reason', 'a', '--owner', 'b', '--until', '2027-01-01']),
     ).toMatchObject({
-      code: 3,
-      err: expect.stringContaining('there is no warehouse yet'),
+      exit: 3,
+      stderr: expect.stringContaining('there is no warehouse yet'),
     });
   });
 });

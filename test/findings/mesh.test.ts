@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 const DAYS_30 = '2026-12-20T02:15:00Z';
 const LATER = '2026-12-20T02:15:01Z';
 
 test('ca-root-expiring: within certificateDays; worse where it signs, worst where it has ended', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   const root = (id: string, active: boolean | null, ends: string | null): Rows[number] => ({
     root_id: id,
     name: `root ${id}`,
@@ -24,7 +24,7 @@ test('ca-root-expiring: within certificateDays; worse where it signs, worst wher
       root('end-untold', true, null),
     ],
   });
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
   expect(await warehouse.seen('ca-root-expiring')).toMatchObject({ unknown: ['end-untold'] });
   expect(
     (await warehouse.findings('ca-root-expiring')).map(({ subject_id, severity }) => [subject_id, severity]),
@@ -41,7 +41,7 @@ test('ca-root-expiring: within certificateDays; worse where it signs, worst wher
 });
 
 test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of its life for one that is renewed every few days', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   const leaf = (service: string, from: string | null, to: string | null): Rows[number] => ({
     service,
     valid_after: from,
@@ -59,7 +59,7 @@ test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of it
       leaf('end-untold', NOW, null),
     ],
   });
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
   expect(await warehouse.seen('leaf-expiring')).toEqual({
     found: ['ended', 'last-tenth-72h', 'start-untold', 'year-edge'],
     unknown: ['end-untold'],
@@ -73,7 +73,7 @@ test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of it
 });
 
 test('autoscaler-down: it says that it is not alive', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   for (const [target, alive] of [
     ['up', true],
     ['down', false],
@@ -81,7 +81,7 @@ test('autoscaler-down: it says that it is not alive', async () => {
   ] as const) {
     await warehouse.pull(NOW, target, 'autoscaler_health', { autoscaler_health: [{ alive, checked_at: NOW }] });
   }
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
   expect(await warehouse.seen('autoscaler-down')).toEqual({ found: ['down'], unknown: ['untold'] });
   expect(await warehouse.findings('autoscaler-down')).toMatchObject([{ target: 'down', severity: 'critical' }]);
 });

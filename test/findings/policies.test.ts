@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findingsWarehouse } from '../helpers/findings.ts';
+import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 
@@ -45,7 +45,7 @@ const CASES: readonly (readonly [name: string, rules: string | null, grants: rea
 ];
 
 test('anonymous-write: the policy `anonymous` grants more than reading, in HCL or JSON', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   for (const [target, rules] of CASES) {
     await warehouse.pull(NOW, target, 'acl_policies', {
       acl_policies: [
@@ -55,7 +55,7 @@ test('anonymous-write: the policy `anonymous` grants more than reading, in HCL o
     });
   }
   await warehouse.pull(NOW, 'without', 'acl_policies', { acl_policies: [] });
-  expect(await warehouse.find(NOW)).toMatchObject({ failed: [] });
+  expect(await warehouse.evaluate(NOW)).toMatchObject({ failed: [] });
 
   const found = await warehouse.findings('anonymous-write');
   const expected = CASES.filter(([, , grants]) => grants !== 'unknown' && grants.length > 0);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 const DAYS_30 = '2026-10-21T02:15:00Z';
@@ -14,7 +14,7 @@ const result = (id: string, rows: number | null, status: string | null = 'ok'): 
 });
 
 test('dead-saved-view: its query fails, or has returned nothing for deadViewDays by history', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   const answers = (at: string, results: Rows) =>
     warehouse.pull(at, 'acme', 'saved_view_rows', { saved_view_results: results });
   await answers('2026-10-01T02:15:00Z', [
@@ -63,7 +63,7 @@ test('dead-saved-view: its query fails, or has returned nothing for deadViewDays
   ]);
   await warehouse.pull(NOW, 'other', 'saved_views', { saved_views: [view('fails')] });
   await warehouse.pull(NOW, 'other', 'saved_view_rows', { saved_view_results: [result('fails', 3)] });
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
 
   expect(await warehouse.seen('dead-saved-view')).toEqual({
     found: ['emptied', 'fails', 'first-seen-empty', 'long-empty'],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 const DAYS_90 = '2026-08-22T02:15:00Z';
@@ -23,7 +23,7 @@ describe('keys', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'vault', 'keys', {
       keys: [
         key('overdue', {}),
@@ -78,7 +78,7 @@ describe('keys', () => {
     await warehouse.pull(NOW, 'other', 'key_distributions', {
       key_distributions: [{ provider_name: 'azure', key_name: 'retired' }],
     });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
   });
 
   test('key-rotation-overdue: the newest version is older than keyRotationDays', async () => {
@@ -124,7 +124,7 @@ describe('keys', () => {
 });
 
 test('management-role: a role that hands out management tokens', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'vault', 'mesh_roles', {
     mesh_roles: [
       { name: 'admin', token_type: 'management', lease: '1h0m0s' },
@@ -132,7 +132,7 @@ test('management-role: a role that hands out management tokens', async () => {
       { name: 'untold', token_type: null },
     ],
   });
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
   expect(await warehouse.seen('management-role')).toEqual({ found: ['admin'], unknown: ['untold'] });
   expect(await warehouse.findings('management-role')).toMatchObject([
     { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },

@@ -3,12 +3,12 @@ import semver from 'semver';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { sqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 
 async function keysOf(versions: readonly (string | null)[]): Promise<readonly (string | null)[]> {
   const database = await openDatabase(':memory:');
   onTestFinished(() => database.close());
-  await database.run(await sqlFiles([PACKAGE_ROOT]).filled('warehouse/semver_key', { kind: 'temp macro' }));
+  await database.run(await createSqlFiles([PACKAGE_ROOT]).render('warehouse/semver_key', { kind: 'temp macro' }));
   const rows = await database.rows(
     `select semver_key(version) as key
      from (select unnest(from_json($versions, '["varchar"]')) as version, generate_subscripts(from_json($versions, '["varchar"]'), 1) as place)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { external, listing, snapshot, volume } from '../helpers/storage-rows.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
@@ -10,7 +10,7 @@ const DAYS_90 = '2026-08-22T02:15:00Z';
 const OVER_90 = '2026-08-22T02:14:59Z';
 
 test('a plugin that cannot list any more, or is not asked any more, resolves nothing', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   const pull = async (at: string, plugins: Rows, held: Rows, snapshots: Rows) => {
     await warehouse.pull(at, 'nomad', 'volumes', { volumes: [volume('known', { plugin_id: 'zfs' })] });
     await warehouse.pull(at, 'nomad', 'external_volumes', {
@@ -21,7 +21,7 @@ test('a plugin that cannot list any more, or is not asked any more, resolves not
       volume_snapshots: snapshots,
       volume_snapshot_listings: plugins,
     });
-    await warehouse.find(at);
+    await warehouse.evaluate(at);
   };
   const efs = { plugin_id: 'efs', is_abnormal: true };
   const held = [external('a', { is_abnormal: true }), external('b', efs), external('gone', { is_abnormal: true })];
@@ -56,7 +56,7 @@ describe('snapshots', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
         ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-untold', 'old-and-undated-unready'].map((id) =>
@@ -95,7 +95,7 @@ describe('snapshots', () => {
       volume_snapshots: [snapshot('s-gone', 'nowhere', NOW)],
       volume_snapshot_listings: [listing('ebs', true)],
     });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
   });
 
   test('unprotected-volume: no ready snapshot within snapshotDays, where its plugin lists them', async () => {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { findingsWarehouse } from '../helpers/findings.ts';
+import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T14:15:00Z';
 const HOURS_36 = '2026-11-19T02:15:00Z';
 const OLDER = '2026-11-19T02:14:59Z';
 
 test('stale-source: not pulled completely for staleHours, or never; of configured targets only', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   await warehouse.pull(OLDER, 'acme', 'agents');
   await warehouse.pull(HOURS_36, 'acme', 'agent_pools');
   await warehouse.pull(OLDER, 'removed', 'agents');
@@ -14,7 +14,7 @@ test('stale-source: not pulled completely for staleHours, or never; of configure
   await warehouse.fail(NOW, 'acme', 'agent_pools');
   await warehouse.fail(NOW, 'acme', 'workspaces');
   await warehouse.pull(NOW, 'acme', 'providers');
-  await warehouse.find(NOW, { targets: ['acme'] });
+  await warehouse.evaluate(NOW, { targets: ['acme'] });
   expect(await warehouse.findings('stale-source')).toMatchObject([
     {
       target: 'acme',
@@ -33,14 +33,14 @@ test('stale-source: not pulled completely for staleHours, or never; of configure
 });
 
 test('stale-source: gone as soon as the source is pulled completely, or its target is configured no more', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   await warehouse.pull(OLDER, 'acme', 'agents');
   await warehouse.pull(OLDER, 'other', 'agents');
   await warehouse.fail(NOW, 'acme', 'agents');
   await warehouse.fail(NOW, 'other', 'agents');
-  expect(await warehouse.find(NOW, { targets: ['acme', 'other'] })).toMatchObject({ standing: 2 });
+  expect(await warehouse.evaluate(NOW, { targets: ['acme', 'other'] })).toMatchObject({ standing: 2 });
 
   const later = '2026-11-20T20:15:00Z';
   await warehouse.pull(later, 'acme', 'agents');
-  expect(await warehouse.find(later, { targets: ['acme'] })).toMatchObject({ standing: 0, resolved: 2 });
+  expect(await warehouse.evaluate(later, { targets: ['acme'] })).toMatchObject({ standing: 0, resolved: 2 });
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FindingsWarehouse, findingsWarehouse } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
 import { claim, external, listing, volume } from '../helpers/storage-rows.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 
 test('volume-unschedulable: critical where something claims it, grouped by plugin', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'nomad', 'volumes', {
     volumes: [
       volume('fine'),
@@ -14,7 +14,7 @@ test('volume-unschedulable: critical where something claims it, grouped by plugi
       volume('untold', { schedulable: null }),
     ],
   });
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
   expect(await warehouse.seen('volume-unschedulable')).toEqual({
     found: ['default/claimed', 'default/idle'],
     unknown: ['default/untold'],
@@ -29,7 +29,7 @@ test('volume-unschedulable: critical where something claims it, grouped by plugi
 });
 
 test('lost-volume-claim: claimed, and every claiming allocation has ended', async () => {
-  const warehouse = await findingsWarehouse();
+  const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'nomad', 'volumes', {
     volumes: ['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared'].map((id) => volume(id)),
     volume_allocations: [
@@ -50,7 +50,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has ended', asyn
     volumes: [volume('lost', { namespace: null })],
     volume_allocations: [claim('lost', 'a1', 'running', { namespace: null })],
   });
-  await warehouse.find(NOW);
+  await warehouse.evaluate(NOW);
   expect(await warehouse.seen('lost-volume-claim')).toEqual({
     found: ['default/both', 'default/lost'],
     unknown: ['default/forgotten'],
@@ -71,7 +71,7 @@ describe('volumes and what their provider holds', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
         volume('held'),
@@ -100,7 +100,7 @@ describe('volumes and what their provider holds', () => {
       external_volumes: [external('orphan'), external('missing')],
       external_volume_listings: [listing('ebs', true)],
     });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
   });
 
   test('missing-external-volume: registered, listed by its plugin as not there, and unclaimed', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FindingsWarehouse, findingsWarehouse, type Rows } from '../helpers/findings.ts';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 const HOSTILE = 'x"\'); drop table findings; --\n<b>{}\u202e%s 漢';
@@ -19,7 +19,7 @@ describe('workspaces', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await findingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'acme', 'workspaces', {
       workspaces: [
         workspace('clean', {}),
@@ -51,7 +51,7 @@ describe('workspaces', () => {
       workspaces: [workspace('only-beta', { workspace_iac_version: '2.0.0-beta1' })],
     });
     await warehouse.pull(NOW, 'beta', 'tf_versions', { tf_versions: [{ version: '2.0.0-beta1' }] });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
   });
 
   test('drifted-workspace: drifted is true; null is unknown, never clean', async () => {
@@ -108,7 +108,7 @@ describe.each(['provider', 'module'])('%s-sprawl', (kind) => {
   });
 
   test('names each workspace on an older version, grouped by it', async () => {
-    const warehouse = await findingsWarehouse();
+    const warehouse = await createFindingsWarehouse();
     const table = `${kind}s`;
     await warehouse.pull(NOW, 'acme', table, {
       [table]: [
@@ -131,7 +131,7 @@ describe.each(['provider', 'module'])('%s-sprawl', (kind) => {
       ],
     });
     await warehouse.pull(NOW, 'other', table, { [table]: [row('random', '2.0.0', 'a')] });
-    await warehouse.find(NOW);
+    await warehouse.evaluate(NOW);
     const rows = await warehouse.findings(`${kind}-sprawl`);
     expect(rows.map(({ subject_id, group_key }) => [subject_id, group_key])).toEqual([
       ['b odd registry/odd', 'odd (registry/odd) trunk'],

@@ -1,8 +1,9 @@
 import { systemClock } from '../../src/core/clock.ts';
+import { createColors } from '../../src/core/color.ts';
 import type { Context } from '../../src/core/context.ts';
 import { createRedactor } from '../../src/core/redact/redactor.ts';
 
-/** What a command is given, without a terminal; whatever it says is passed over. */
+/** The context of a command without a terminal. Its output is discarded. */
 export function quietContext(cwd: string, over: Partial<Context> = {}): Context {
   return {
     cwd,
@@ -14,7 +15,7 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     terminal: undefined,
     stdout: () => {},
     stderr: () => {},
-    color: false,
+    colors: createColors(false),
     json: false,
     quiet: true,
     configFile: 'tidemark.yaml',

@@ -94,7 +94,7 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
       ),
     seen: async (rule) => {
       const rows = await database.rows(
-        `select subject_id, coalesce(unknown, false) as unknown from find_found where rule = $rule`,
+        `select subject_id, coalesce(unknown, false) as unknown from candidates where rule = $rule`,
         {
           rule,
         },

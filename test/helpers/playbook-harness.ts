@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { stringify } from 'yaml';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import type { LedgerRow } from '../../src/remediation/ledger-rows.ts';
+import type { LedgerRow } from '../../src/remediation/ledger.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { FaultHook } from '../../src/sandbox/answer.ts';
 import type { Flavor, RequestRecord } from '../../src/sandbox/types.ts';
