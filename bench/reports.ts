@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { thresholds } from '../src/core/config-schema.ts';
+import { thresholds } from '../src/config/schema.ts';
 import type { Log } from '../src/core/log.ts';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import { type ReadOptions, renderReports, reportData } from '../src/render/index.ts';
+import { type ReportReadOptions, readReportData, renderReports } from '../src/reports/index.ts';
 import { openDatabase } from '../src/warehouse/database.ts';
-import { sqlFiles } from '../src/warehouse/sql-files.ts';
+import { createSqlFiles } from '../src/warehouse/sql-files.ts';
 import { yearOfNights } from './reports-estate.ts';
 import { type Bench, median, type Part, type Result, type Round, ratioOf, seconds } from './result.ts';
 
@@ -25,7 +25,7 @@ async function measure({ folder, say }: Bench): Promise<readonly Result[]> {
   const out = join(folder, 'out');
   const rounds: Round[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
-    const against = await timed(file, asOf, reportData);
+    const against = await timed(file, asOf, readReportData);
     const measured = await timed(file, asOf, (options) =>
       renderReports({ ...options, out, reportDays: 90, log: QUIET }),
     );
@@ -47,11 +47,22 @@ async function measure({ folder, say }: Bench): Promise<readonly Result[]> {
 }
 
 /** Milliseconds from opening the published file to closing it. */
-async function timed(file: string, asOf: Date, work: (options: ReadOptions) => Promise<unknown>): Promise<number> {
+async function timed(
+  file: string,
+  asOf: Date,
+  work: (options: ReportReadOptions) => Promise<unknown>,
+): Promise<number> {
   const started = performance.now();
   const database = await openDatabase(file, { readOnly: true });
   const roots = [PACKAGE_ROOT];
-  await work({ database, files: sqlFiles(roots), roots, asOf, generatedAt: asOf, thresholds: thresholds.parse({}) });
+  await work({
+    database,
+    files: createSqlFiles(roots),
+    roots,
+    asOf,
+    generatedAt: asOf,
+    thresholds: thresholds.parse({}),
+  });
   database.close();
   return performance.now() - started;
 }

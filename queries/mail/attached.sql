@@ -1,7 +1,7 @@
--- grain: one row per finding that the digest tells of, worst first, for the attached CSV
--- parameters: $most
+-- grain: one row per finding of the digest, worst first, for the attached CSV
+-- parameters: $max_rows
 select
-  news as state,
+  digest_state as state,
   severity,
   rule,
   target,
@@ -15,6 +15,6 @@ select
   group_key as cause,
   finding_id,
 from mail_findings
-where news is not null
-order by case news when 'new' then 1 when 'open' then 2 else 3 end, rank desc, rule, target, subject_name, finding_id
-limit $most;
+where digest_state is not null
+order by case digest_state when 'new' then 1 when 'open' then 2 else 3 end, rank desc, rule, target, subject_name, finding_id
+limit $max_rows;

@@ -1,9 +1,9 @@
--- grain: one row per cause and news, worst first, the first $most of each; findings of one cause stand together
--- parameters: $most
+-- grain: one row per cause and digest_state, worst first, the first $max_rows of each; findings with the same cause form one row
+-- parameters: $max_rows
 with
   causes as (
     select
-      news,
+      digest_state,
       target,
       rule,
       coalesce(group_key, finding_id) as cause,
@@ -18,10 +18,10 @@ with
       count(*) filter (where unassessed_since is not null) as unassessed,
       list(coalesce(subject_name, subject_id) order by rank desc, subject_name, subject_id)[:3] as names,
     from mail_findings
-    where news is not null
+    where digest_state is not null
     group by all
   )
-select *, count(*) over (partition by news) as causes
+select *, count(*) over (partition by digest_state) as causes
 from causes
-qualify row_number() over (partition by news order by rank desc, size desc, opened_at, target, rule, title, cause) <= $most
-order by news, rank desc, size desc, opened_at, target, rule, title, cause;
+qualify row_number() over (partition by digest_state order by rank desc, size desc, opened_at, target, rule, title, cause) <= $max_rows
+order by digest_state, rank desc, size desc, opened_at, target, rule, title, cause;

@@ -1,8 +1,8 @@
--- grain: one row: what the digest's findings come to
+-- grain: one row: numbers of findings of the digest
 select
-  count(*) filter (where news in ('new', 'open')) as standing,
-  count(*) filter (where news in ('new', 'open') and severity = 'critical') as critical,
-  count(*) filter (where news = 'new') as "new",
-  count(*) filter (where news = 'open') as "open",
-  count(*) filter (where news = 'resolved') as resolved,
+  count(*) filter (where digest_state in ('new', 'open')) as current,
+  count(*) filter (where digest_state in ('new', 'open') and severity = 'critical') as critical,
+  count(*) filter (where digest_state = 'new') as "new",
+  count(*) filter (where digest_state = 'open') as "open",
+  count(*) filter (where digest_state = 'resolved') as resolved,
 from mail_findings;

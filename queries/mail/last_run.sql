@@ -1,4 +1,4 @@
--- grain: the last run of a job that ended, or where there is none the last run of anything
+-- grain: one row: the last finished run of the job, or of any job where there is none
 -- parameters: $job
 select run_id, started_at
 from runs

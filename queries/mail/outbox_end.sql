@@ -1,4 +1,4 @@
--- What became of a mail; its content is kept only while it is pending.
+-- Records the result of a delivery. The content is kept only while the mail is pending.
 update outbox
 set
   status = $status,

@@ -1,4 +1,4 @@
--- Writes a digest for a recipient; one that is there already stays as it is.
+-- Adds a digest for a recipient. One that exists already stays unchanged.
 insert into outbox by name
 select
   $message_id as message_id,

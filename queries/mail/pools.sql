@@ -1,4 +1,4 @@
--- grain: one row per agent pool of mail_routes: those of a whole target, and those that a workspace of the projects is attached to
+-- grain: one row per agent pool of mail_routes: those of whole targets, and those to which a workspace of the projects is attached
 -- parameters: $as_of; $since
 create or replace temp table mail_pools as
 with
@@ -18,7 +18,7 @@ with
     join mail_workspaces as mine on mine.target = links.target and mine.workspace_id = links.workspace_id
     where links.relation = 'attached'
   ),
-  told as (
+  compared as (
     select
       target,
       pool_id,
@@ -34,12 +34,12 @@ with
     group by target, pool_id
   )
 select
-  told.*,
+  compared.*,
   exists (
     from source_state_at($since) as state
-    where state.target = told.target and state.source = 'agents' and state.as_of is not null
+    where state.target = compared.target and state.source = 'agents' and state.as_of is not null
   ) as comparable,
-from told
+from compared
 where
-  exists (from mail_routes as routes where routes.target = told.target and routes.project is null)
-  or exists (from attached where attached.target = told.target and attached.pool_id = told.pool_id);
+  exists (from mail_routes as routes where routes.target = compared.target and routes.project is null)
+  or exists (from attached where attached.target = compared.target and attached.pool_id = compared.pool_id);

@@ -1,6 +1,6 @@
--- grain: one row per target and project pattern that a digest tells of; project: null for the whole target
+-- grain: one row per target and project pattern that a digest covers; project: null for the whole target
 -- parameters: $targets: JSON list of {name, kind}, those configured; $routes: JSON list of {targets, projects}, lists of patterns
--- Only a platform has projects, so a route by project leads to platforms alone.
+-- Only platforms have projects, so a route with projects matches platform targets only.
 create or replace temp table mail_routes as
 with
   configured as (select unnest(from_json($targets, '[{"name": "varchar", "kind": "varchar"}]'), recursive := true)),

@@ -1,4 +1,4 @@
--- grain: one row: since when a digest tells what changed: the job's run before, else the latest complete pull before; null at first
+-- grain: one row: the start of the period that a digest covers: the previous run of the job, otherwise the previous complete pull; null where there is none
 -- parameters: $job, $as_of
 select
   coalesce(

@@ -1,8 +1,8 @@
--- grain: one row per target and source of mail_routes, and one per target that was never pulled; what is stale first
+-- grain: one row per target and source of mail_routes, and one per target that was never pulled; stale sources first
 -- parameters: $as_of; $since; $stale_hours
--- A route by project hears of what workspaces and pools are made of, not of the rest of the platform.
+-- A route with projects covers the sources of workspaces and pools, not the rest of the platform.
 with
-  mine as (select target, bool_or(project is null) as whole from mail_routes group by target),
+  mine as (select target, bool_or(project is null) as is_whole_target from mail_routes group by target),
   before as (select target, source, status from source_state_at($since))
 select
   mine.target,
@@ -18,6 +18,6 @@ select
 from mine
 left join source_state_at($as_of) as state
   on state.target = mine.target
-  and (mine.whole or state.source in ('workspaces', 'tf_versions', 'agent_pools', 'agents'))
+  and (mine.is_whole_target or state.source in ('workspaces', 'tf_versions', 'agent_pools', 'agents'))
 left join before on before.target = state.target and before.source = state.source
 order by stale desc, mine.target, state.source;

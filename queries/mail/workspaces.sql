@@ -1,5 +1,5 @@
--- grain: one row per workspace of mail_routes, present or gone since: as it is and as it was
--- parameters: $as_of; $since: null where nothing was before
+-- grain: one row per workspace of mail_routes, present or deleted since: its current and its previous values
+-- parameters: $as_of; $since: null for the first digest
 create or replace temp table mail_workspaces as
 with
   pulled_then as (

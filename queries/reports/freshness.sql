@@ -1,5 +1,5 @@
--- grain: one row per target and source of $sources; a source that no target ever pulled has one row without target
--- $sources: JSON list of names; $as_of; $fresh_at: the moment that age is judged at; $stale_hours
+-- grain: one row per target and source of $sources; a source that was never pulled has one row without target
+-- parameters: $sources: JSON list of names; $as_of; $staleness_at: time at which the age is evaluated; $stale_hours
 with
   wanted as (select unnest(from_json($sources, '["VARCHAR"]')) as source)
 select
@@ -10,7 +10,7 @@ select
   state.tried_at,
   state.error,
   coalesce(
-    state.status <> 'complete' or state.as_of < $fresh_at::timestamptz - to_seconds($stale_hours::double * 3600),
+    state.status <> 'complete' or state.as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600),
     false
   ) as stale,
 from wanted

@@ -1,4 +1,4 @@
--- grain: one row per run known at $as_of, the newest first
+-- grain: one row per run started until $as_of, the newest first
 select
   run_id,
   job,

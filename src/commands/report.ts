@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
-import { type ReportReadOptions, renderReports } from '../reports/index.ts';
-import { jsonText } from '../reports/write.ts';
+import { type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
 
@@ -64,6 +63,6 @@ async function writeReports(
   };
   const rendered = await renderReports({ ...options, out, reportDays: config.reportDays, log: context.log, onFailure });
   const data = rendered.map((one) => one.data);
-  if (context.json) context.stdout(jsonText(options.names?.length === 1 && data[0] ? data[0] : data));
+  if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
 }

@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto';
-import type { Config } from '../core/config.ts';
-import { TidemarkError } from '../core/errors.ts';
-import { type MailAddress, parseMailAddress } from '../core/mail-address.ts';
-import { parseSmtpUrl, type SmtpServer } from '../core/smtp-url.ts';
-import { dateOf } from '../render/archive.ts';
-import { safeCsv } from '../render/csv.ts';
+import type { Config } from '../config/config.ts';
+import { toUtcDate } from '../reports/archive.ts';
+import { toSpreadsheetCsv } from '../reports/csv.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { type Audience, askedAudience, audiencesOf } from './audience.ts';
-import { CSV_NAME, type Digest, digestOf } from './digest.ts';
+import { buildDigest, CSV_NAME, type Digest } from './digest.ts';
+import { type DigestData, hasChanged, MAX_LINES, readDigestData } from './digest-data.ts';
 import type { Attachment, Message } from './message.ts';
-import { moved } from './numbers.ts';
-import { type DigestData, MOST_LINES, readDigest } from './read.ts';
-import { type DigestPress, openDigestPress } from './templates.ts';
+import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
+import { createDigestRenderer, type DigestRenderer } from './templates.ts';
+import { type MailSettings, resolveMailSettings } from './transport.ts';
 
-/** The part of a job that mail is about. */
+/** What a digest needs to know of its job. */
 export interface MailJob {
   readonly name: string;
   readonly reports: readonly string[];
@@ -22,96 +19,81 @@ export interface MailJob {
 }
 
 export interface ComposeOptions {
-  /** The working warehouse, or the published one where nothing is to be kept. */
+  /** The working copy of the warehouse, or the published one. */
   readonly database: Database;
   readonly files: SqlFiles;
   readonly config: Pick<Config, 'targets' | 'thresholds' | 'reportsUrl' | 'mail'>;
   readonly job: MailJob;
   readonly run: { readonly runId: string; readonly asOf: Date };
   readonly composedAt: Date;
-  /** Sends to these instead of the job's recipients, all of it, whatever `when` says. */
+  /** Recipients instead of those of the job and the routes. They get the unfiltered digest, and `when` is ignored. */
   readonly to?: readonly string[];
-  /** Takes `when` for `always`: somebody asked for the digest. */
-  readonly asked?: boolean;
-  /** What is to be said and attached beside the digest's own, such as plans of playbooks. */
+  /** Whether a user requested the digest, so that `when` is ignored. */
+  readonly isRequested?: boolean;
+  /** Further lines and files, such as plans of playbooks. They go with unfiltered digests only. */
   readonly notes?: readonly string[];
   readonly attachments?: readonly Attachment[];
-  /** Size of the HTML beyond which lists are shortened. @default 80000 */
-  readonly mostHtmlBytes?: number;
+  /** Size of the HTML above which lists are shortened. @default 80000 */
+  readonly maxHtmlBytes?: number;
 }
 
-/** Digests, and to whom none goes, with the reason. */
-export interface Composed {
+export interface ComposeResult {
   readonly messages: readonly Message[];
-  readonly left: readonly { readonly recipients: readonly string[]; readonly reason: string }[];
+  /** Recipients without a digest, and why. */
+  readonly skipped: readonly { readonly recipients: readonly string[]; readonly reason: string }[];
 }
 
 /**
- * The digests of a run, one a recipient, ready to be sent. Reads only, but for temporary tables.
- * @throws TidemarkError CONFIG where the configuration names no mail server or no proper address, DATA naming the query or template that is wrong
+ * Composes the digests of a run, one message per recipient. It writes nothing but temporary tables.
+ * @throws TidemarkError CONFIG for a missing mail server or an invalid address; DATA naming the query or template that fails
  */
-export async function composeMessages(options: ComposeOptions): Promise<Composed> {
+export async function composeMessages(options: ComposeOptions): Promise<ComposeResult> {
   const { config, job, to } = options;
-  const mail = requireMail(config);
-  const audiences = to === undefined ? audiencesOf(job.name, job.mail?.to ?? [], mail) : [askedAudience(job.name, to)];
-  const press = await openDigestPress(options.files.roots);
+  const settings = resolveMailSettings(config);
+  const audiences =
+    to === undefined ? resolveAudiences(job.name, job.mail?.to ?? [], settings) : [explicitRecipients(job.name, to)];
+  const renderer = await createDigestRenderer(options.files.roots);
   const messages: Message[] = [];
-  const left: Composed['left'][number][] = [];
+  const skipped: ComposeResult['skipped'][number][] = [];
   for (const audience of audiences) {
-    const data = await readDigest({ ...options, job: job.name, asOf: options.run.asOf }, audience);
-    const reason = options.asked || to ? undefined : reasonNotToSend(job.mail?.when ?? 'always', data);
-    if (reason === undefined) messages.push(...messagesOf(options, mail, audience, data, press));
-    else left.push({ recipients: audience.to.map(({ address }) => address), reason });
+    const data = await readDigestData({ ...options, job: job.name, asOf: options.run.asOf }, audience);
+    const reason = options.isRequested || to ? undefined : skipReason(job.mail?.when ?? 'always', data);
+    if (reason === undefined) messages.push(...buildMessages(options, settings, audience, data, renderer));
+    else skipped.push({ recipients: audience.to.map(({ address }) => address), reason });
   }
-  return { messages, left };
+  return { messages, skipped };
 }
 
-/** How mail is sent, and by whom. */
-export interface MailSetup {
-  readonly server: SmtpServer;
-  readonly sender: MailAddress;
-  readonly routes: NonNullable<Config['mail']>['routes'];
-  readonly caFile?: string | undefined;
-}
-
-/** @throws TidemarkError CONFIG where there is no server to send mail by, or no address to send it from. */
-export function requireMail({ mail }: Pick<Config, 'mail'>): MailSetup {
-  const server = mail && parseSmtpUrl(mail.smtp);
-  const sender = mail && parseMailAddress(mail.from);
-  if (server && sender) return { server, sender, routes: mail.routes, caFile: mail.caFile };
-  throw new TidemarkError('CONFIG', 'tidemark.yaml: mail: is missing, and there is mail to send', {
-    hint: 'give it smtp and from, such as smtp://127.0.0.1:25 and Tidemark <reports@acme.example>',
-  });
-}
-
-function reasonNotToSend(when: 'always' | 'changed' | 'findings', data: DigestData): string | undefined {
-  const { since, numbers, counts, sources } = data;
-  if (when === 'findings' && counts.standing === 0) return 'nothing is found';
+function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): string | undefined {
+  const { since, metrics, counts, sources } = data;
+  if (when === 'findings' && counts.current === 0) return 'there are no findings';
   if (when !== 'changed' || since === null) return undefined;
-  const changed =
-    numbers.some(moved) || counts.new > 0 || counts.resolved > 0 || sources.some((source) => source.changed);
-  return changed ? undefined : 'nothing changed';
+  const isChanged =
+    metrics.some(hasChanged) || counts.new > 0 || counts.resolved > 0 || sources.some((source) => source.changed);
+  return isChanged ? undefined : 'nothing changed';
 }
 
-function messagesOf(
+function buildMessages(
   options: ComposeOptions,
-  mail: MailSetup,
+  settings: MailSettings,
   audience: Audience,
   data: DigestData,
-  press: DigestPress,
+  renderer: DigestRenderer,
 ): readonly Message[] {
-  const { config, job, run, composedAt, notes = [], attachments = [] } = options;
-  const told = audience.whole ? notes : []; // plans are about everything
-  const digest = fitting(
-    (mostLines) => digestOf({ config, job, asOf: run.asOf, notes: told, mostLines }, audience, data),
-    press,
-    options.mostHtmlBytes ?? MOST_HTML_BYTES,
+  const { config, job, run, composedAt } = options;
+  const { notes = [], attachments = [] } = audience.isUnfiltered ? options : {};
+  const digest = renderWithinSize(
+    (maxLines) => buildDigest({ config, job, asOf: run.asOf, notes, maxLines }, audience, data),
+    renderer,
+    options.maxHtmlBytes ?? MAX_HTML_BYTES,
   );
   const csv =
-    digest.csv === null ? [] : [{ name: CSV_NAME, type: 'text/csv; charset=utf-8', text: safeCsv(data.attached) }];
-  const domain = mail.sender.address.split('@').at(-1) ?? '';
+    digest.csv === null
+      ? []
+      : [{ name: CSV_NAME, type: 'text/csv; charset=utf-8', text: toSpreadsheetCsv(data.attached) }];
+  const domain = settings.sender.address.split('@').at(-1) ?? '';
   return audience.to.map((to) => ({
-    messageId: messageId(
+    messageId: createMessageId(
       [job.name, run.runId, to.address.toLowerCase(), ...(options.to ? [composedAt.toISOString()] : [])],
       domain,
     ),
@@ -123,37 +105,37 @@ function messagesOf(
     subject: digest.subject,
     html: digest.html,
     text: digest.text,
-    attachments: [...csv, ...(audience.whole ? attachments : [])],
-    pages: digest.pages.map((name) => ({ name, date: dateOf(run.asOf) })),
+    attachments: [...csv, ...attachments],
+    pages: digest.pages.map((name) => ({ name, date: toUtcDate(run.asOf) })),
   }));
 }
 
 /**
- * The same digest to the same recipient bears the same Message-ID, so that one sent twice is taken for one. One that somebody
- * asked for with `--to` is a new one each time, else the reader's server would swallow it.
+ * The same digest for the same recipient has the same Message-ID, so that a mail server recognizes a repeated delivery. A digest
+ * requested with `--to` has a new one each time, so that it is not discarded as a duplicate.
  */
-function messageId(parts: readonly string[], domain: string): string {
-  const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  return `<tidemark.${digest.slice(0, 32)}@${domain}>`;
+function createMessageId(parts: readonly string[], domain: string): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return `<tidemark.${hash.slice(0, 32)}@${domain}>`;
 }
 
-/** Gmail cuts a mail off at about 102 kB of HTML; this leaves room for what gateways add. */
-const MOST_HTML_BYTES = 80_000;
-/** With the fewest lines, no names are long enough to fill it. */
-const FEWER_LINES = [12, 8, 5, 3];
+/** Gmail clips HTML above about 102 kB; the rest is reserved for what gateways add. */
+const MAX_HTML_BYTES = 80_000;
+/** Tried in order; with the last one, even the longest names fit. */
+const REDUCED_LINES = [12, 8, 5, 3];
 
-/** Fewer lines where names are so long, or so full of what must be escaped, that the mail would be cut off. */
-function fitting(
-  digestWith: (mostLines: number) => Digest,
-  press: DigestPress,
-  mostBytes: number,
+/** Renders the digest, with fewer lines where long names would make it too large. */
+function renderWithinSize(
+  build: (maxLines: number) => Digest,
+  renderer: DigestRenderer,
+  maxBytes: number,
 ): Digest & { html: string; text: string } {
-  let digest = digestWith(MOST_LINES);
-  let html = press.html(digest);
-  for (const mostLines of FEWER_LINES) {
-    if (Buffer.byteLength(html) < mostBytes) break;
-    digest = digestWith(mostLines);
-    html = press.html(digest);
+  let digest = build(MAX_LINES);
+  let html = renderer.html(digest);
+  for (const maxLines of REDUCED_LINES) {
+    if (Buffer.byteLength(html) < maxBytes) break;
+    digest = build(maxLines);
+    html = renderer.html(digest);
   }
-  return { ...digest, html, text: press.text(digest) };
+  return { ...digest, html, text: renderer.text(digest) };
 }

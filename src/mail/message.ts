@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { domainToASCII } from 'node:url';
-import type { SendMailOptions } from 'nodemailer';
-import type { MailAddress } from '../core/mail-address.ts';
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { MailAddress } from '../config/mail-address.ts';
 
-/** A file that goes with a mail. */
+/** A file attached to a mail. */
 export interface Attachment {
   readonly name: string;
   readonly type: string;
@@ -17,7 +17,7 @@ export interface Message {
   readonly messageId: string;
   readonly job: string;
   readonly runId: string;
-  /** Targets that it tells of, comma-separated. */
+  /** The targets that it covers, comma-separated. */
   readonly targets: string;
   /** ISO 8601. */
   readonly composedAt: string;
@@ -26,12 +26,12 @@ export interface Message {
   readonly html: string;
   readonly text: string;
   readonly attachments: readonly Attachment[];
-  /** Reports whose pages are attached when it is sent, as the archive holds them of that day. */
+  /** Reports whose pages are attached when it is sent, read from the archive of that date. */
   readonly pages: readonly { readonly name: string; readonly date: string }[];
 }
 
-/** The message as nodemailer takes it. Addresses are objects: a text would be parsed for further ones. */
-export async function mailOf(message: Message, from: MailAddress, output: string): Promise<SendMailOptions> {
+/** The message in the form of nodemailer. Addresses are objects, because nodemailer parses a string for several addresses. */
+export async function toMailOptions(message: Message, from: MailAddress, output: string): Promise<SendMailOptions> {
   const { messageId, job, composedAt, to, subject, html, text, attachments, pages } = message;
   const domain = from.address.split('@').at(-1) ?? '';
   return {
@@ -42,41 +42,57 @@ export async function mailOf(message: Message, from: MailAddress, output: string
     text,
     messageId,
     date: new Date(composedAt),
-    baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same mail, the same bytes
-    list: { id: { url: `${labelOf(job)}.tidemark.${domainToASCII(domain)}`, comment: `Tidemark ${job}` } },
-    // Nobody's "I am on holiday" shall answer it (RFC 3834; the other is what Exchange minds).
+    baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same message has the same bytes
+    list: { id: { url: `${listIdLabel(job)}.tidemark.${domainToASCII(domain)}`, comment: `Tidemark ${job}` } },
+    // Suppress automatic replies: RFC 3834, and the header that Exchange honors.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
     disableUrlAccess: true,
     attachments: [
       ...attachments.map(({ name, type, text: content }) => ({ filename: name, contentType: type, content })),
-      ...(await pagesOf(pages, output)),
+      ...(await readPages(pages, output)),
     ],
   };
 }
 
-/** A job's name as part of a List-ID, which takes letters, digits and hyphens (RFC 2919). */
-function labelOf(job: string): string {
+/** A job's name as a label of a List-ID, which allows letters, digits and hyphens (RFC 2919). */
+function listIdLabel(job: string): string {
   return job.replaceAll(/[^\da-z]+/giu, '-').replaceAll(/^-|-$/gu, '') || 'job';
 }
 
-/** Mail servers commonly refuse more than 10 MB, and what is attached grows by a third on the way. */
-const MOST_PAGE_BYTES = 4_000_000;
+/** Mail servers commonly reject more than 10 MB, and encoding enlarges attachments by a third. */
+const MAX_PAGE_BYTES = 4_000_000;
 
-/** The pages that there are, as long as they fit. */
-async function pagesOf(pages: Message['pages'], output: string) {
+/** The pages that exist, in order, until the size limit. */
+async function readPages(pages: Message['pages'], output: string) {
   let bytes = 0;
-  const found: { filename: string; contentType: string; content: string }[] = [];
+  const attachments: { filename: string; contentType: string; content: string }[] = [];
   for (const { name, date } of pages) {
     const path = join(output, 'archive', date, `${name}.html`);
     if (!existsSync(path)) continue;
     bytes += (await stat(path)).size;
-    if (bytes > MOST_PAGE_BYTES) break;
-    found.push({
+    if (bytes > MAX_PAGE_BYTES) break;
+    attachments.push({
       filename: `${name}.html`,
       contentType: 'text/html; charset=utf-8',
       content: await readFile(path, 'utf8'),
     });
   }
-  return found;
+  return attachments;
+}
+
+/** The message with the exact bytes that are sent. */
+async function renderEml(message: Message, from: MailAddress, output: string): Promise<Buffer> {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  const { message: raw } = await transport.sendMail(await toMailOptions(message, from, output));
+  return raw as Buffer;
+}
+
+/** Writes `mail/JOB.RECIPIENT.eml` below the output folder. @returns its path */
+export async function writeEml(message: Message, from: MailAddress, output: string): Promise<string> {
+  const safe = (text: string) => text.replaceAll(/[^\w.@+-]/gu, '_');
+  const path = join(output, 'mail', `${safe(message.job)}.${safe(message.to.address)}.eml`);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, await renderEml(message, from, output));
+  return path;
 }

@@ -1,123 +1,128 @@
 import { readFile } from 'node:fs/promises';
 import type { SendMailOptions, Transporter } from 'nodemailer';
-import type { Config } from '../core/config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { messageOf } from '../core/errors.ts';
+import { errorMessage } from '../core/errors.ts';
 import { withWarehouse } from '../warehouse/session.ts';
-import { requireMail } from './compose.ts';
-import { mailOf } from './message.ts';
-import { markBegun, markEnded, type OutboxHome, type OutboxStatus, type Pending, pendingIn } from './outbox.ts';
-import { type MailTimeouts, openTransport } from './transport.ts';
+import { toMailOptions } from './message.ts';
+import {
+  listPending,
+  markDelivered,
+  markSending,
+  type OutboxStatus,
+  type OutboxStore,
+  type PendingMessage,
+} from './outbox.ts';
+import { type MailTimeouts, openTransport, resolveMailSettings } from './transport.ts';
 
-/** What became of a digest. */
+/** The result for one message. */
 export interface Delivery {
   readonly recipient: string;
   readonly subject: string;
   readonly status: OutboxStatus;
-  /** Why it is not sent; null where it is. */
+  /** Why it was not sent; null where it was. */
   readonly reason: string | null;
 }
 
-export interface SendOptions {
+export interface MailSendOptions {
   readonly config: Config;
   readonly context: Pick<Context, 'clock' | 'log' | 'redactor' | 'signal'>;
-  /** Only the digests of this job. @default all */
+  /** Sends the messages of this job only. @default all */
   readonly job?: string;
-  /** Only the digests of these Message-IDs. @default all */
+  /** Sends these messages only. @default all */
   readonly messageIds?: readonly string[];
   readonly timeouts?: MailTimeouts;
 }
 
 /**
- * Sends what is pending in the outbox, under the warehouse's lock, and marks it. Every mail is marked before and after: a crash in
- * between sends it again, with the same Message-ID (at least once). What a server refuses stays pending, but for a recipient that it
- * will not have.
+ * Sends the pending messages of the outbox under the lock of the warehouse. Each message is marked before and after its delivery, so
+ * that a crash in between repeats it with the same Message-ID (at least once). A message that the server rejects stays pending,
+ * unless the server rejects its recipient permanently.
  */
-export async function sendPending(options: SendOptions): Promise<readonly Delivery[]> {
+export async function sendPending(options: MailSendOptions): Promise<readonly Delivery[]> {
   const { config, context } = options;
   const session = { config, purpose: 'mail', now: context.clock.now(), log: context.log };
-  return withWarehouse(session, (warehouse) => sendFrom(warehouse, options));
+  return withWarehouse(session, (warehouse) => sendFromOutbox(warehouse, options));
 }
 
-/** The same, in a working warehouse that is open already. */
-export async function sendFrom(home: OutboxHome, options: SendOptions): Promise<readonly Delivery[]> {
-  const waiting = await pendingIn(home, options.job ?? null);
-  const pending = waiting.filter(({ message }) => options.messageIds?.includes(message.messageId) ?? true);
+/** Like {@link sendPending}, in a working copy that is open already. */
+export async function sendFromOutbox(store: OutboxStore, options: MailSendOptions): Promise<readonly Delivery[]> {
+  const all = await listPending(store, options.job ?? null);
+  const pending = all.filter(({ message }) => options.messageIds?.includes(message.messageId) ?? true);
   if (pending.length === 0) return [];
-  const { server, caFile } = requireMail(options.config);
+  const { server, caFile } = resolveMailSettings(options.config);
   const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
   const { timeouts } = options;
   const transport = openTransport({ server, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
   try {
-    return await sendAll(home, options, transport, pending);
+    return await sendAll(store, options, transport, pending);
   } finally {
     transport.close();
   }
 }
 
 async function sendAll(
-  home: OutboxHome,
-  options: SendOptions,
+  store: OutboxStore,
+  options: MailSendOptions,
   transport: Transporter,
-  pending: readonly Pending[],
+  pending: readonly PendingMessage[],
 ): Promise<readonly Delivery[]> {
   const { clock, log, signal } = options.context;
   const deliveries: Delivery[] = [];
-  let failuresInRow = 0;
-  for (const one of pending) {
-    const { message } = one;
-    const stop = whyStop(signal, failuresInRow, deliveries);
-    const end = stop ?? (await sendOne(home, options, transport, one));
-    failuresInRow = end.serverFailed ? failuresInRow + 1 : 0;
-    await markEnded(home, message.messageId, { ...end, now: clock.now() });
-    deliveries.push({
-      recipient: message.to.address,
-      subject: message.subject,
-      status: end.status,
-      reason: end.reason,
-    });
+  let consecutiveFailures = 0;
+  for (const next of pending) {
+    const { messageId, to, subject } = next.message;
+    const result =
+      abortResult(signal, consecutiveFailures, deliveries) ?? (await sendOne(store, options, transport, next));
+    consecutiveFailures = result.isServerFailure ? consecutiveFailures + 1 : 0;
+    await markDelivered(store, messageId, { ...result, now: clock.now() });
+    deliveries.push({ recipient: to.address, subject, status: result.status, reason: result.reason });
   }
-  for (const delivery of deliveries) tell(log, delivery);
+  for (const delivery of deliveries) logDelivery(log, delivery);
   return deliveries;
 }
 
-/** One failure may be the mail's own fault, such as a connection cut over it; after two in a row there is no server. */
-const MOST_FAILURES_IN_ROW = 2;
+/** One message may cause a connection failure; after two in a row the server counts as unavailable. */
+const MAX_CONSECUTIVE_FAILURES = 2;
 
-/** Why the rest is not even tried. */
-function whyStop(signal: AbortSignal, failuresInRow: number, deliveries: readonly Delivery[]): End | undefined {
+/** The result of messages that are not attempted any more; undefined while sending goes on. */
+function abortResult(
+  signal: AbortSignal,
+  consecutiveFailures: number,
+  deliveries: readonly Delivery[],
+): SendResult | undefined {
   if (signal.aborted) return { status: 'pending', reason: 'stopped before it was sent' };
-  if (failuresInRow < MOST_FAILURES_IN_ROW) return undefined;
-  return { status: 'pending', reason: deliveries.at(-1)?.reason ?? null, serverFailed: true };
+  if (consecutiveFailures < MAX_CONSECUTIVE_FAILURES) return undefined;
+  return { status: 'pending', reason: deliveries.at(-1)?.reason ?? null, isServerFailure: true };
 }
 
-interface End {
+interface SendResult {
   readonly status: OutboxStatus;
   readonly reason: string | null;
-  /** Whether it is the connection or the login that fails, which the others may meet as well. */
-  readonly serverFailed?: boolean;
+  /** Whether the connection or the login failed, which affects further messages too. */
+  readonly isServerFailure?: boolean;
 }
 
-/** News of last week are no news. */
-const MOST_PENDING_DAYS = 7;
+/** An older digest is outdated and is not sent any more. */
+const MAX_PENDING_DAYS = 7;
 
 async function sendOne(
-  home: OutboxHome,
-  { config, context }: SendOptions,
+  store: OutboxStore,
+  { config, context }: MailSendOptions,
   transport: Transporter,
-  { message, createdAt }: Pending,
-): Promise<End> {
+  { message, createdAt }: PendingMessage,
+): Promise<SendResult> {
   const now = context.clock.now();
-  if (now.getTime() - Date.parse(createdAt) > MOST_PENDING_DAYS * 24 * 60 * 60_000) {
-    return { status: 'refused', reason: `not sent within ${MOST_PENDING_DAYS} days` };
+  if (now.getTime() - Date.parse(createdAt) > MAX_PENDING_DAYS * 24 * 60 * 60_000) {
+    return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
   }
-  const { sender } = requireMail(config);
-  const mail = await mailOf(message, sender, config.output);
-  await markBegun(home, message.messageId, now);
-  return handOver(transport, mail, (text) => context.redactor.text(text));
+  const { sender } = resolveMailSettings(config);
+  const mail = await toMailOptions(message, sender, config.output);
+  await markSending(store, message.messageId, now);
+  return deliver(transport, mail, (text) => context.redactor.text(text));
 }
 
-/** Failures of the connection or the login: every further mail would meet them. */
+/** nodemailer's codes for failures of the connection or the login. */
 const SERVER_FAILURES = new Set([
   'ECONNECTION',
   'ETIMEDOUT',
@@ -130,27 +135,27 @@ const SERVER_FAILURES = new Set([
   'EPROTOCOL',
 ]);
 
-async function handOver(
+async function deliver(
   transport: Transporter,
   mail: SendMailOptions,
-  redacted: (text: string) => string,
-): Promise<End> {
+  redact: (text: string) => string,
+): Promise<SendResult> {
   try {
     await transport.sendMail(mail);
     return { status: 'sent', reason: null };
   } catch (error) {
     const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
-    const reason = redacted(messageOf(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
-    const unwanted = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
+    const reason = redact(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
+    const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
     return {
-      status: unwanted ? 'refused' : 'pending',
+      status: isRecipientRejected ? 'refused' : 'pending',
       reason,
-      serverFailed: SERVER_FAILURES.has(code ?? ''),
+      isServerFailure: SERVER_FAILURES.has(code ?? ''),
     };
   }
 }
 
-function tell(log: Context['log'], { recipient, subject, status, reason }: Delivery): void {
+function logDelivery(log: Context['log'], { recipient, subject, status, reason }: Delivery): void {
   if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
   else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
 }

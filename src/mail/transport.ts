@@ -1,41 +1,67 @@
 import { rootCertificates } from 'node:tls';
 import { createTransport, type Transporter } from 'nodemailer';
-import type { SmtpServer } from '../core/smtp-url.ts';
+import type { Config } from '../config/config.ts';
+import { type MailAddress, parseMailAddress } from '../config/mail-address.ts';
+import { parseSmtpUrl, type SmtpServer } from '../config/smtp-url.ts';
+import { TidemarkError } from '../core/errors.ts';
 
-/** Milliseconds; nodemailer's own are minutes, for which the warehouse would be locked. */
-export interface MailTimeouts {
-  readonly connectMs: number;
-  readonly silentMs: number;
+/** The parsed `mail:` section of the configuration. */
+export interface MailSettings {
+  readonly server: SmtpServer;
+  readonly sender: MailAddress;
+  readonly routes: NonNullable<Config['mail']>['routes'];
+  readonly caFile?: string | undefined;
 }
 
-const TIMEOUTS: MailTimeouts = { connectMs: 10_000, silentMs: 30_000 };
+/** @throws TidemarkError CONFIG where the configuration has no `mail:` section */
+export function resolveMailSettings({ mail }: Pick<Config, 'mail'>): MailSettings {
+  const server = mail && parseSmtpUrl(mail.smtp);
+  const sender = mail && parseMailAddress(mail.from);
+  if (server && sender) return { server, sender, routes: mail.routes, caFile: mail.caFile };
+  throw new TidemarkError('CONFIG', 'tidemark.yaml: mail: is missing, but required to send mail', {
+    hint: 'set smtp and from, such as smtp://127.0.0.1:25 and Tidemark <reports@acme.example>',
+  });
+}
+
+/** Milliseconds. The warehouse is locked while mail is sent, so they are shorter than nodemailer's defaults of minutes. */
+export interface MailTimeouts {
+  readonly connectMs: number;
+  readonly idleMs: number;
+}
+
+const TIMEOUTS: MailTimeouts = { connectMs: 10_000, idleMs: 30_000 };
 
 export interface TransportOptions {
   readonly server: SmtpServer;
-  /** PEM of authorities that a certificate may come from, beside those of Node. */
+  /** PEM of certificate authorities to trust beside those of Node. */
   readonly ca?: string;
   readonly timeouts?: MailTimeouts;
-  /** Hosts that nobody stands before. @default loopback */
-  readonly near?: (host: string) => boolean;
+  /** Hosts for which encryption is optional. @default loopback */
+  readonly isLocal?: (host: string) => boolean;
 }
 
 /**
- * A connection to a mail server. Beyond this machine it is encrypted and the certificate checked, or nothing is sent; on loopback
- * nobody stands between, so that any certificate, or none, will do.
+ * A connection to a mail server. It requires TLS and a valid certificate, except on loopback, where the traffic does not leave the
+ * machine.
  */
-export function openTransport({ server, ca, timeouts = TIMEOUTS, near = isLoopback }: TransportOptions): Transporter {
+export function openTransport({
+  server,
+  ca,
+  timeouts = TIMEOUTS,
+  isLocal = isLoopback,
+}: TransportOptions): Transporter {
   const { host, port, secure, user, password } = server;
-  const isNear = near(host);
+  const local = isLocal(host);
   return createTransport({
     host,
     port,
     secure,
-    requireTLS: !secure && !isNear,
-    tls: { rejectUnauthorized: !isNear, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) },
+    requireTLS: !secure && !local,
+    tls: { rejectUnauthorized: !local, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) },
     ...(user && { auth: { user, pass: password } }),
     connectionTimeout: timeouts.connectMs,
     greetingTimeout: timeouts.connectMs,
-    socketTimeout: timeouts.silentMs,
+    socketTimeout: timeouts.idleMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { mailConfig, mailEstate, NIGHTLY, PLATFORM } from '../helpers/mail-estate.ts';
-import { workspace } from '../helpers/report-estate.ts';
+import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
+import { workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
@@ -10,15 +10,15 @@ const THIRD = '2026-11-20T02:15:00Z';
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 3, ...more });
 
 async function twoNights() {
-  const estate = await mailEstate();
-  await estate.night(FIRST, {
+  const estate = await createMailWarehouse();
+  await estate.pull(FIRST, {
     workspaces: [drifting('a'), drifting('b'), drifting('gone'), workspace('c'), workspace('d')],
   });
-  await estate.find(FIRST);
-  await estate.night(SECOND, {
+  await estate.evaluate(FIRST);
+  await estate.pull(SECOND, {
     workspaces: [drifting('a'), workspace('b'), drifting('c'), drifting('d'), workspace('e', { checks_failed: 2 })],
   });
-  await estate.find(SECOND);
+  await estate.evaluate(SECOND);
   return estate;
 }
 
@@ -50,9 +50,9 @@ describe('a digest', () => {
   });
 
   test('tells the first time that there is nothing to compare with, and calls nothing new', async () => {
-    const estate = await mailEstate();
-    await estate.night(FIRST, { workspaces: [drifting('a')] });
-    await estate.find(FIRST);
+    const estate = await createMailWarehouse();
+    await estate.pull(FIRST, { workspaces: [drifting('a')] });
+    await estate.evaluate(FIRST);
     const { subject, text } = await estate.digest(FIRST);
     expect(subject).toBe('Tidemark acme: 1 drifting');
     expect(text).toContain('the first one: nothing to compare with yet');
@@ -61,11 +61,11 @@ describe('a digest', () => {
   });
 
   test('calls nothing new of a source that was never pulled before', async () => {
-    const estate = await mailEstate();
-    await estate.night(FIRST, { agent_pools: [], agents: [] });
-    await estate.find(FIRST);
-    await estate.night(SECOND, { workspaces: [drifting('a')] });
-    await estate.find(SECOND);
+    const estate = await createMailWarehouse();
+    await estate.pull(FIRST, { agent_pools: [], agents: [] });
+    await estate.evaluate(FIRST);
+    await estate.pull(SECOND, { workspaces: [drifting('a')] });
+    await estate.evaluate(SECOND);
     const { subject, text } = await estate.digest(SECOND);
     expect(subject).toBe('Tidemark acme: 1 drifting');
     expect(text).toContain('New: 0');
@@ -78,24 +78,24 @@ describe('a digest', () => {
       `insert into runs values ('w1', 'acme', 'weekly', 'complete', $at::timestamptz, $at::timestamptz)`,
       { at: FIRST },
     );
-    await estate.night(THIRD, { workspaces: [drifting('a')] });
-    await estate.find(THIRD);
+    await estate.pull(THIRD, { workspaces: [drifting('a')] });
+    await estate.evaluate(THIRD);
     const weekly = { name: 'weekly', reports: [], mail: { to: ['x@acme.example'], when: 'always' as const } };
     expect((await estate.digest(THIRD, { job: weekly })).text).toContain('compared with 2026-11-18 02:15 UTC');
     expect((await estate.digest(THIRD)).text).toContain('compared with 2026-11-19 02:15 UTC');
   });
 
   test('is all quiet where nothing is wrong', async () => {
-    const estate = await mailEstate();
-    await estate.night(FIRST, { workspaces: [workspace('a')] });
-    await estate.find(FIRST);
+    const estate = await createMailWarehouse();
+    await estate.pull(FIRST, { workspaces: [workspace('a')] });
+    await estate.evaluate(FIRST);
     expect((await estate.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
   });
 
   test('names stale sources with their age and the reason, in the subject too', async () => {
     const estate = await twoNights();
-    await estate.night(THIRD, { workspaces: 'failed' });
-    await estate.find(THIRD);
+    await estate.pull(THIRD, { workspaces: 'failed' });
+    await estate.evaluate(THIRD);
     const { subject, text, html } = await estate.digest(THIRD);
     expect(subject).toContain('no fresh data, 3 drifting');
     for (const part of [text, html]) {
@@ -109,8 +109,8 @@ describe('a digest', () => {
 
   test('puts the sources of a target that fails as a whole into one line', async () => {
     const estate = await twoNights();
-    await estate.night(SECOND, { agent_pools: [], agents: [] });
-    await estate.night(THIRD, { workspaces: 'failed', agent_pools: 'failed', agents: 'quarantined' });
+    await estate.pull(SECOND, { agent_pools: [], agents: [] });
+    await estate.pull(THIRD, { workspaces: 'failed', agent_pools: 'failed', agents: 'quarantined' });
     const { text } = await estate.digest(THIRD);
     expect(text).toMatch(/^- acme: agent_pools, workspaces: failed; data of 2026-11-19 02:15 UTC, 24 hours old \(/mu);
     expect(text).toMatch(/^- acme: agents: quarantined; /mu);
@@ -123,15 +123,15 @@ describe('a digest', () => {
       { agent_id: 'a', pool_id: 'p', status: 'idle', last_ping_at: '2026-11-19T02:14:00Z' },
       { agent_id: 'b', pool_id: 'p', status: 'unknown', last_ping_at: '2026-11-19T02:00:00Z' },
     ];
-    await estate.night(SECOND, { agent_pools: pools, agents, agent_pool_workspaces: [] });
-    await estate.night(THIRD, { agent_pools: 'failed', agents: 'failed' });
+    await estate.pull(SECOND, { agent_pools: pools, agents, agent_pool_workspaces: [] });
+    await estate.pull(THIRD, { agent_pools: 'failed', agents: 'failed' });
     expect((await estate.digest(THIRD)).text).toContain('silent agents: 1 (no change)');
   });
 
   test('calls a night without a complete pull no change, whatever the night before brought', async () => {
     const estate = await twoNights();
-    await estate.night(THIRD, { workspaces: 'failed' });
-    await estate.find(THIRD);
+    await estate.pull(THIRD, { workspaces: 'failed' });
+    await estate.evaluate(THIRD);
     expect((await estate.digest(THIRD)).text).toContain('workspaces drifting: 3 (no change)');
   });
 
@@ -146,8 +146,8 @@ describe('a digest', () => {
     const estate = await twoNights();
     await estate.database.run(`delete from runs where started_at > $first::timestamptz`, { first: FIRST });
     const later = '2026-11-25T02:15:00Z';
-    await estate.night(later, { workspaces: [drifting('a'), drifting('c')] });
-    await estate.find(later);
+    await estate.pull(later, { workspaces: [drifting('a'), drifting('c')] });
+    await estate.evaluate(later);
     const { text } = await estate.digest(later);
     expect(text).toMatch(/Open the longest\n-+\n7 days: Workspace a drifts/u);
     expect((await estate.digest(SECOND)).text).not.toContain('Open the longest');
@@ -195,37 +195,37 @@ describe('`when`', () => {
 
   test('`changed` leaves a night out in which nothing moved, and says so', async () => {
     const estate = await twoNights();
-    await estate.night(THIRD, {
+    await estate.pull(THIRD, {
       workspaces: [drifting('a'), workspace('b'), drifting('c'), drifting('d'), workspace('e', { checks_failed: 2 })],
     });
-    await estate.find(THIRD);
-    const { messages, left } = await estate.compose(THIRD, { job: job('changed') });
+    await estate.evaluate(THIRD);
+    const { messages, skipped } = await estate.compose(THIRD, { job: job('changed') });
     expect(messages).toEqual([]);
-    expect(left).toEqual([{ recipients: ['x@acme.example'], reason: 'nothing changed' }]);
+    expect(skipped).toEqual([{ recipients: ['x@acme.example'], reason: 'nothing changed' }]);
     expect((await estate.compose(SECOND, { job: job('changed') })).messages).toHaveLength(1);
   });
 
   test('`changed` speaks up when a source fails', async () => {
     const estate = await twoNights();
-    await estate.night(THIRD, { workspaces: 'failed' });
-    await estate.find(THIRD);
+    await estate.pull(THIRD, { workspaces: 'failed' });
+    await estate.evaluate(THIRD);
     expect((await estate.compose(THIRD, { job: job('changed') })).messages).toHaveLength(1);
   });
 
   test('`findings` leaves a night out in which nothing is found', async () => {
-    const estate = await mailEstate();
-    await estate.night(FIRST, { workspaces: [workspace('a')] });
-    await estate.find(FIRST);
-    const { messages, left } = await estate.compose(FIRST, { job: job('findings') });
-    expect([messages, left[0]?.reason]).toEqual([[], 'nothing is found']);
+    const estate = await createMailWarehouse();
+    await estate.pull(FIRST, { workspaces: [workspace('a')] });
+    await estate.evaluate(FIRST);
+    const { messages, skipped } = await estate.compose(FIRST, { job: job('findings') });
+    expect([messages, skipped[0]?.reason]).toEqual([[], 'nothing is found']);
     expect((await (await twoNights()).compose(SECOND, { job: job('findings') })).messages).toHaveLength(1);
   });
 
   test('does not keep back a digest that somebody asks for', async () => {
-    const estate = await mailEstate();
-    await estate.night(FIRST, { workspaces: [workspace('a')] });
-    await estate.find(FIRST);
-    expect((await estate.compose(FIRST, { job: job('findings'), asked: true })).messages).toHaveLength(1);
+    const estate = await createMailWarehouse();
+    await estate.pull(FIRST, { workspaces: [workspace('a')] });
+    await estate.evaluate(FIRST);
+    expect((await estate.compose(FIRST, { job: job('findings'), isRequested: true })).messages).toHaveLength(1);
   });
 });
 
@@ -234,20 +234,20 @@ describe('size and hostile names', () => {
     `${index}<script>alert("1")</script>\u202e${`"'&<`.repeat(40)}${'\u{1f30a}'.repeat(40)}${'x'.repeat(300)}`;
 
   test('stays under 80 KB however many and however nasty the names, and attaches all of them', async () => {
-    const estate = await mailEstate();
+    const estate = await createMailWarehouse();
     const many = (from: number) =>
       Array.from({ length: 400 }, (_, index) =>
         drifting(hostile(from + index), { external_id: `ws-${from + index}`, checks_failed: 1 }),
       );
-    await estate.night(FIRST, { workspaces: many(0) });
-    await estate.find(FIRST);
-    await estate.night(SECOND, { workspaces: many(200) });
-    await estate.find(SECOND);
+    await estate.pull(FIRST, { workspaces: many(0) });
+    await estate.evaluate(FIRST);
+    await estate.pull(SECOND, { workspaces: many(200) });
+    await estate.evaluate(SECOND);
     const { html, text, attachments, subject } = await estate.digest(SECOND);
     expect(Buffer.byteLength(html)).toBeLessThan(80_000);
     expect(Buffer.byteLength(html)).toBeGreaterThan(20_000);
     expect(text).toContain('New: 400 (20 of 400 lines)');
-    const short = await estate.digest(SECOND, { mostHtmlBytes: 40_000 });
+    const short = await estate.digest(SECOND, { maxHtmlBytes: 40_000 });
     expect(Buffer.byteLength(short.html)).toBeLessThan(40_000);
     expect(short.text).toContain('New: 400 (5 of 400 lines)');
     expect(html).not.toContain('<script>');
@@ -258,7 +258,7 @@ describe('size and hostile names', () => {
   });
 
   test('keeps line breaks, controls and direction marks out of subject and list, and formulas out of the CSV', async () => {
-    const estate = await mailEstate(
+    const estate = await createMailWarehouse(
       mailConfig(await tempFolder(), {
         mail: {
           smtp: 'smtp://127.0.0.1',
@@ -278,10 +278,10 @@ describe('size and hostile names', () => {
       'd',
     ];
     const nights = Array.from({ length: 24 }, (_, index) => names[index % names.length] ?? '');
-    await estate.night(FIRST, {
+    await estate.pull(FIRST, {
       workspaces: nights.map((name, index) => drifting(`${index}`, { workspace_name: name })),
     });
-    await estate.find(FIRST);
+    await estate.evaluate(FIRST);
     const { messages } = await estate.compose(FIRST);
     for (const { subject, text, attachments } of messages) {
       expect(subject).not.toMatch(/[\p{Cc}\p{Cf}]/u);
@@ -296,8 +296,8 @@ describe('size and hostile names', () => {
 
 test('many targets are counted in the subject, not named', async () => {
   const targets = ['eu', 'us', 'ap', 'sa'].map((name) => ({ ...PLATFORM, name }));
-  const estate = await mailEstate(mailConfig(await tempFolder(), { targets }));
-  for (const { name } of targets) await estate.night(FIRST, { workspaces: [drifting(name)] }, name);
-  await estate.find(FIRST);
+  const estate = await createMailWarehouse(mailConfig(await tempFolder(), { targets }));
+  for (const { name } of targets) await estate.pull(FIRST, { workspaces: [drifting(name)] }, name);
+  await estate.evaluate(FIRST);
   expect((await estate.digest(FIRST)).subject).toBe('Tidemark 4 targets: 4 drifting');
 });

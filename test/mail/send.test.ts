@@ -2,19 +2,19 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../src/core/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { Message } from '../../src/mail/message.ts';
-import { markBegun, writeOutbox } from '../../src/mail/outbox.ts';
+import { markSending, writeOutbox } from '../../src/mail/outbox.ts';
 import { sendPending } from '../../src/mail/send.ts';
 import { openPublished, withWarehouse } from '../../src/warehouse/session.ts';
 import type { Row } from '../../src/warehouse/values.ts';
-import { mailConfig, mailContext, seedWarehouse } from '../helpers/mail-estate.ts';
 import { freePort, type MailServer, startMailServer } from '../helpers/mail-server.ts';
-import { QUIET } from '../helpers/report-estate.ts';
+import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';
+import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
-const TIMEOUTS = { connectMs: 20_000, silentMs: 20_000 };
+const TIMEOUTS = { connectMs: 20_000, idleMs: 20_000 };
 
 function message(recipient: string, more: Partial<Message> = {}): Message {
   return {
@@ -50,7 +50,7 @@ async function outboxWith(
   const config = mailConfig(await tempFolder(), {
     mail: { smtp, from: 'Tidemark, nightly <reports@acme.example>'.replace(',', '') },
   });
-  await seedWarehouse(config);
+  await publishEmptyWarehouse(config);
   const context = mailContext(NOW);
   const session = { config, purpose: 'test', now: new Date(NOW), log: QUIET };
   return {
@@ -221,7 +221,7 @@ describe('the outbox', () => {
     const { write, send, server, rows, config } = await outboxWith();
     await write(message('a@acme.example'));
     await withWarehouse({ config, purpose: 'test', now: new Date(NOW), log: QUIET }, (warehouse) =>
-      markBegun(warehouse, message('a@acme.example').messageId, new Date(NOW)),
+      markSending(warehouse, message('a@acme.example').messageId, new Date(NOW)),
     );
     expect((await rows())[0]).toMatchObject({
       status: 'pending',

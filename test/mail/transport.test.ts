@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSmtpUrl } from '../../src/core/smtp-url.ts';
+import { parseSmtpUrl } from '../../src/config/smtp-url.ts';
 import { isLoopback, openTransport, type TransportOptions } from '../../src/mail/transport.ts';
 import { startMailServer, TEST_CA } from '../helpers/mail-server.ts';
 
@@ -9,26 +9,26 @@ const far = () => false;
 async function send(port: number, options: Partial<TransportOptions> & { readonly url?: string } = {}) {
   const { url = 'smtp://127.0.0.1:PORT', ...more } = options;
   const server = parseSmtpUrl(url.replace('PORT', String(port)))!;
-  const transport = openTransport({ server, timeouts: { connectMs: 20_000, silentMs: 20_000 }, ...more });
+  const transport = openTransport({ server, timeouts: { connectMs: 20_000, idleMs: 20_000 }, ...more });
   return transport.sendMail(MAIL);
 }
 
 describe('beyond this machine', () => {
   test('nothing is sent to a server without TLS', async () => {
     const server = await startMailServer();
-    await expect(send(server.port, { near: far })).rejects.toMatchObject({ code: 'ETLS' });
+    await expect(send(server.port, { isLocal: far })).rejects.toMatchObject({ code: 'ETLS' });
     expect(server.received).toEqual([]);
   });
 
   test('nothing is sent to a server whose certificate nobody vouches for', async () => {
     const server = await startMailServer({ tls: true });
-    await expect(send(server.port, { near: far })).rejects.toThrow(/self.signed|unable to (?:verify|get)/iu);
+    await expect(send(server.port, { isLocal: far })).rejects.toThrow(/self.signed|unable to (?:verify|get)/iu);
     expect(server.received).toEqual([]);
   });
 
   test('nothing is sent to a server whose certificate is for another name', async () => {
     const server = await startMailServer({ tls: true, host: '127.0.0.2' });
-    await expect(send(server.port, { near: far, ca: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
+    await expect(send(server.port, { isLocal: far, ca: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
       /altnames/iu,
     );
     expect(server.received).toEqual([]);
@@ -36,7 +36,7 @@ describe('beyond this machine', () => {
 
   test('a server with a certificate of a known authority gets it, encrypted', async () => {
     const server = await startMailServer({ tls: true });
-    await send(server.port, { near: far, ca: TEST_CA });
+    await send(server.port, { isLocal: far, ca: TEST_CA });
     expect(server.received[0]?.secure).toBe(true);
   });
 });

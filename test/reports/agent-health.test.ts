@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEstate, workspace } from '../helpers/report-estate.ts';
+import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -22,9 +22,9 @@ const agent = (
 const pick = (rows: unknown, field: string) => (rows as Record<string, unknown>[]).map((row) => row[field]);
 
 describe('the agent-health report', () => {
-  it('calls silent who pinged more than ten minutes before, or never', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('counts agents as silent whose last ping is older than ten minutes, or that never sent one', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       agent_pools: [pool('one')],
       agents: [
         agent('in-time', 'one', 'idle', '2026-11-01T02:05:00Z'),
@@ -32,43 +32,43 @@ describe('the agent-health report', () => {
         agent('never', 'one', 'unknown', null),
       ],
     });
-    const { summary, silent } = await estate.data('agent-health', FIRST);
+    const { summary, silent } = await warehouse.data('agent-health', FIRST);
     expect(summary).toMatchObject({ agents: 3, silent_agents: 2, by_status: { idle: 2, unknown: 1 } });
     expect(pick(silent, 'agent_name')).toEqual(['never', 'late']);
   });
 
-  it('obeys the threshold of the configuration', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('uses the threshold of the configuration', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       agent_pools: [pool('one')],
       agents: [agent('a', 'one', 'idle', '2026-11-01T02:05:00Z')],
     });
-    const { thresholds } = estate.options(FIRST);
-    const { summary } = await estate.data('agent-health', FIRST, {
+    const { thresholds } = warehouse.options(FIRST);
+    const { summary } = await warehouse.data('agent-health', FIRST, {
       thresholds: { ...thresholds, agentSilentMinutes: 0.5 },
     });
     expect(summary).toMatchObject({ silent_agents: 1 });
   });
 
-  it('tells who was silent already when it was pulled, if the report is later', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('shows which agents were silent at the pull, if the report is later', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       agent_pools: [pool('one')],
       agents: [agent('a', 'one', 'idle', '2026-11-01T02:14:00Z')],
     });
-    const { summary } = await estate.data('agent-health', '2026-11-01T09:00:00Z');
+    const { summary } = await warehouse.data('agent-health', '2026-11-01T09:00:00Z');
     expect(summary).toMatchObject({ silent_agents: 1, silent_when_pulled: 0 });
   });
 
-  it('calls a pool down that has no agent idle or busy, and names what waits for it', async () => {
-    const estate = await openEstate();
+  it('lists pools without an idle or busy agent, and the workspaces that wait for them', async () => {
+    const warehouse = await createReportWarehouse();
     const ping = '2026-11-01T02:14:00Z';
     const link = (poolId: string, id: string, relation: string) => ({
       pool_id: `apool-${poolId}`,
       workspace_id: `ws-${id}`,
       relation,
     });
-    await estate.night(FIRST, {
+    await warehouse.pull(FIRST, {
       agent_pools: [pool('idle'), pool('busy'), pool('dead'), pool('empty')],
       agent_pool_workspaces: [
         link('dead', 'w', 'attached'),
@@ -83,7 +83,7 @@ describe('the agent-health report', () => {
       ],
       workspaces: [workspace('w'), workspace('v')],
     });
-    const { summary, pools_down, stranded, unnamed } = await estate.data('agent-health', FIRST);
+    const { summary, pools_down, stranded, unnamed } = await warehouse.data('agent-health', FIRST);
     expect(summary).toMatchObject({
       pools: 4,
       pools_without_live_agents: 2,
@@ -99,11 +99,11 @@ describe('the agent-health report', () => {
     expect(pick(unnamed, 'agent_id')).toEqual(['agent-d']);
   });
 
-  it('keeps pools of two targets with one ID apart', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] }, 'east');
-    await estate.night(FIRST, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'errored', FIRST)] }, 'west');
-    const { summary } = await estate.data('agent-health', FIRST);
+  it('distinguishes pools of two targets with the same ID', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] }, 'east');
+    await warehouse.pull(FIRST, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'errored', FIRST)] }, 'west');
+    const { summary } = await warehouse.data('agent-health', FIRST);
     expect(summary).toMatchObject({
       pools: 2,
       agents: 2,
@@ -112,26 +112,26 @@ describe('the agent-health report', () => {
     });
   });
 
-  it('tells the change of each status, and the pools down over the nights', async () => {
-    const estate = await openEstate();
+  it('shows the change of each status, and the trend of pools without a live agent', async () => {
+    const warehouse = await createReportWarehouse();
     const night = (at: string, status: string, other: string | null) =>
-      estate.night(at, {
+      warehouse.pull(at, {
         agent_pools: [pool('one'), pool('two')],
         agents: [agent('a', 'one', status, at), ...(other ? [agent('b', 'two', other, at)] : [])],
       });
     await night(FIRST, 'idle', 'busy');
     await night(SECOND, 'errored', 'busy');
     await night(THIRD, 'exited', null);
-    const { by_status, nights, summary, pools_down } = await estate.data('agent-health', THIRD);
+    const { by_status, trend, summary, pools_down } = await warehouse.data('agent-health', THIRD);
     expect(by_status).toMatchObject([
       { status: 'exited', agents: 1, agents_before: 0, change: 1 },
       { status: 'busy', agents: 0, agents_before: 1, change: -1 },
       { status: 'errored', agents: 0, agents_before: 1, change: -1 },
     ]);
-    expect(nights).toEqual([
-      { night: THIRD, pools: 2, pools_without_live_agents: 2, agents: 1, live_agents: 0 },
-      { night: SECOND, pools: 2, pools_without_live_agents: 1, agents: 2, live_agents: 1 },
-      { night: FIRST, pools: 2, pools_without_live_agents: 0, agents: 2, live_agents: 2 },
+    expect(trend).toEqual([
+      { as_of: THIRD, pools: 2, pools_without_live_agents: 2, agents: 1, live_agents: 0 },
+      { as_of: SECOND, pools: 2, pools_without_live_agents: 1, agents: 2, live_agents: 1 },
+      { as_of: FIRST, pools: 2, pools_without_live_agents: 0, agents: 2, live_agents: 2 },
     ]);
     expect(summary).toMatchObject({ pools_without_live_agents_before: 1, live_agents_before: 1 });
     expect(pools_down).toMatchObject([
@@ -140,20 +140,23 @@ describe('the agent-health report', () => {
     ]);
   });
 
-  it('does not count a pool that was deleted as down', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { agent_pools: [pool('one'), pool('two')], agents: [agent('a', 'one', 'idle', FIRST)] });
-    await estate.night(SECOND, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] });
-    const { nights } = await estate.data('agent-health', SECOND);
-    expect(nights).toMatchObject([
-      { night: SECOND, pools: 1, pools_without_live_agents: 0 },
-      { night: FIRST, pools: 2, pools_without_live_agents: 1 },
+  it('does not count a deleted pool as down', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
+      agent_pools: [pool('one'), pool('two')],
+      agents: [agent('a', 'one', 'idle', FIRST)],
+    });
+    await warehouse.pull(SECOND, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] });
+    const { trend } = await warehouse.data('agent-health', SECOND);
+    expect(trend).toMatchObject([
+      { as_of: SECOND, pools: 1, pools_without_live_agents: 0 },
+      { as_of: FIRST, pools: 2, pools_without_live_agents: 1 },
     ]);
   });
 
-  it('knows nothing where nothing was pulled, and says so', async () => {
-    const estate = await openEstate();
-    const { summary, sources } = await estate.data('agent-health', FIRST);
+  it('reports that nothing was pulled', async () => {
+    const warehouse = await createReportWarehouse();
+    const { summary, sources } = await warehouse.data('agent-health', FIRST);
     expect(summary).toMatchObject({
       pools: 0,
       agents: 0,

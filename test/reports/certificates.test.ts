@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEstate } from '../helpers/report-estate.ts';
+import { createReportWarehouse } from '../helpers/report-warehouse.ts';
 
 const AS_OF = '2026-11-20T02:15:00Z';
 
@@ -19,9 +19,9 @@ const leaf = (service: string, valid_after: string, valid_before: string | null)
 const states = (rows: unknown) => (rows as { state: string }[]).map(({ state }) => state);
 
 describe('the certificates report', () => {
-  it('counts roots by their end: expired, expiring within certificateDays, valid, unknown', async () => {
-    const estate = await openEstate();
-    await estate.night(AS_OF, {
+  it('counts roots by expiry: expired, expiring within certificateDays, valid, unknown', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, {
       ca_roots: [
         root('ended', AS_OF),
         root('soon', '2026-12-20T02:15:00Z'),
@@ -29,7 +29,7 @@ describe('the certificates report', () => {
         root('untold', null, false),
       ],
     });
-    const { summary, roots, inactive_roots } = await estate.data('certificates', AS_OF);
+    const { summary, roots, inactive_roots } = await warehouse.data('certificates', AS_OF);
     expect(summary).toMatchObject({
       roots: 4,
       active_roots: 3,
@@ -42,9 +42,9 @@ describe('the certificates report', () => {
     expect(inactive_roots).toMatchObject([{ root_name: 'untold', since: AS_OF }]);
   });
 
-  it('calls a short-lived leaf expiring in the last tenth of its life, a long-lived one within certificateDays', async () => {
-    const estate = await openEstate();
-    await estate.night(AS_OF, {
+  it('counts a short-lived leaf as expiring in the last tenth of its lifetime, a long-lived one within certificateDays', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, {
       leaf_certificates: [
         leaf('ended', '2026-11-17T02:15:00Z', '2026-11-20T02:14:00Z'),
         leaf('last-tenth', '2026-11-17T09:15:00Z', '2026-11-20T09:15:00Z'),
@@ -52,7 +52,7 @@ describe('the certificates report', () => {
         leaf('long-lived', '2026-01-01T00:00:00Z', '2026-12-10T00:00:00Z'),
       ],
     });
-    const { summary, leaves } = await estate.data('certificates', AS_OF);
+    const { summary, leaves } = await warehouse.data('certificates', AS_OF);
     expect(summary).toMatchObject({ leaves: 4, leaves_expired: 1, leaves_expiring: 2 });
     expect(states(leaves)).toEqual(['expired', 'expiring', 'valid', 'expiring']);
   });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 interface Data {
   readonly report: string;
@@ -13,13 +13,13 @@ interface Data {
 }
 
 describe('tidemark report', () => {
-  let place: Workplace;
+  let place: TestProject;
   let first: string;
   beforeAll(async () => {
-    place = await workplace({ workspaces: 40, cleanup: afterAll });
+    place = await testProject({ workspaces: 40, cleanup: afterAll });
     first = place.sandbox.now.toISOString();
     await place.pull(['--target', 'acme']);
-    place.sandbox.advance();
+    place.sandbox.tick();
     await place.pull(['--target', 'acme']);
   });
 
@@ -32,7 +32,7 @@ describe('tidemark report', () => {
     expect(existsSync(join(place.folder, 'out', 'index.html'))).toBe(true);
   });
 
-  it('prints the data of one report as an object, of several as an array, as NAME.json holds them', async () => {
+  it('prints the data of one report as an object, of several as an array, in the form of NAME.json', async () => {
     const one = (await place.tidemark(['report', 'drift', '--json', '--out', 'elsewhere'])).json<Data>();
     expect(one).toEqual(JSON.parse(await readFile(join(place.folder, 'elsewhere', 'drift.json'), 'utf8')));
     expect(one).toMatchObject({
@@ -52,7 +52,7 @@ describe('tidemark report', () => {
     expect(summary).toMatchObject(counts ?? {});
   });
 
-  it('tells of the last pull by default, judging its age by the present', async () => {
+  it('shows the last pull by default, with its age at the present time', async () => {
     const second = place.sandbox.now.toISOString().replace('.000Z', 'Z');
     const late = new Date(place.sandbox.now.getTime() + 3 * 24 * 60 * 60_000).toISOString();
     const data = (await place.tidemark(['report', 'drift', '--json', '--now', late])).json<Data>();
@@ -63,7 +63,7 @@ describe('tidemark report', () => {
     });
   });
 
-  it('tells of a past moment with --as-of', async () => {
+  it('shows a past time with --as-of', async () => {
     const data = (await place.tidemark(['report', 'drift', '--json', '--as-of', first])).json<Data>();
     expect(data).toMatchObject({
       as_of: first.replace('.000Z', 'Z'),
@@ -72,15 +72,15 @@ describe('tidemark report', () => {
     expect(data.sources).toMatchObject([{ stale: false }]);
   });
 
-  it('refuses an unknown report with the nearest name, and a moment that is none', async () => {
+  it('rejects an unknown report with a suggestion, and an invalid time', async () => {
     const unknown = await place.tidemark(['report', 'drfit']);
     expect(unknown).toMatchObject({ exit: 2, stdout: '' });
     expect(unknown.stderr).toContain('did you mean drift?');
     expect(await place.tidemark(['report', 'drift', '--as-of', 'yesterday'])).toMatchObject({ exit: 2 });
   });
 
-  it('says what to do where nothing was pulled yet', async () => {
-    const fresh = await workplace();
+  it('suggests a pull where there is no data', async () => {
+    const fresh = await testProject();
     const { exit, stderr } = await fresh.tidemark(['report']);
     expect(exit).toBe(3);
     expect(stderr).toContain('tidemark pull');

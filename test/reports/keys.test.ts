@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEstate } from '../helpers/report-estate.ts';
+import { createReportWarehouse } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -20,9 +20,9 @@ const version = (key_name: string, number: number, creation_time: string | null)
 const pick = (rows: unknown, field = 'name') => (rows as Record<string, unknown>[]).map((row) => row[field]);
 
 describe('the keys report', () => {
-  it('ages a key by its newest version: over keyRotationDays is overdue, at them not, unknown neither', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('ages a key by its newest version: overdue after keyRotationDays, not at them, unknown without a time', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       keys: [key('fresh', { latest_version: 2 }), key('edge'), key('old'), key('untold'), key('bare')],
       key_versions: [
         version('fresh', 1, '2020-01-01T00:00:00Z'),
@@ -32,16 +32,16 @@ describe('the keys report', () => {
         version('untold', 1, null),
       ],
     });
-    const { summary, overdue, keys } = await estate.data('keys', FIRST);
+    const { summary, overdue, keys } = await warehouse.data('keys', FIRST);
     expect(summary).toMatchObject({ keys: 5, overdue: 1, age_unknown: 2 });
     expect(pick(overdue)).toEqual(['old']);
     expect(pick(keys)).toEqual(['bare', 'untold', 'old', 'edge', 'fresh']);
     expect(pick(keys, 'state')).toEqual(['unknown', 'unknown', 'overdue', 'in time', 'in time']);
   });
 
-  it('counts enabled versions: a lowest of 0 and of 1 both mean all', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('counts enabled versions: a lowest version of 0 or 1 means all', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       keys: [
         key('all', { latest_version: 4 }),
         key('also-all', { latest_version: 4, min_enabled_version: 1 }),
@@ -49,7 +49,7 @@ describe('the keys report', () => {
         key('all-three', { latest_version: 3 }),
       ],
     });
-    const { summary, too_many_versions } = await estate.data('keys', FIRST);
+    const { summary, too_many_versions } = await warehouse.data('keys', FIRST);
     expect(summary).toMatchObject({ versions_enabled: 14, too_many_versions: 2 });
     expect(too_many_versions).toMatchObject([
       { name: 'all', versions_enabled: 4 },
@@ -57,9 +57,9 @@ describe('the keys report', () => {
     ]);
   });
 
-  it('tells what is held where, what may go, and which roles hand out management tokens', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('shows the providers of keys, the keys that may be deleted, and roles that issue management tokens', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       keys: [key('held', { deletion_allowed: true }), key('loose'), key('untold', { deletion_allowed: null })],
       kms_providers: [{ name: 'full' }, { name: 'empty' }],
       key_distributions: [{ provider_name: 'full', key_name: 'held' }],
@@ -69,7 +69,7 @@ describe('the keys report', () => {
         { name: 'odd', token_type: null },
       ],
     });
-    const data = await estate.data('keys', FIRST);
+    const data = await warehouse.data('keys', FIRST);
     expect(data.summary).toMatchObject({
       undistributed: 2,
       deletion_allowed: 1,
@@ -87,23 +87,23 @@ describe('the keys report', () => {
     expect(pick(data.roles)).toEqual(['root', 'app', 'odd']);
   });
 
-  it('shows overdue keys over the nights: one becomes so between pulls, and is rotated', async () => {
-    const estate = await openEstate();
+  it('has a trend of overdue keys: one becomes overdue between pulls and is rotated', async () => {
+    const warehouse = await createReportWarehouse();
     const made = '2026-08-03T12:00:00Z';
-    await estate.night(FIRST, {
+    await warehouse.pull(FIRST, {
       keys: [key('a'), key('b')],
       key_versions: [version('a', 1, made), version('b', 1, made)],
     });
-    await estate.night(SECOND, {
+    await warehouse.pull(SECOND, {
       keys: [key('a'), key('b')],
       key_versions: [version('a', 1, made), version('b', 1, made)],
     });
-    await estate.night('2026-11-03T02:15:00Z', {
+    await warehouse.pull('2026-11-03T02:15:00Z', {
       keys: [key('a', { latest_version: 2 }), key('b')],
       key_versions: [version('a', 1, made), version('a', 2, SECOND), version('b', 1, made)],
     });
-    const { nights, summary } = await estate.data('keys', '2026-11-03T02:15:00Z');
-    expect((nights as { overdue: number }[]).map(({ overdue }) => overdue)).toEqual([1, 2, 0]);
+    const { trend, summary } = await warehouse.data('keys', '2026-11-03T02:15:00Z');
+    expect((trend as { overdue: number }[]).map(({ overdue }) => overdue)).toEqual([1, 2, 0]);
     expect(summary).toMatchObject({ overdue: 1, overdue_before: 2 });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Estate, openEstate, workspace } from '../helpers/report-estate.ts';
+import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -11,14 +11,14 @@ interface Event {
 }
 
 async function finding(
-  estate: Estate,
+  warehouse: ReportWarehouse,
   id: string,
   rule: string,
   events: readonly Event[],
   more: { severity?: string; group_key?: string } = {},
 ) {
   const severity = more.severity ?? 'warning';
-  await estate.database.run(
+  await warehouse.database.run(
     `insert into findings by name select $id as finding_id, 'acme' as target, $rule as rule, $severity as severity, 'workspace' as subject_type,
      $id as subject_id, $id as subject_name, 'Title of ' || $id as title, $state as state, $at::timestamptz as first_seen,
      $at::timestamptz as last_seen, 0 as times_reopened, $group_key as group_key`,
@@ -32,26 +32,29 @@ async function finding(
     },
   );
   for (const { at, state, reason } of events) {
-    await estate.database.run(
+    await warehouse.database.run(
       `insert into finding_events by name select $id as finding_id, 'acme' as target, $rule as rule, $at::timestamptz as changed_at,
        $state as state, $severity as severity, $reason as reason`,
       { id, rule, severity, at, state, reason },
     );
-    await estate.database.run(
-      `insert into finding_assessments select 'acme', $rule, $at::timestamptz, $at::timestamptz`,
-      { rule, at },
+    await warehouse.database.run(
+      `insert into rule_evaluations select 'acme', $rule, $at::timestamptz, $at::timestamptz`,
+      {
+        rule,
+        at,
+      },
     );
   }
 }
 
 describe('the overview', () => {
-  it('shows the number of each area that was pulled, as its own report tells it, with its change', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { workspaces: [workspace('a'), workspace('b', { drifted: true })] });
-    await estate.night(SECOND, {
+  it('shows the metrics of each area that was pulled, with the values and changes of its report', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a'), workspace('b', { drifted: true })] });
+    await warehouse.pull(SECOND, {
       workspaces: [workspace('a', { drifted: true }), workspace('b', { drifted: true, checks_failed: 1 })],
     });
-    const { areas, summary } = await estate.data('overview', SECOND);
+    const { areas, summary } = await warehouse.data('overview', SECOND);
     expect(summary).toMatchObject({
       drifted: 2,
       newly_drifted: 1,
@@ -69,43 +72,43 @@ describe('the overview', () => {
     ]);
   });
 
-  it('tells expired certificates apart from those that expire, and leaves out neither', async () => {
-    const estate = await openEstate();
+  it('counts expired and expiring certificates separately', async () => {
+    const warehouse = await createReportWarehouse();
     const root = (root_id: string, not_after: string) => ({ root_id, active: true, not_before: FIRST, not_after });
-    await estate.night(SECOND, {
+    await warehouse.pull(SECOND, {
       ca_roots: [root('ended', FIRST), root('over', FIRST), root('soon', '2026-11-03T00:00:00Z')],
     });
-    const { areas } = await estate.data('overview', SECOND);
+    const { areas } = await warehouse.data('overview', SECOND);
     expect(areas).toMatchObject([
       { number: 1, measure: 'roots expiring' },
       { number: 2, measure: 'roots expired' },
     ]);
   });
 
-  it('ranks findings by severity, spread and age, those of one cause as one line', async () => {
-    const estate = await openEstate();
+  it('ranks findings by severity, number and age, with one row per cause', async () => {
+    const warehouse = await createReportWarehouse();
     const found = [{ at: FIRST, state: 'open', reason: 'found' }];
-    await finding(estate, 'one', 'drifted-workspace', found);
-    await finding(estate, 'p1', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
-    await finding(estate, 'p2', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
-    await finding(estate, 'worst', 'management-role', found, { severity: 'critical' });
-    const { top_findings, could_do, summary } = await estate.data('overview', SECOND);
+    await finding(warehouse, 'one', 'drifted-workspace', found);
+    await finding(warehouse, 'p1', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
+    await finding(warehouse, 'p2', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
+    await finding(warehouse, 'worst', 'management-role', found, { severity: 'critical' });
+    const { top_findings, playbooks, summary } = await warehouse.data('overview', SECOND);
     expect(top_findings).toMatchObject([
       { severity: 'critical', title: 'Title of worst', subjects: 1 },
       { severity: 'warning', title: 'aws 4.0.0 (provider-sprawl)', subjects: 2, who: 'p1, p2' },
       { severity: 'warning', title: 'Title of one' },
     ]);
-    expect(could_do).toMatchObject([
+    expect(playbooks).toMatchObject([
       { playbook: 'downgrade-management-roles', subjects: 1, rule: 'management-role', can_be_undone: true },
       { playbook: 'pin-drift-view', subjects: 1, rule: 'drifted-workspace' },
     ]);
-    expect(summary).toMatchObject({ findings_standing: 4, critical: 1, warning: 3 });
+    expect(summary).toMatchObject({ findings_open: 4, critical: 1, warning: 3 });
   });
 
-  it('tells the change of numbers whose own report has none, from the run before', async () => {
-    const estate = await openEstate();
+  it('compares metrics with the previous run where their report has no previous value', async () => {
+    const warehouse = await createReportWarehouse();
     const night = (at: string, hoursSilent: number) =>
-      estate.night(at, {
+      warehouse.pull(at, {
         agent_pools: [{ pool_id: 'p', name: 'p' }],
         agents: [
           {
@@ -117,20 +120,20 @@ describe('the overview', () => {
         ],
       });
     await night(FIRST, 0);
-    expect((await estate.data('overview', FIRST)).areas).toContainEqual(
+    expect((await warehouse.data('overview', FIRST)).areas).toContainEqual(
       expect.objectContaining({ measure: 'silent agents', number: 0, before: null }),
     );
     await night(SECOND, 3);
-    expect((await estate.data('overview', SECOND)).areas).toContainEqual(
+    expect((await warehouse.data('overview', SECOND)).areas).toContainEqual(
       expect.objectContaining({ measure: 'silent agents', number: 1, before: 0 }),
     );
   });
 
-  it('tells what was done within the last thirty days', async () => {
-    const estate = await openEstate();
-    await finding(estate, 'f', 'dead-agent', [{ at: FIRST, state: 'open', reason: 'found' }]);
+  it('lists the actions of the last thirty days', async () => {
+    const warehouse = await createReportWarehouse();
+    await finding(warehouse, 'f', 'dead-agent', [{ at: FIRST, state: 'open', reason: 'found' }]);
     const act = (id: string, at: string) =>
-      estate.database.run(
+      warehouse.database.run(
         `insert into actions by name select 'acme' as target, 'plan' as plan_id, $id as action_id, 'reap-dead-agents' as playbook,
          'platform.agents.delete' as operation, 'f' as finding_id, 'applied' as status, 'a person' as approved_by,
          $at::timestamptz as started_at`,
@@ -139,25 +142,27 @@ describe('the overview', () => {
     await act('later', '2026-11-03T00:00:00Z');
     await act('now', '2026-11-01T09:00:00Z');
     await act('long-ago', '2026-10-01T00:00:00Z');
-    const { done } = await estate.data('overview', SECOND);
-    expect(done).toMatchObject([{ action_id: 'now', subject_name: 'f', status: 'applied', approved_by: 'a person' }]);
+    const { actions } = await warehouse.data('overview', SECOND);
+    expect(actions).toMatchObject([
+      { action_id: 'now', subject_name: 'f', status: 'applied', approved_by: 'a person' },
+    ]);
   });
 
-  it('knows the findings as they stood at the moment asked for', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { workspaces: [] });
-    await estate.night(SECOND, { workspaces: [] });
-    await finding(estate, 'f', 'drifted-workspace', [
+  it('shows the findings as of the requested time', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [] });
+    await warehouse.pull(SECOND, { workspaces: [] });
+    await finding(warehouse, 'f', 'drifted-workspace', [
       { at: FIRST, state: 'new', reason: 'found' },
       { at: SECOND, state: 'resolved', reason: 'gone' },
     ]);
-    const then = await estate.data('overview', FIRST);
-    expect(then.summary).toMatchObject({ findings_standing: 1, findings_new: 1 });
+    const then = await warehouse.data('overview', FIRST);
+    expect(then.summary).toMatchObject({ findings_open: 1, findings_new: 1 });
     expect(then.changes).toMatchObject([{ rule: 'drifted-workspace', found: 1, resolved: 0 }]);
     expect(then.top_findings).toMatchObject([{ title: 'Title of f', state: 'new' }]);
-    const now = await estate.data('overview', SECOND);
+    const now = await warehouse.data('overview', SECOND);
     expect(now.top_findings).toEqual([]);
-    expect(now.summary).toMatchObject({ findings_standing: 0 });
+    expect(now.summary).toMatchObject({ findings_open: 0 });
     expect(now.changes).toMatchObject([{ rule: 'drifted-workspace', found: 0, resolved: 1 }]);
   });
 });

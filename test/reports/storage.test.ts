@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Night, openEstate } from '../helpers/report-estate.ts';
+import { createReportWarehouse, type PulledTables } from '../helpers/report-warehouse.ts';
 
 const AS_OF = '2026-11-20T02:15:00Z';
 const GIB = 1024 ** 3;
@@ -47,14 +47,14 @@ const claim = (id: string, allocation: string, client_status: string | null) => 
 const listing = { plugin_id: 'csi', supported: true };
 const pick = (rows: unknown, field = 'volume') => (rows as Record<string, unknown>[]).map((row) => row[field]);
 
-const pull = async (night: Night) => {
-  const estate = await openEstate();
-  await estate.night(AS_OF, { external_volume_listings: [listing], volume_snapshot_listings: [listing], ...night });
-  return estate.data('storage', AS_OF);
+const pull = async (night: PulledTables) => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(AS_OF, { external_volume_listings: [listing], volume_snapshot_listings: [listing], ...night });
+  return warehouse.data('storage', AS_OF);
 };
 
 describe('the storage report', () => {
-  it('tells what cannot be scheduled from what is only unhealthy', async () => {
+  it('distinguishes volumes that cannot be scheduled from unhealthy ones', async () => {
     const data = await pull({
       volumes: [
         volume('ok'),
@@ -67,7 +67,7 @@ describe('the storage report', () => {
     expect(pick(data.unschedulable)).toEqual(['default/off', 'default/weak']);
   });
 
-  it('calls a claim lost only when every claiming allocation has ended', async () => {
+  it('counts a claim as lost only if every claiming allocation has finished', async () => {
     const data = await pull({
       volumes: ['dead', 'half', 'untold', 'free'].map((id) => volume(id)),
       volume_allocations: [
@@ -82,7 +82,7 @@ describe('the storage report', () => {
     expect(data.lost_claims).toMatchObject([{ volume: 'default/dead', allocations: 2, nodes: ['node-a', 'node-b'] }]);
   });
 
-  it('calls missing what its provider does not hold and nothing claims, orphaned what nobody registered', async () => {
+  it('counts as missing what is not in the provider and unclaimed, and as orphaned what is not registered', async () => {
     const data = await pull({
       volumes: [
         volume('there'),
@@ -112,7 +112,7 @@ describe('the storage report', () => {
     ]);
   });
 
-  it('protects by a ready snapshot within snapshotDays; where a plugin cannot list, nobody knows', async () => {
+  it('counts a ready snapshot within snapshotDays as protection; unknown if the plugin cannot list', async () => {
     const data = await pull({
       volumes: [
         volume('edge'),
@@ -131,7 +131,7 @@ describe('the storage report', () => {
     expect(pick(data.unprotected)).toEqual(['default/never', 'default/unready', 'default/late']);
   });
 
-  it('calls a snapshot stale that is too old, or whose volume is gone as far as its plugin can list', async () => {
+  it('counts a snapshot as stale that is too old, or whose volume no longer exists', async () => {
     const data = await pull({
       volumes: [volume('a')],
       external_volumes: [external('b')],
@@ -146,10 +146,10 @@ describe('the storage report', () => {
     });
     expect(data.summary).toMatchObject({ stale_snapshots: 2, stale_snapshot_bytes: 2000 });
     expect(pick(data.stale_snapshots, 'snapshot_id')).toEqual(['old', 'of-gone']);
-    expect(pick(data.stale_snapshots, 'reason')).toEqual(['old', 'its volume is gone']);
+    expect(pick(data.stale_snapshots, 'reason')).toEqual(['old', 'its volume no longer exists']);
   });
 
-  it('keeps volumes of one ID in two namespaces apart', async () => {
+  it('distinguishes volumes of two namespaces with the same ID', async () => {
     const data = await pull({
       volumes: [volume('a'), volume('a', { namespace: 'other', external_id: 'ext-other' })],
       volume_allocations: [claim('a', 'x', 'complete')],

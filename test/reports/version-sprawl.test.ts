@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openEstate, workspace } from '../helpers/report-estate.ts';
+import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -9,21 +9,21 @@ const tool = (version: string, count = 1) => ({ version, workspace_count: count,
 const pick = (rows: unknown, field: string) => (rows as Record<string, unknown>[]).map((row) => row[field]);
 
 describe('the version-sprawl report', () => {
-  it('takes the highest release by semantic precedence as the newest, never a prerelease', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('uses the highest release by semantic precedence as the newest, never a prerelease', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       tf_versions: ['1.9.8', '1.10.2', '1.11.0-rc1', 'v1.10.1', 'latest'].map((version) => tool(version)),
       workspaces: [on('a', '1.10.2')],
     });
-    const { summary, versions } = await estate.data('version-sprawl', FIRST);
+    const { summary, versions } = await warehouse.data('version-sprawl', FIRST);
     expect(summary).toMatchObject({ versions: 5, newest_version: '1.10.2', prereleases: 1 });
     expect(pick(versions, 'version')).toEqual(['1.11.0-rc1', '1.10.2', 'v1.10.1', '1.9.8', 'latest']);
     expect(pick(versions, 'behind')).toEqual(['ahead', 'newest', 'patch', 'minor', null]);
   });
 
-  it('counts as behind what is lower: prereleases of the newest too, build metadata and what is no version not', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, {
+  it('counts lower versions as behind: also prereleases of the newest, but not build metadata or invalid versions', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, {
       tf_versions: [tool('1.10.2')],
       workspaces: [
         on('same', '1.10.2'),
@@ -38,7 +38,7 @@ describe('the version-sprawl report', () => {
         on('none', null),
       ],
     });
-    const data = await estate.data('version-sprawl', FIRST);
+    const data = await warehouse.data('version-sprawl', FIRST);
     expect(data.summary).toMatchObject({
       workspaces_behind: 4,
       behind_major: 1,
@@ -56,20 +56,20 @@ describe('the version-sprawl report', () => {
     expect(pick(data.not_comparable, 'workspace_name')).toEqual(['none', 'constraint']);
   });
 
-  it('finds the newest over all targets', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0')] }, 'east');
-    await estate.night(
+  it('finds the newest version of all targets', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0')] }, 'east');
+    await warehouse.pull(
       FIRST,
       { tf_versions: [tool('1.9.0'), tool('1.10.0')], workspaces: [on('a', '1.10.0')] },
       'west',
     );
-    const { summary } = await estate.data('version-sprawl', FIRST);
+    const { summary } = await warehouse.data('version-sprawl', FIRST);
     expect(summary).toMatchObject({ versions: 2, newest_version: '1.10.0', workspaces: 2, workspaces_behind: 1 });
   });
 
-  it('tells providers in several versions: oldest and newest by precedence, and who holds the oldest', async () => {
-    const estate = await openEstate();
+  it('lists providers in several versions with the oldest, the newest, and the workspaces on the oldest', async () => {
+    const warehouse = await createReportWarehouse();
     const provider = (name: string, version: string, workspaces: string) => ({
       name,
       source: `registry.example/acme/${name}`,
@@ -77,7 +77,7 @@ describe('the version-sprawl report', () => {
       workspace_count: workspaces.split(',').length,
       workspaces,
     });
-    await estate.night(FIRST, {
+    await warehouse.pull(FIRST, {
       providers: [
         provider('aws', '5.10.0', 'a, b'),
         provider('aws', '5.9.0', 'e, d, c, f'),
@@ -86,7 +86,7 @@ describe('the version-sprawl report', () => {
       ],
       modules: [provider('vpc', '1.0.0', 'a')],
     });
-    const { summary, providers_spread, modules_spread } = await estate.data('version-sprawl', FIRST);
+    const { summary, providers_spread, modules_spread } = await warehouse.data('version-sprawl', FIRST);
     expect(summary).toMatchObject({
       providers: 2,
       provider_versions: 4,
@@ -108,23 +108,23 @@ describe('the version-sprawl report', () => {
     expect(modules_spread).toEqual([]);
   });
 
-  it('shows how workspaces move between versions over the nights', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0'), on('b', '1.9.0')] });
-    await estate.night(SECOND, {
+  it('has a trend of workspaces per version', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { tf_versions: [tool('1.9.0')], workspaces: [on('a', '1.9.0'), on('b', '1.9.0')] });
+    await warehouse.pull(SECOND, {
       tf_versions: [tool('1.9.0'), tool('1.10.0')],
       workspaces: [on('a', '1.9.0'), on('b', '1.10.0')],
     });
-    const data = await estate.data('version-sprawl', SECOND);
-    expect(data.version_nights).toEqual([
-      { night: SECOND, version: '1.9.0', workspaces: 1 },
-      { night: SECOND, version: '1.10.0', workspaces: 1 },
-      { night: FIRST, version: '1.9.0', workspaces: 2 },
-      { night: FIRST, version: '1.10.0', workspaces: 0 },
+    const data = await warehouse.data('version-sprawl', SECOND);
+    expect(data.version_trend).toEqual([
+      { as_of: SECOND, version: '1.9.0', workspaces: 1 },
+      { as_of: SECOND, version: '1.10.0', workspaces: 1 },
+      { as_of: FIRST, version: '1.9.0', workspaces: 2 },
+      { as_of: FIRST, version: '1.10.0', workspaces: 0 },
     ]);
-    expect(data.nights).toMatchObject([
-      { night: SECOND, tool_versions: 2 },
-      { night: FIRST, tool_versions: 1 },
+    expect(data.trend).toMatchObject([
+      { as_of: SECOND, tool_versions: 2 },
+      { as_of: FIRST, tool_versions: 1 },
     ]);
     expect(data.behind).toMatchObject([{ workspace_name: 'a', since: FIRST }]);
     expect(data.summary).toMatchObject({
@@ -134,10 +134,10 @@ describe('the version-sprawl report', () => {
     });
   });
 
-  it('knows no newest where there is no release', async () => {
-    const estate = await openEstate();
-    await estate.night(FIRST, { tf_versions: [tool('1.0.0-rc1')], workspaces: [on('a', '1.0.0-rc1')] });
-    expect((await estate.data('version-sprawl', FIRST)).summary).toMatchObject({
+  it('has no newest version where there is no release', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { tf_versions: [tool('1.0.0-rc1')], workspaces: [on('a', '1.0.0-rc1')] });
+    expect((await warehouse.data('version-sprawl', FIRST)).summary).toMatchObject({
       newest_version: null,
       workspaces_behind: 0,
     });

@@ -21,7 +21,7 @@ with
   )
 select
   case place
-    when 1 then 'within the minutes allowed'
+    when 1 then 'within the allowed minutes'
     when 2 then 'within an hour'
     when 3 then 'within a day'
     when 4 then 'within a week'

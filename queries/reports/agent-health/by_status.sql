@@ -1,8 +1,8 @@
 -- grain: one row per status
 -- title: By status
 -- sources: agents
--- about: Against the previous complete pull of the same target.
--- labels: status=Status; agents_before=The night before; share_percent=Share
+-- about: "Before" is the previous complete pull of the same target.
+-- labels: status=Status; agents_before=Before; share_percent=Share
 with
   now as (select coalesce(status, 'unknown') as status, count(*) as agents from agents_at($as_of) group by 1),
   before as (select coalesce(status, 'unknown') as status, count(*) as agents from agents_before($as_of) group by 1),

@@ -1,6 +1,6 @@
 -- grain: one row per pool
 -- title: Pools
--- labels: pool_name=Pool; live=Live; attached=Attached workspaces; allowed=Allowed workspaces; agents_listed=Agents, as the service counts; last_ping_at=Last ping; organization_scoped=For the whole organization
+-- labels: pool_name=Pool; live=Live; attached=Attached workspaces; allowed=Allowed workspaces; agents_listed=Agents according to the service; last_ping_at=Last ping; organization_scoped=For the whole organization
 -- hidden: pool_id
 with
   links as (

@@ -1,6 +1,6 @@
 -- grain: one row per pool without an idle or busy agent
 -- title: Pools without a live agent
--- about: Since: the pull that first saw it without one. Waiting: workspaces attached to it, whose runs have nobody to do them.
+-- about: "Since" is the pull that first reported the pool without a live agent. "Workspaces waiting" are attached to the pool; their runs cannot start.
 -- empty: Every pool has a live agent.
 -- labels: pool_name=Pool; agents=Agents; since=Since; waiting=Workspaces waiting; last_ping_at=Last ping; organization_scoped=For the whole organization
 -- links: waiting=stranded

@@ -1,8 +1,8 @@
 -- grain: one row per silent agent
 -- title: Silent agents
--- about: No ping within the minutes allowed before this report's time, or none ever.
--- empty: Every agent has pinged.
--- labels: agent_name=Agent; pool_name=Pool; status=Status; last_ping_at=Last ping; silent_hours=Silent (hours); ip_address=Address; silent_when_pulled=Silent when it was pulled
+-- about: No ping within the allowed minutes before the time of this report, or no ping at all.
+-- empty: No agent is silent.
+-- labels: agent_name=Agent; pool_name=Pool; status=Status; last_ping_at=Last ping; silent_hours=Silent (hours); ip_address=Address; silent_when_pulled=Silent at the pull
 -- hidden: pool_id
 select
   agents.target,

@@ -2,7 +2,7 @@
 -- title: Agent health
 -- order: 5
 -- sources: agent_pools, agents
--- about: Pools, their agents, and what waits for a pool that nobody serves. Live: idle or busy. Silent: no ping within the minutes allowed before this report's time.
+-- about: Agent pools, their agents, and the workspaces that wait for a pool without a live agent. An agent is live if it is idle or busy, and silent if it has not sent a ping within the allowed minutes before the time of this report.
 with
   state as (
     select

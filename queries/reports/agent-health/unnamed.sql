@@ -1,7 +1,7 @@
 -- grain: one row per agent without a name
 -- title: Unnamed agents
 -- sources: agent_pools, agents
--- about: Nobody can tell which machine these are.
+-- about: The machine of an agent without a name is unknown.
 -- empty: Every agent has a name.
 -- labels: agent_id=Agent; pool_name=Pool; status=Status; last_ping_at=Last ping; ip_address=Address
 select

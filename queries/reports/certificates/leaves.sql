@@ -1,4 +1,4 @@
--- grain: one row per service, the first to end first
+-- grain: one row per service, the first to expire first
 -- title: Leaf certificates
 -- sources: leaf_certificates
 -- empty: No leaf certificate is known.

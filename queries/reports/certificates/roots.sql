@@ -1,4 +1,4 @@
--- grain: one row per CA root, the first to end first
+-- grain: one row per CA root, the first to expire first
 -- title: CA roots
 -- sources: ca_roots
 -- empty: No root is known.

@@ -2,7 +2,7 @@
 -- title: Certificates
 -- order: 8
 -- sources: ca_roots, leaf_certificates
--- about: The mesh's roots and the leaf certificates of its services, by their end. A short-lived leaf counts as expiring in the last tenth of its life, since it is renewed all the time.
+-- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes

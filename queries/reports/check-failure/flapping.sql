@@ -1,24 +1,24 @@
 -- grain: one row per workspace that began to fail three times or more within 30 days
 -- title: Flapping
--- about: Began to fail at least three times within the last 30 days.
+-- about: Started to fail at least three times within the last 30 days.
 -- empty: No workspace flaps.
--- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last began; checks_failed_now=Failed now
+-- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last start; checks_failed_now=Failed now
 -- hidden: external_id
 with
-  told as (
+  assessed as (
     select
       target,
       external_id,
       checks_failed > 0 as failing,
       valid_from,
-      lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as earlier,
+      lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as previous,
     from workspaces_history
     where checks_failed is not null and valid_from <= $as_of::timestamptz
   ),
-  begun as (
+  episodes as (
     select target, external_id, count(*) as times_in_30_days, max(valid_from) as last_began_at
-    from told
-    where failing and earlier is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
+    from assessed
+    where failing and previous is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
     group by target, external_id
     having count(*) >= 3
   )
@@ -26,10 +26,10 @@ select
   now.target,
   now.workspace_name,
   now.project_name,
-  begun.times_in_30_days,
-  begun.last_began_at,
+  episodes.times_in_30_days,
+  episodes.last_began_at,
   now.checks_failed as checks_failed_now,
   now.external_id,
-from begun
-join workspaces_at($as_of) as now on now.target = begun.target and now.external_id = begun.external_id
-order by begun.times_in_30_days desc, now.workspace_name, now.target, now.external_id;
+from episodes
+join workspaces_at($as_of) as now on now.target = episodes.target and now.external_id = episodes.external_id
+order by episodes.times_in_30_days desc, now.workspace_name, now.target, now.external_id;

@@ -1,7 +1,7 @@
 -- grain: one row per workspace that fails now and did not at the previous complete pull
 -- title: New
 -- about: Failing now, not failing at the previous complete pull of the same target.
--- empty: No workspace began to fail.
+-- empty: No workspace started to fail.
 -- labels: workspace_name=Workspace; project_name=Project; was=Was; checks_failed=Failed; checks_errored=Errored; current_run_status=Last run
 -- hidden: external_id
 with
@@ -13,8 +13,8 @@ select
   now.checks_failed,
   now.checks_errored,
   case
-    when before.external_id is null then 'not there'
-    when before.checks_failed is null then 'not told'
+    when before.external_id is null then 'absent'
+    when before.checks_failed is null then 'not reported'
     else 'not failing'
   end as was,
   now.current_run_status,

@@ -6,27 +6,27 @@
 -- hidden: external_id
 with
   state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),
-  judged as (
+  selected as (
     select now.target, now.external_id
     from workspaces_at($as_of) as now
     join workspaces_before($as_of) as before using (target, external_id)
     where before.checks_failed > 0 and now.checks_failed = 0
   ),
-  told as (
+  assessed as (
     select
       target,
       external_id,
       checks_failed > 0 as failing,
       valid_from,
-      lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as earlier,
+      lag(checks_failed > 0) over (partition by target, external_id order by valid_from) as previous,
     from workspaces_history
-    semi join judged using (target, external_id)
+    semi join selected using (target, external_id)
     where checks_failed is not null and valid_from <= $as_of::timestamptz
   ),
-  begun as (
+  episodes as (
     select target, external_id, max(valid_from) as since
-    from told
-    where failing and earlier is distinct from true
+    from assessed
+    where failing and previous is distinct from true
     group by target, external_id
   )
 select
@@ -34,13 +34,13 @@ select
   now.workspace_name,
   now.project_name,
   before.checks_failed as checks_that_failed,
-  begun.since as failed_since,
-  date_diff('hour', begun.since, state.as_of) // 24 as lasted_days,
+  episodes.since as failed_since,
+  date_diff('hour', episodes.since, state.as_of) // 24 as lasted_days,
   now.external_id,
 from workspaces_at($as_of) as now
 join workspaces_before($as_of) as before
   on before.target = now.target and before.external_id = now.external_id
 join state on state.target = now.target
-left join begun on begun.target = now.target and begun.external_id = now.external_id
+left join episodes on episodes.target = now.target and episodes.external_id = now.external_id
 where before.checks_failed > 0 and now.checks_failed = 0
 order by lasted_days desc, now.workspace_name, now.target, now.external_id;

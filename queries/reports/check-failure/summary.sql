@@ -2,7 +2,7 @@
 -- title: Check failures
 -- order: 3
 -- sources: workspaces
--- about: Workspaces whose continuous checks fail, cannot complete or cannot be assessed. A count that is not told is unknown, never passed.
+-- about: Workspaces whose continuous checks fail, end with an error or cannot be assessed. Unknown is never reported as passed.
 with
   state as (
     select target, previous_as_of is not null as comparable
@@ -41,8 +41,8 @@ with
       count(*) filter (comparable and checks_failed > 0 and (failed_before > 0) is distinct from true) as newly_failing,
       count(*) filter (failed_before > 0 and checks_failed = 0) as resolved,
       count(*) filter (failed_before > 0 and checks_failed > 0) as still_failing,
-      count(*) filter (failed_before > 0 and checks_failed is null) as lost_sight,
-      count(*) filter (present and checks_failed is null) as not_told,
+      count(*) filter (failed_before > 0 and checks_failed is null) as no_longer_reported,
+      count(*) filter (present and checks_failed is null) as not_reported,
       count(*) filter (checks_failed > 0 and stale_assessment) as stale_assessments,
       count(*) filter (failed_before > 0) as failing_before,
       count(*) filter (errored_before > 0) as errored_before,

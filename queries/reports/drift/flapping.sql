@@ -1,24 +1,24 @@
 -- grain: one row per workspace that began to drift three times or more within 30 days
 -- title: Flapping
--- about: Began to drift at least three times within the last 30 days: resolving it does not last.
+-- about: Started to drift at least three times within the last 30 days.
 -- empty: No workspace flaps.
--- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last began; drifts_now=Drifts now
+-- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last start; drifts_now=Drifts now
 -- hidden: external_id
 with
-  told as (
+  assessed as (
     select
       target,
       external_id,
       drifted,
       valid_from,
-      lag(drifted) over (partition by target, external_id order by valid_from) as earlier,
+      lag(drifted) over (partition by target, external_id order by valid_from) as previous,
     from workspaces_history
     where drifted is not null and valid_from <= $as_of::timestamptz
   ),
-  begun as (
+  episodes as (
     select target, external_id, count(*) as times_in_30_days, max(valid_from) as last_began_at
-    from told
-    where drifted and earlier is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
+    from assessed
+    where drifted and previous is distinct from true and valid_from > $as_of::timestamptz - interval 30 days
     group by target, external_id
     having count(*) >= 3
   )
@@ -26,10 +26,10 @@ select
   now.target,
   now.workspace_name,
   now.project_name,
-  begun.times_in_30_days,
-  begun.last_began_at,
+  episodes.times_in_30_days,
+  episodes.last_began_at,
   case when now.drifted then 'yes' when not now.drifted then 'no' else 'not assessed' end as drifts_now,
   now.external_id,
-from begun
-join workspaces_at($as_of) as now on now.target = begun.target and now.external_id = begun.external_id
-order by begun.times_in_30_days desc, now.workspace_name, now.target, now.external_id;
+from episodes
+join workspaces_at($as_of) as now on now.target = episodes.target and now.external_id = episodes.external_id
+order by episodes.times_in_30_days desc, now.workspace_name, now.target, now.external_id;

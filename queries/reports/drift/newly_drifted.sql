@@ -1,7 +1,7 @@
 -- grain: one row per workspace that drifts now and did not at the previous complete pull
 -- title: New
 -- about: Drifting now, not drifting at the previous complete pull of the same target.
--- empty: No workspace began to drift.
+-- empty: No workspace started to drift.
 -- labels: workspace_name=Workspace; project_name=Project; was=Was; current_run_status=Last run
 -- hidden: external_id
 with
@@ -12,7 +12,7 @@ select
   now.project_name,
   now.resources_drifted,
   case
-    when before.external_id is null then 'not there'
+    when before.external_id is null then 'absent'
     when before.drifted is null then 'not assessed'
     else 'clean'
   end as was,

@@ -1,16 +1,16 @@
 -- grain: one row per workspace whose drift is not assessed
 -- title: Not assessed
--- about: Nobody knows whether these drift. Last known: the last assessment that a pull saw.
+-- about: It is unknown whether these drift. "Last known" is the last assessment that a pull reported.
 -- empty: Every workspace is assessed.
 -- labels: workspace_name=Workspace; project_name=Project; last_known=Last known; known_until=Until; current_run_status=Last run
 -- hidden: external_id
 with
-  last_told as (
+  last_assessed as (
     select
       target,
       external_id,
       arg_max(drifted, valid_from) as drifted,
-      max(valid_to) as told_until,
+      max(valid_to) as assessed_until,
     from workspaces_history
     where drifted is not null and valid_from <= $as_of::timestamptz
     group by target, external_id
@@ -19,11 +19,11 @@ select
   now.target,
   now.workspace_name,
   now.project_name,
-  case when last_told.drifted then 'drifting' when not last_told.drifted then 'clean' else 'never assessed' end as last_known,
-  last_told.told_until as known_until,
+  case when last_assessed.drifted then 'drifting' when not last_assessed.drifted then 'clean' else 'never assessed' end as last_known,
+  last_assessed.assessed_until as known_until,
   now.current_run_status,
   now.external_id,
 from workspaces_at($as_of) as now
-left join last_told on last_told.target = now.target and last_told.external_id = now.external_id
+left join last_assessed on last_assessed.target = now.target and last_assessed.external_id = now.external_id
 where now.drifted is null
-order by (last_told.drifted is true) desc, now.workspace_name, now.target, now.external_id;
+order by (last_assessed.drifted is true) desc, now.workspace_name, now.target, now.external_id;

@@ -2,7 +2,7 @@
 -- title: Drift
 -- order: 2
 -- sources: workspaces
--- about: Whose real infrastructure differs from its configuration. NULL means not assessed, never clean.
+-- about: Workspaces whose infrastructure differs from their configuration. NULL means not assessed. Unknown is never reported as clean.
 with
   state as (
     select target, previous_as_of is not null as comparable
@@ -33,7 +33,7 @@ with
       count(*) filter (comparable and present and drifted and was_drifted is distinct from true) as newly_drifted,
       count(*) filter (present and was_drifted and not drifted) as resolved,
       count(*) filter (present and was_drifted and drifted) as still_drifted,
-      count(*) filter (was_drifted and drifted is null) as lost_sight,
+      count(*) filter (was_drifted and drifted is null) as no_longer_reported,
       count(*) filter (present and drifted and stale_assessment) as stale_assessments,
       count(*) filter (was_present) as workspaces_before,
       count(*) filter (was_drifted) as drifted_before,

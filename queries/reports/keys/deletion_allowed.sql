@@ -1,9 +1,9 @@
 -- grain: one row per key that may be deleted
 -- title: Deletion allowed
 -- sources: key_distributions, keys
--- about: A key can be deleted once no provider holds it; deleting cannot be undone.
+-- about: A key can be deleted once it is in no provider. Deletion cannot be undone.
 -- empty: No key may be deleted.
--- labels: name=Key; type=Type; held_by=Held by; since=Allowed since
+-- labels: name=Key; type=Type; held_by=Providers; since=Allowed since
 with
   held as (
     select target, key_name, list(provider_name order by provider_name) as held_by
@@ -15,11 +15,11 @@ with
       target,
       name,
       valid_from,
-      deletion_allowed is distinct from lag(deletion_allowed) over (partition by target, name order by valid_from) as turned,
+      deletion_allowed is distinct from lag(deletion_allowed) over (partition by target, name order by valid_from) as is_changed,
     from keys_history
     where valid_from <= $as_of::timestamptz
   ),
-  allowed as (select target, name, max(valid_from) filter (turned) as since from changed group by target, name)
+  allowed as (select target, name, max(valid_from) filter (is_changed) as since from changed group by target, name)
 select
   keys.target,
   keys.name,

@@ -1,9 +1,9 @@
 -- grain: one row per key
 -- title: Keys
 -- sources: key_distributions, keys
--- about: The longest not rotated first. Enabled: versions that providers may still use.
+-- about: The oldest rotation first. "Enabled" counts the versions that providers may still use.
 -- empty: No key is known.
--- labels: name=Key; type=Type; age_days=Age since rotation (days); versions_enabled=Enabled; latest_version=Latest version; held_by=Held by; deletion_allowed=Deletion allowed
+-- labels: name=Key; type=Type; age_days=Age since rotation (days); versions_enabled=Enabled; latest_version=Latest version; held_by=Providers; deletion_allowed=Deletion allowed
 with
   rotated as (
     select

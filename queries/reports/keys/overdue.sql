@@ -1,7 +1,7 @@
 -- grain: one row per key whose newest version is older than keyRotationDays
 -- title: Overdue for rotation
 -- sources: keys
--- empty: Every key was rotated in time, as far as its age is told.
+-- empty: Every key of known age was rotated in time.
 -- labels: name=Key; type=Type; overdue_days=Overdue (days); latest_version=Latest version
 with
   rotated as (

@@ -1,26 +1,26 @@
 -- grain: one row per mesh role, those for management tokens first
 -- title: Mesh roles
 -- sources: mesh_roles
--- about: A management token may do everything.
+-- about: A management token has all permissions.
 -- empty: No role is known.
--- labels: name=Role; token_type=Tokens; lease=Lease; since=Of this kind since
+-- labels: name=Role; token_type=Tokens; lease=Lease; since=Unchanged since
 with
   changed as (
     select
       target,
       name,
       valid_from,
-      token_type is distinct from lag(token_type) over (partition by target, name order by valid_from) as turned,
+      token_type is distinct from lag(token_type) over (partition by target, name order by valid_from) as is_changed,
     from mesh_roles_history
     where valid_from <= $as_of::timestamptz
   ),
-  standing as (select target, name, max(valid_from) filter (turned) as since from changed group by target, name)
+  unchanged as (select target, name, max(valid_from) filter (is_changed) as since from changed group by target, name)
 select
   roles.target,
   roles.name,
   roles.token_type,
   roles.lease,
-  standing.since,
+  unchanged.since,
 from mesh_roles_at($as_of) as roles
-left join standing on standing.target = roles.target and standing.name = roles.name
+left join unchanged on unchanged.target = roles.target and unchanged.name = roles.name
 order by (lower(roles.token_type) = 'management') desc nulls last, roles.name, roles.target;

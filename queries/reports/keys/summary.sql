@@ -2,7 +2,7 @@
 -- title: Keys
 -- order: 7
 -- sources: key_distributions, keys, kms_providers, mesh_roles
--- about: Keys by their age since rotation and the versions still enabled, where they are held, and roles that hand out management tokens.
+-- about: Keys by their age since rotation and their enabled versions, the providers they are in, and roles that issue management tokens.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
@@ -81,5 +81,5 @@ with
 select
   *,
   format('{} of {} keys {} overdue for rotation; ', overdue, keys, if(overdue = 1, 'is', 'are'))
-  || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role hands out', 'roles hand out')) as headline,
+  || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue')) as headline,
 from counted;

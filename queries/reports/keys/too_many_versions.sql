@@ -1,8 +1,8 @@
 -- grain: one row per key with more than keyVersionsKept versions enabled
 -- title: Too many versions enabled
 -- sources: keys
--- about: A lowest enabled version of 0 means that all are enabled.
--- empty: No key has more versions enabled than are to be kept.
+-- about: A lowest enabled version of 0 means that all versions are enabled.
+-- empty: No key has more versions enabled than `keyVersionsKept`.
 -- labels: name=Key; type=Type; versions_enabled=Enabled; latest_version=Latest version; min_enabled_version=Lowest enabled
 select
   target,

@@ -1,7 +1,7 @@
--- grain: one row per key that no provider holds
--- title: Held by no provider
+-- grain: one row per key that is in no provider
+-- title: In no provider
 -- sources: key_distributions, keys
--- empty: Every key is held by a provider.
+-- empty: Every key is in a provider.
 -- labels: name=Key; type=Type; latest_version=Latest version; deletion_allowed=Deletion allowed
 select
   keys.target,

@@ -1,8 +1,8 @@
 -- grain: one row per number of an area whose sources were pulled
 -- title: Areas
 -- sources: agent_pools, agents, ca_roots, external_volumes, key_distributions, keys, kms_providers, leaf_certificates, mesh_roles, modules, providers, tf_versions, volume_snapshots, volumes, workspaces
--- about: Each number is that of its report, where the rows behind it stand. Before: the number of the previous complete pull, or, where that report tells none, of the run before.
--- labels: area=Area; number=Number; measure=Of what; before=Before; newly=New; resolved=Resolved
+-- about: Click a number to see its rows. "Before" is the previous complete pull, or the previous run for numbers that their report does not compare.
+-- labels: area=Area; number=Number; measure=Metric; before=Before; newly=New; resolved=Resolved
 -- pages: area=report; number=report
 -- hidden: report
 with
@@ -21,7 +21,7 @@ with
       (11, 'Keys', 'keys', 'keys', 'keys with too many versions enabled', 'too_many_versions', null, null, null),
       (12, 'Keys', 'keys', 'mesh_roles', 'roles for management tokens', 'management_roles', 'management_roles_before', null, null),
       (13, 'Storage', 'storage', 'volumes', 'volumes that cannot be scheduled', 'unschedulable', 'unschedulable_before', null, null),
-      (14, 'Storage', 'storage', 'volumes', 'volumes claimed by ended allocations', 'lost_claims', null, null, null),
+      (14, 'Storage', 'storage', 'volumes', 'volumes claimed only by finished allocations', 'lost_claims', null, null, null),
       (15, 'Storage', 'storage', 'external_volumes', 'volumes orphaned in the provider', 'orphaned', null, null, null),
       (16, 'Storage', 'storage', 'volume_snapshots', 'volumes unprotected', 'unprotected', null, null, null),
       (17, 'Storage', 'storage', 'volume_snapshots', 'stale snapshots', 'stale_snapshots', null, null, null),

@@ -1,13 +1,13 @@
 -- grain: one row per rule whose findings changed with the last run
 -- title: Findings that changed
--- about: New, reopened, returned or resolved with the last run.
+-- about: Findings that the last run opened, reopened or resolved.
 -- empty: No finding changed.
 -- labels: rule=Rule; found=New; reopened=Reopened; returned=No longer accepted; resolved=Resolved
 with
   last_run as (
-    select max(changed_at) as moment from finding_events where changed_at <= $as_of::timestamptz
+    select max(changed_at) as last_at from finding_events where changed_at <= $as_of::timestamptz
   ),
-  latest_pull as (select max(as_of) as moment from pulls where as_of <= $as_of::timestamptz)
+  latest_pull as (select max(as_of) as last_at from pulls where as_of <= $as_of::timestamptz)
 select
   events.rule,
   count(*) filter (reason = 'found') as found,
@@ -16,8 +16,8 @@ select
   count(*) filter (reason = 'gone') as resolved,
 from finding_events as events, last_run, latest_pull
 where
-  events.changed_at = last_run.moment
-  and last_run.moment >= latest_pull.moment
+  events.changed_at = last_run.last_at
+  and last_run.last_at >= latest_pull.last_at
   and reason in ('found', 'reopened', 'acceptance ended', 'got worse', 'gone')
 group by events.rule
 order by found desc, resolved desc, events.rule;

@@ -1,7 +1,7 @@
 -- grain: one row
 -- title: Overview
 -- order: 1
--- about: Every area's number and its change, the findings that stand, and what the playbooks could do about them.
+-- about: The metrics of every area and their changes, the open findings, and the playbooks that can act on them.
 with
   state_then as (
     select finding_id, arg_max(state, changed_at) as state, arg_max(severity, changed_at) as severity
@@ -11,7 +11,7 @@ with
   ),
   counted as (
     select
-      count(*) filter (state in ('new', 'open')) as findings_standing,
+      count(*) filter (state in ('new', 'open')) as findings_open,
       count(*) filter (state = 'new') as findings_new,
       count(*) filter (state in ('new', 'open') and severity = 'critical') as critical,
       count(*) filter (state in ('new', 'open') and severity = 'warning') as warning,
@@ -38,6 +38,6 @@ select
     coalesce($summaries::json ->> '$."check-failure"."failing"', '?'),
     coalesce($summaries::json ->> '$."agent-health"."pools_without_live_agents"', '?')
   )
-  || case when assessed then format('; {} findings stand, {} of them critical', findings_standing, critical) else '' end
+  || case when assessed then format('; {} open findings, {} of them critical', findings_open, critical) else '' end
     as headline,
 from counted;

@@ -1,7 +1,7 @@
--- grain: one row per rule, target and cause: the findings of one cause are one line
+-- grain: one row per rule, target and cause: findings with the same cause form one row
 -- title: Top findings
--- about: By severity, then spread, then age. Subjects: how many findings have this cause.
--- empty: No finding stands.
+-- about: By severity, then number of subjects, then age. "Subjects" is the number of findings with the same cause.
+-- empty: No finding is open.
 -- limit: 30
 -- labels: severity=Severity; title=Finding; subjects=Subjects; state=State; since=Since; rule=Rule
 -- hidden: group_key
@@ -15,7 +15,7 @@ with
     where changed_at <= $as_of::timestamptz
     group by finding_id
   ),
-  standing as (
+  current_findings as (
     select
       findings.* exclude (state, severity),
       state_then.state,
@@ -35,7 +35,7 @@ select
   || case when count(*) > 3 then format(' and {} more', count(*) - 3) else '' end as who,
   rule,
   group_key,
-from standing
+from current_findings
 group by target, rule, coalesce(group_key, finding_id), group_key
 order by
   min(place),

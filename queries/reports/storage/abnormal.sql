@@ -1,8 +1,8 @@
--- grain: one row per volume that its provider calls abnormal
+-- grain: one row per volume that its provider reports as abnormal
 -- title: Abnormal in the provider
 -- sources: external_volumes
--- empty: No provider reports trouble.
--- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; provider_says=The provider says
+-- empty: No provider reports an abnormal volume.
+-- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; provider_says=Status in the provider
 select
   target,
   external_id,

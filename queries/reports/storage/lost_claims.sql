@@ -1,7 +1,7 @@
--- grain: one row per volume that ended allocations alone claim
--- title: Claimed by ended allocations
+-- grain: one row per volume claimed only by finished allocations
+-- title: Claimed only by finished allocations
 -- sources: volumes
--- empty: No volume is claimed by ended allocations alone.
+-- empty: No volume is claimed only by finished allocations.
 -- labels: volume=Volume; plugin_id=Plugin; allocations=Allocations; nodes=Nodes; jobs=Jobs
 with
   claims as (

@@ -1,8 +1,8 @@
--- grain: one row per registered volume that its provider does not hold and nothing claims
+-- grain: one row per registered volume that does not exist in its provider and that nothing claims
 -- title: Registered but missing
 -- sources: external_volumes, volumes
--- about: Only where the plugin can list what it holds.
--- empty: Every registered volume is there, as far as the plugins can list.
+-- about: Only for plugins that can list their volumes.
+-- empty: Every registered volume exists, as far as the plugins can list.
 -- labels: volume=Volume; plugin_id=Plugin; external_id=ID in the provider
 select
   volumes.target,

@@ -1,8 +1,8 @@
 -- grain: one row per volume in a provider that is not registered
 -- title: Orphaned
 -- sources: external_volumes, volumes
--- about: In the storage provider, and not registered: it may cost without being used.
--- empty: Every volume of the providers is registered.
+-- about: Volumes in the storage provider that are not registered. They may incur cost without being used.
+-- empty: Every volume in the providers is registered.
 -- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; nodes=Attached to; is_abnormal=Abnormal
 select
   held.target,

@@ -1,6 +1,6 @@
 -- grain: one row per storage plugin
 -- title: Plugins
--- about: Bytes as the provider counts them. Where a plugin cannot list, what it holds is unknown.
+-- about: Bytes are those that the provider reports. For a plugin that cannot list, the numbers are unknown.
 -- empty: No plugin is known.
 -- labels: plugin_id=Plugin; lists_volumes=Lists volumes; lists_snapshots=Lists snapshots; external_volumes=In the provider; capacity_bytes=Capacity; snapshot_bytes=Size of snapshots
 with

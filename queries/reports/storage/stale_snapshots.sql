@@ -1,17 +1,17 @@
--- grain: one row per snapshot that is too old, or whose volume is gone
+-- grain: one row per snapshot that is too old, or whose volume no longer exists
 -- title: Stale snapshots
 -- sources: external_volumes, volume_snapshots, volumes
 -- empty: No snapshot is stale.
 -- labels: snapshot_id=Snapshot; plugin_id=Plugin; external_source_volume_id=Volume in the provider; age_days=Age (days); size_bytes=Size; reason=Why
 with
-  judged as (
+  selected as (
     select
       taken.*,
       coalesce(taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400), false) as old,
       coalesce(listing.supported, false)
       and taken.external_source_volume_id is not null
       and registered.external_id is null
-      and held.external_id is null as volume_gone,
+      and held.external_id is null as is_volume_missing,
     from volume_snapshots_at($as_of) as taken
     left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
       on registered.target = taken.target
@@ -32,7 +32,7 @@ select
   created_at,
   date_diff('hour', created_at, $as_of::timestamptz) // 24 as age_days,
   size_bytes,
-  case when volume_gone and old then 'old, and its volume is gone' when volume_gone then 'its volume is gone' else 'old' end as reason,
-from judged
-where old or volume_gone
+  case when is_volume_missing and old then 'old, and its volume no longer exists' when is_volume_missing then 'its volume no longer exists' else 'old' end as reason,
+from selected
+where old or is_volume_missing
 order by created_at nulls first, snapshot_id, target, plugin_id;

@@ -2,7 +2,7 @@
 -- title: Storage
 -- order: 6
 -- sources: external_volumes, volume_snapshots, volumes
--- about: Volumes of the scheduler against what their storage providers hold: what cannot be scheduled, is claimed by the dead, is missing, orphaned, unprotected or old. What a plugin cannot list is unknown and counts nowhere.
+-- about: Volumes of the scheduler compared with their storage providers: volumes that cannot be scheduled, are claimed only by finished allocations, are missing, orphaned or unprotected, and stale snapshots. What a plugin cannot list is unknown and not counted.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
@@ -24,7 +24,7 @@ with
     where is_ready
     group by all
   ),
-  judged as (
+  selected as (
     select
       volumes.schedulable,
       volumes.controllers_healthy < volumes.controllers_expected
@@ -67,7 +67,7 @@ with
         and (last_at is null or last_at < $as_of::timestamptz - to_seconds($snapshot_days::double * 86400))
       ) as unprotected,
       count(*) filter (not can_protect) as protection_unknown,
-    from judged
+    from selected
   ),
   external_counts as (
     select
@@ -89,7 +89,7 @@ with
       coalesce(listing.supported, false)
       and taken.external_source_volume_id is not null
       and registered.external_id is null
-      and held.external_id is null as volume_gone,
+      and held.external_id is null as is_volume_missing,
     from volume_snapshots_at($as_of) as taken
     left join (select distinct target, plugin_id, external_id from volumes_at($as_of)) as registered
       on registered.target = taken.target
@@ -106,8 +106,8 @@ with
     select
       count(*) as snapshots,
       coalesce(sum(size_bytes), 0) as snapshot_bytes,
-      count(*) filter (old or volume_gone) as stale_snapshots,
-      coalesce(sum(size_bytes) filter (old or volume_gone), 0) as stale_snapshot_bytes,
+      count(*) filter (old or is_volume_missing) as stale_snapshots,
+      coalesce(sum(size_bytes) filter (old or is_volume_missing), 0) as stale_snapshot_bytes,
     from snapshots
   ),
   counted as (
@@ -127,7 +127,7 @@ with
 select
   *,
   format(
-    '{} of {} volumes unschedulable, {} claimed by ended allocations, {} missing, {} orphaned, {} unprotected',
+    '{} of {} volumes unschedulable, {} claimed only by finished allocations, {} missing, {} orphaned, {} unprotected',
     unschedulable,
     volumes,
     lost_claims,

@@ -1,7 +1,7 @@
 -- grain: one row per volume without a ready snapshot within snapshotDays
 -- title: Unprotected
 -- sources: volume_snapshots, volumes
--- about: No ready snapshot within the days allowed; only where the plugin can list its snapshots.
+-- about: No ready snapshot within the allowed days. Only for plugins that can list their snapshots.
 -- empty: Every volume has a recent snapshot, as far as the plugins can list.
 -- labels: volume=Volume; plugin_id=Plugin; last_snapshot_at=Last ready snapshot; age_days=Age (days)
 with

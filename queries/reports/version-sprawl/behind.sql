@@ -1,7 +1,7 @@
 -- grain: one row per workspace whose tool version is lower than the newest release in use
 -- title: Workspaces behind
 -- sources: tf_versions, workspaces
--- about: Farthest behind first. By: how many of that part lie between. Since: the pull that first saw this version there.
+-- about: Most outdated first. "By" is the number of versions behind. "Since" is the pull that first reported this version.
 -- empty: Every workspace is on the newest release in use.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; behind=Behind; by=By; since=Since; state_version_iac_version=State written by
 -- hidden: external_id
@@ -14,7 +14,7 @@ with
     where not exists (from tf_versions_at($as_of))
   ),
   newest as (select version, key as newest_key from used where ends_with(key, '~') order by key desc, version limit 1),
-  -- the key is made once a version, not once a workspace
+  -- computes the key once per version, not once per workspace
   lower_versions as (
     select held.version, held.key, newest.newest_key
     from (

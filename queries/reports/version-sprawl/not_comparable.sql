@@ -1,12 +1,12 @@
--- grain: one row per workspace whose tool version is no semantic version
+-- grain: one row per workspace whose tool version is not a semantic version
 -- title: Not comparable
 -- sources: workspaces
--- about: Without a version, or with a text such as a constraint: nobody can tell whether these are behind.
+-- about: These have no version, or a text such as a constraint, so it is unknown whether they are behind.
 -- empty: Every workspace has a semantic version.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version
 -- hidden: external_id
 with
-  judged as (
+  selected as (
     select version
     from (select distinct workspace_iac_version as version from workspaces_at($as_of))
     where semver_key(version) is null
@@ -18,5 +18,5 @@ select
   workspace_iac_version,
   external_id,
 from workspaces_at($as_of) as now
-semi join judged on judged.version is not distinct from now.workspace_iac_version
+semi join selected on selected.version is not distinct from now.workspace_iac_version
 order by workspace_iac_version nulls first, workspace_name, target, external_id;

@@ -5,7 +5,7 @@
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; state_version_iac_version=State written by
 -- hidden: external_id
 with
-  judged as (
+  selected as (
     select version
     from (select distinct workspace_iac_version as version from workspaces_at($as_of))
     where not ends_with(semver_key(version), '~')
@@ -18,5 +18,5 @@ select
   state_version_iac_version,
   external_id,
 from workspaces_at($as_of) as now
-semi join judged on judged.version is not distinct from now.workspace_iac_version
+semi join selected on selected.version is not distinct from now.workspace_iac_version
 order by semver_key(workspace_iac_version), workspace_name, target, external_id;

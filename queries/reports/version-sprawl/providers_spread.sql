@@ -1,9 +1,9 @@
 -- grain: one row per provider that is in use in more than one version
 -- title: Providers in more than one version
 -- sources: providers
--- about: Held by: the first workspaces, by name, on the oldest version.
--- empty: Every provider is in use in one version alone.
--- labels: name=Provider; source=Source; workspaces=Uses; on_oldest=On the oldest; held_by=Held by; versions_before=Versions the night before
+-- about: "Used by" lists the first workspaces on the oldest version, by name.
+-- empty: Every provider is in use in one version.
+-- labels: name=Provider; source=Source; workspaces=Uses; on_oldest=On the oldest; held_by=Used by; versions_before=Versions before
 with
   versions as (
     select
@@ -29,7 +29,7 @@ with
     having count(*) > 1
   ),
   before as (
-    -- the stored rows: providers_before would put every list of workspaces together
+    -- reads the stored rows, because providers_before would assemble every list of workspaces
     select held.name, held.source, count(distinct held.version) as versions
     from providers_rows as held
     join source_state_at($as_of) as state on state.target = held.target and state.source = 'providers'

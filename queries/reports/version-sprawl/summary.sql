@@ -16,14 +16,14 @@ with
     from workspaces_at($as_of)
     where not exists (from tf_versions_at($as_of))
   ),
-  -- the stored rows: the tables themselves would put every list of workspaces together
+  -- reads the stored rows, because the tables would assemble every list of workspaces
   used_before as (
-    select distinct rows_held.version, semver_key(rows_held.version) as key
-    from tf_versions_rows as rows_held
-    join source_state_at($as_of) as state on state.target = rows_held.target and state.source = 'tf_versions'
+    select distinct stored.version, semver_key(stored.version) as key
+    from tf_versions_rows as stored
+    join source_state_at($as_of) as state on state.target = stored.target and state.source = 'tf_versions'
     where
-      rows_held.valid_from <= state.previous_as_of
-      and (rows_held.valid_to is null or rows_held.valid_to > state.previous_as_of)
+      stored.valid_from <= state.previous_as_of
+      and (stored.valid_to is null or stored.valid_to > state.previous_as_of)
   ),
   providers_used as (
     select name, source, version
@@ -37,7 +37,7 @@ with
   ),
   newest as (select version, key from used where ends_with(key, '~') order by key desc, version limit 1),
   newest_before as (select version, key from used_before where ends_with(key, '~') order by key desc, version limit 1),
-  -- the key is made once a version, not once a workspace
+  -- computes the key once per version, not once per workspace
   held as (
     select
       semver_key(version) as key,
@@ -102,6 +102,6 @@ with
   )
 select
   *,
-  format('{} of {} workspaces behind {}', workspaces_behind, workspaces, coalesce(newest_version, 'a version nobody knows'))
+  format('{} of {} workspaces behind {}', workspaces_behind, workspaces, coalesce(newest_version, 'an unknown version'))
   || format('; {} tool versions in use', versions) as headline,
 from counted;

@@ -1,8 +1,8 @@
 -- grain: one row per tool version in use
 -- title: Tool versions
 -- sources: tf_versions, workspaces
--- about: Newest first. Behind: the first part in which it is lower than the newest release. Workspaces: those configured for it; in the list of versions: as the service counts them.
--- labels: workspace_count=In the list of versions; workspaces_before=Workspaces the night before; behind=Behind
+-- about: Newest first. "Behind" is the most significant part that is lower than in the newest release. "Workspaces" are those configured for the version; "In the list of versions" is the count of the service.
+-- labels: workspace_count=In the list of versions; workspaces_before=Workspaces before; behind=Behind
 with
   used as (
     select version, semver_key(version) as key from tf_versions_at($as_of)

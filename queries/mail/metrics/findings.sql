@@ -1,0 +1,11 @@
+-- order: 90
+-- report: overview
+-- label: open findings
+-- grain: one row
+-- parameters: $since
+select
+  count(*) filter (where digest_state in ('new', 'open')) as value,
+  if($since::timestamptz is null, null, count(*) filter (where was_open)) as before,
+  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'new')) as added,
+  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'resolved')) as resolved,
+from mail_findings;

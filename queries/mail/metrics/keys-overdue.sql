@@ -1,0 +1,17 @@
+-- order: 50
+-- report: keys
+-- label: keys overdue for rotation
+-- one: key overdue
+-- many: keys overdue
+-- grain: one row; none where the rules were never assessed for a whole target of the digest
+select
+  count(*) filter (where digest_state in ('new', 'open')) as value,
+  if($since::timestamptz is null, null, count(*) filter (where was_open)) as before,
+  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'new')) as added,
+  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'resolved')) as resolved,
+from (from mail_findings where rule in ('key-rotation-overdue'))
+having exists (
+  from rule_evaluations as assessed
+  join mail_routes as routes using (target)
+  where routes.project is null and assessed.rule in ('key-rotation-overdue')
+);

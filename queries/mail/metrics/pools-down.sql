@@ -1,0 +1,13 @@
+-- order: 30
+-- report: agent-health
+-- label: agent pools without a live agent
+-- one: pool down
+-- many: pools down
+-- grain: one row; none where no pool is known
+select
+  count(*) filter (where down) as value,
+  if(bool_or(comparable), count(*) filter (where was_down), null) as before,
+  if(bool_or(comparable), count(*) filter (where comparable and down and not was_down), null) as added,
+  if(bool_or(comparable), count(*) filter (where was_down and not down), null) as resolved,
+from mail_pools
+having count(*) > 0;

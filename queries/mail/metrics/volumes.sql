@@ -1,0 +1,17 @@
+-- order: 60
+-- report: storage
+-- label: volumes with problems
+-- one: volume with problems
+-- many: volumes with problems
+-- grain: one row; none where the rules were never assessed for a whole target of the digest
+select
+  count(*) filter (where digest_state in ('new', 'open')) as value,
+  if($since::timestamptz is null, null, count(*) filter (where was_open)) as before,
+  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'new')) as added,
+  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'resolved')) as resolved,
+from (from mail_findings where rule in ('volume-unschedulable', 'missing-external-volume', 'lost-volume-claim', 'abnormal-external-volume'))
+having exists (
+  from rule_evaluations as assessed
+  join mail_routes as routes using (target)
+  where routes.project is null and assessed.rule in ('volume-unschedulable', 'missing-external-volume', 'lost-volume-claim', 'abnormal-external-volume')
+);

@@ -1,5 +1,0 @@
--- grain: one row per digest and recipient of these Message-IDs
-select message_id, recipient, status, sent_at
-from outbox
-where list_contains($message_ids::varchar[], message_id)
-order by recipient;

@@ -1,0 +1,45 @@
+-- grain: one row per day with a complete pull, over the last year, and tool version; beyond the six most used, `other`
+-- title: Workspaces by tool version per day
+-- sources: workspaces
+-- limit: 70
+with
+  days as (
+    select max(as_of) as pulled_at
+    from pulls
+    where
+      source = 'workspaces'
+      and status = 'complete'
+      and as_of between $as_of::timestamptz - interval 366 days and $as_of::timestamptz
+    group by date_trunc('day', as_of)
+  ),
+  most_used as (
+    select workspace_iac_version as version
+    from workspaces_at($as_of)
+    where workspace_iac_version is not null
+    group by workspace_iac_version
+    order by count(*) desc, workspace_iac_version
+    limit 6
+  ),
+  versions as (
+    select coalesce(most_used.version, 'other') as version, history.valid_from, history.valid_to
+    from workspaces_history as history
+    left join most_used on most_used.version = history.workspace_iac_version
+  ),
+  changes as (
+    select version, valid_from as changed_at, 1 as sign from versions
+    union all
+    select version, valid_to, -1 from versions where valid_to is not null
+  ),
+  totals as (
+    select version, changed_at, sum(sum(sign)) over (partition by version order by changed_at) as workspaces
+    from changes
+    group by version, changed_at
+  ),
+  places as (select days.pulled_at, shown.version from days, (select distinct version from totals) as shown)
+select
+  places.pulled_at as as_of,
+  places.version,
+  coalesce(totals.workspaces, 0) as workspaces,
+from places
+asof left join totals on totals.version = places.version and places.pulled_at >= totals.changed_at
+order by as_of desc, semver_key(places.version) nulls last, places.version;

@@ -1,0 +1,219 @@
+import type { Config } from '../config/config.ts';
+import { sanitizeHeader } from '../config/mail-address.ts';
+import { formatAge, formatNumber, formatTime } from '../reports/format.ts';
+import type { Row, Value } from '../warehouse/values.ts';
+import { type DigestData, formatChange, type Metric } from './digest-data.ts';
+import type { Audience } from './recipients.ts';
+
+const MAX_SUBJECT_NAMES = 3;
+const MAX_SUBJECT_PHRASES = 4;
+const MAX_SUBJECT_LENGTH = 150;
+
+/** `Tidemark acme: 14 drifting (+3 −1), 2 pools down`: the scope and the headline. */
+export function formatSubject(config: Pick<Config, 'targets'>, audience: Audience, data: DigestData): string {
+  const subject = `Tidemark ${subjectScope(config, audience, data)}: ${subjectHeadline(audience, data)}`;
+  return sanitizeHeader(subject, MAX_SUBJECT_LENGTH);
+}
+
+/** The platform targets, or all targets where there is no platform, and the projects of the routes. */
+export function subjectScope({ targets }: Pick<Config, 'targets'>, audience: Audience, data: DigestData): string {
+  const covered = targets.filter(({ name }) => data.targets.includes(name));
+  const platforms = covered.filter(({ kind }) => kind === 'platform');
+  const names = (platforms.length > 0 ? platforms : covered).map(({ name }) => name);
+  const scope = names.length <= MAX_SUBJECT_NAMES ? names.join(', ') : `${names.length} targets`;
+  const projects = [...new Set(audience.routes.flatMap((route) => route.projects ?? []))];
+  const part = projects.length <= MAX_SUBJECT_NAMES ? projects.join(', ') : `${projects.length} projects`;
+  return [scope || 'no target', part && `(${sanitizeHeader(part, 60)})`].filter(Boolean).join(' ');
+}
+
+/** The metrics that are not zero or changed, in their order; `all quiet` where there is none and the routes match something. */
+export function subjectHeadline(audience: Audience, data: DigestData): string {
+  const { metrics, sources } = data;
+  const stale = sources.filter((source) => source.stale === true).length;
+  const phrases = [...metrics]
+    .sort((a, b) => a.subjectOrder - b.subjectOrder)
+    .flatMap(metricPhrase)
+    .slice(0, MAX_SUBJECT_PHRASES);
+  if (sources.length === stale) return ['no fresh data', ...phrases].join(', ');
+  const stalePhrase = stale > 0 ? [stale === 1 ? '1 stale source' : `${stale} stale sources`] : [];
+  const headline = [...phrases, ...stalePhrase];
+  if (headline.length > 0) return headline.join(', ');
+  return isEmptyRoute(audience, data) ? 'no matching workspaces' : 'all quiet';
+}
+
+/** Whether the routes match no target, or no workspace where all of them name projects. */
+export function isEmptyRoute({ isUnfiltered, routes }: Audience, { targets, workspaces }: DigestData): boolean {
+  if (isUnfiltered) return false;
+  return targets.length === 0 || (workspaces === 0 && routes.every(({ projects }) => projects !== null));
+}
+
+function metricPhrase(metric: Metric): readonly string[] {
+  const { nouns, value } = metric;
+  const change = formatChange(metric).replace('no change', '');
+  if (!nouns || (value === 0 && !change)) return [];
+  return [`${value} ${value === 1 ? nouns.one : nouns.many}${change ? ` (${change})` : ''}`];
+}
+
+/** A metric per day as a row of table cells, which every mail reader shows. */
+export interface Sparkline {
+  readonly label: string;
+  readonly bars: readonly { readonly height: number; readonly isLast: boolean }[];
+  /** Empty places before the first bar, so that a bar has the same width from the first digest on. */
+  readonly blanks: readonly null[];
+  /** Range and last value in words, for readers that show no bars. */
+  readonly summary: string;
+  readonly from: string;
+  readonly to: string;
+  readonly values: string;
+}
+
+const MAX_BAR_PIXELS = 36;
+const MIN_BAR_PLACES = 14;
+
+export function buildSparkline({ trend: column, label }: Metric, trend: readonly Row[]): readonly Sparkline[] {
+  if (column === null || trend.length < 2) return [];
+  const values = trend.map((day) => Number(day[column]));
+  const highest = Math.max(1, ...values);
+  const toDate = (row: Row | undefined) => String(row?.as_of ?? '').slice(0, 10);
+  const [min, max, last] = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map(formatNumber);
+  return [
+    {
+      label,
+      bars: values.map((value, index) => ({
+        height: Math.max(1, Math.round((value / highest) * MAX_BAR_PIXELS)),
+        isLast: index === values.length - 1,
+      })),
+      blanks: Array.from({ length: Math.max(0, MIN_BAR_PLACES - values.length) }, () => null),
+      summary: `${min} to ${max} over ${values.length} days, ${last} now`,
+      from: toDate(trend[0]),
+      to: toDate(trend.at(-1)),
+      values: values.map(formatNumber).join(' '),
+    },
+  ];
+}
+
+/** One finding, or several with the same cause. */
+export interface FindingLine {
+  readonly severity: string;
+  readonly title: string;
+  readonly location: string;
+  readonly since: string;
+  /** Reopenings and missing assessments, each preceded by a comma. */
+  readonly notes: string;
+}
+
+export interface FindingList {
+  readonly lines: readonly FindingLine[];
+  /** `5`, or `1,312 (20 of 45 lines)` where the list is cut. */
+  readonly count: string;
+  readonly total: number;
+  readonly isCut: boolean;
+  /** Whether the list names every finding. */
+  readonly isComplete: boolean;
+}
+
+const MAX_TITLE_LENGTH = 160;
+const MAX_GROUP_NAMES = 3;
+
+export function buildFindingList(data: DigestData, state: 'new' | 'open' | 'resolved', maxLines: number): FindingList {
+  const rows = data.causes.filter((row) => row.digest_state === state);
+  const causes = Number(rows[0]?.causes ?? 0);
+  const total = data.counts[state];
+  const shown = rows.slice(0, maxLines);
+  const isCut = causes > shown.length;
+  return {
+    lines: shown.map(toFindingLine),
+    count: isCut ? `${formatNumber(total)} (${shown.length} of ${formatNumber(causes)} lines)` : formatNumber(total),
+    total,
+    isCut,
+    isComplete: !isCut && rows.every(({ size }) => Number(size) <= MAX_GROUP_NAMES),
+  };
+}
+
+function toFindingLine(row: Row): FindingLine {
+  const { digest_state, severity, opened_at, size } = row;
+  const reopened = Number(row.times_reopened);
+  return {
+    severity: String(severity),
+    title: sanitizeHeader(Number(size) > 1 ? groupTitle(row) : String(row.title), MAX_TITLE_LENGTH),
+    location: findingLocation(row),
+    since: `${digest_state === 'resolved' ? 'was open ' : ''}since ${String(opened_at).slice(0, 10)}`,
+    notes: [
+      reopened > 0 ? `, reopened ${reopened === 1 ? 'once' : `${formatNumber(reopened)} times`}` : '',
+      Number(row.unassessed) > 0 ? ', not assessed by the last pull' : '',
+    ].join(''),
+  };
+}
+
+function groupTitle({ group_key, subject_type, size, names }: Row): string {
+  const named = (names as readonly Value[]).map((name) => sanitizeHeader(String(name), 40)).join(', ');
+  const more = Number(size) > MAX_GROUP_NAMES ? ', …' : '';
+  return `${sanitizeHeader(String(group_key), 60)}: ${formatNumber(Number(size))} ${subject_type}s (${named}${more})`;
+}
+
+function findingLocation({ target, rule }: Row): string {
+  return sanitizeHeader(`${target}: ${rule}`, MAX_TITLE_LENGTH);
+}
+
+/** A finding with the time for which it has been open. */
+export interface AgedFinding {
+  readonly age: string;
+  readonly severity: string;
+  readonly title: string;
+  readonly location: string;
+}
+
+export function listOldest(data: DigestData, asOf: Date, maxLines: number): readonly AgedFinding[] {
+  return data.oldest.slice(0, maxLines).map((row) => ({
+    age: formatAge(asOf.getTime() - Date.parse(String(row.opened_at))),
+    severity: String(row.severity),
+    title: sanitizeHeader(String(row.title), MAX_TITLE_LENGTH),
+    location: findingLocation(row),
+  }));
+}
+
+export interface SourceStatus {
+  readonly complete: number;
+  readonly total: number;
+  /** One line for the stale sources of a target that have the same state. */
+  readonly stale: readonly StaleSources[];
+  /** Number of such lines that are left out. */
+  readonly omitted: number;
+}
+
+interface StaleSources {
+  /** `acme: agents, workspaces` */
+  readonly sources: string;
+  readonly state: string;
+  readonly error: string;
+}
+
+export function buildSourceStatus(rows: readonly Row[], asOf: Date, maxLines: number): SourceStatus {
+  const stale = rows.filter((row) => row.stale === true);
+  const groups = new Map<string, Row[]>();
+  for (const row of stale) {
+    const key = JSON.stringify([row.target, row.status, row.as_of]);
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return {
+    total: rows.length,
+    complete: rows.length - stale.length,
+    stale: [...groups.values()].slice(0, maxLines).map((group) => toStaleSources(group, asOf)),
+    omitted: Math.max(0, groups.size - maxLines),
+  };
+}
+
+function toStaleSources(group: readonly Row[], asOf: Date): StaleSources {
+  const [{ target, status, as_of } = {}] = group;
+  const names = group.flatMap(({ source }) => (source === null ? [] : [String(source)]));
+  const errors = new Set(group.flatMap(({ error }) => (typeof error === 'string' ? [error] : [])));
+  const [error = ''] = errors;
+  return {
+    sources: sanitizeHeader(names.length === 0 ? String(target) : `${target}: ${names.join(', ')}`, 200),
+    state:
+      typeof as_of === 'string'
+        ? `${status}; data as of ${formatTime(as_of)} UTC, ${formatAge(asOf.getTime() - Date.parse(as_of))} old`
+        : String(status),
+    error: sanitizeHeader(`${error}${errors.size > 1 ? '; …' : ''}`, 200),
+  };
+}

@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DAY_MS } from '../core/duration.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import type { ReportFiles } from './renderer.ts';
+
+const DATE = /^\d{4}-\d\d-\d\d$/u;
+
+/** The UTC date, which is the name of a folder of the archive. */
+export function toUtcDate(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+/** Writes a report's files atomically, and removes CSV files of tables that the page now shows completely. */
+export async function writeReportFiles(out: string, report: string, files: ReportFiles): Promise<void> {
+  for (const [name, content] of files) await writeFileAtomic(join(out, name), content);
+  for (const name of await readdir(out)) {
+    const isObsolete = name.startsWith(`${report}.`) && name.endsWith('.csv') && !files.has(name);
+    if (isObsolete) await rm(join(out, name));
+  }
+}
+
+/** Copies files of `out` to `out/archive/DATE/`. A later run of the same day replaces the files of the reports that it renders. */
+export async function archiveFiles(out: string, date: string, files: readonly string[]): Promise<void> {
+  const folder = join(out, 'archive', date);
+  await mkdir(folder, { recursive: true });
+  for (const file of files) await copyFile(join(out, file), join(folder, file));
+}
+
+/** Removes days of the archive that are older than `reportDays`. */
+export async function pruneArchive(out: string, now: Date, reportDays: number): Promise<void> {
+  const oldest = toUtcDate(new Date(now.getTime() - reportDays * DAY_MS));
+  for (const date of await listArchivedDates(out)) {
+    if (date < oldest) await rm(join(out, 'archive', date), { recursive: true });
+  }
+}
+
+/** Days in the archive, the newest first. */
+export async function listArchivedDates(out: string): Promise<readonly string[]> {
+  const folder = join(out, 'archive');
+  if (!existsSync(folder)) return [];
+  return (await readdir(folder))
+    .filter((name) => DATE.test(name))
+    .sort()
+    .reverse();
+}

@@ -1,0 +1,250 @@
+import { stringify } from 'lossless-json';
+import type { Thresholds } from '../config/config.ts';
+import { closestMatch } from '../config/suggest.ts';
+import { formatTimestamp } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { Row } from '../warehouse/values.ts';
+import { type Dataset, loadReports, type Report } from './definitions.ts';
+
+/** State of one source of one target, as `NAME.json` shows it. */
+export interface SourceState {
+  /** Null where the source was never pulled from any target. */
+  readonly target: string | null;
+  readonly source: string;
+  /** Of the last pull: `complete`, `failed`, `quarantined`; `never` where there was none. */
+  readonly status: string;
+  /** Time of the last complete pull; null where there was none. */
+  readonly as_of: string | null;
+  readonly tried_at: string | null;
+  readonly error: string | null;
+  /** Whether the last pull is incomplete, or the last complete one is older than `staleHours`. */
+  readonly stale: boolean;
+}
+
+/** The content of `NAME.json`: beside the named fields, one array of rows per dataset. */
+export interface ReportData {
+  readonly report: string;
+  readonly as_of: string;
+  readonly generated_at: string;
+  readonly sources: readonly SourceState[];
+  readonly summary: Row;
+  readonly [dataset: string]: unknown;
+}
+
+export interface ReportReadOptions {
+  /** The published warehouse, open for reading, or the working copy. */
+  readonly database: Database;
+  readonly files: SqlFiles;
+  /** Folders that contain `reports/`; the first one that has a file wins. */
+  readonly roots: readonly string[];
+  /** @default every report */
+  readonly names?: readonly string[];
+  /** The reports show the warehouse as of this time. */
+  readonly asOf: Date;
+  /** Time at which the age of sources is evaluated. @default asOf */
+  readonly stalenessAt?: Date;
+  readonly generatedAt: Date;
+  readonly thresholds: Thresholds;
+}
+
+export interface ReportReader {
+  readonly reports: ReadonlyMap<string, Report>;
+  /** Names of the reports that are not selected, so that no page links to theirs. */
+  readonly unlinked: ReadonlySet<string>;
+  readonly params: SqlParams;
+  /** Reads the selected reports in order, one ahead of the consumer. */
+  readonly results: () => AsyncGenerator<ReportResult>;
+}
+
+/** A report with its data, or with the error of a query that a user may have overridden. */
+export interface ReportResult {
+  readonly report: Report;
+  readonly data: ReportData | TidemarkError;
+}
+
+/** @throws TidemarkError USAGE for an unknown report */
+export async function openReportReader(options: ReportReadOptions): Promise<ReportReader> {
+  const { database, files } = options;
+  const reports = await loadReports(files);
+  const selected = selectReports(reports, options.names);
+  // The published warehouse is read-only, so the macro that the queries call exists in this connection only.
+  await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
+  const { params, summaries } = await prepareParams(options, reports, selected);
+  const read = (report: Report) =>
+    catchUserError(readReport(report, options, params, summaries?.rows.get(report.name)));
+  const names = new Set(selected.map(({ name }) => name));
+  const unlinked = new Set([...reports.keys()].filter((name) => !names.has(name)));
+  return { reports, unlinked, params, results: () => readAhead(selected, read) };
+}
+
+function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
+  if (!names) return [...reports.values()];
+  return [...new Set(names)].map((name) => {
+    const report = reports.get(name);
+    if (report) return report;
+    const closest = closestMatch(name, reports.keys());
+    throw new TidemarkError('USAGE', `unknown report ${name}`, {
+      hint: closest ? `did you mean ${closest}?` : `the reports are ${[...reports.keys()].join(', ')}`,
+    });
+  });
+}
+
+async function* readAhead(
+  reports: readonly Report[],
+  read: (report: Report) => Promise<ReportResult['data']>,
+): AsyncGenerator<ReportResult> {
+  const [first] = reports;
+  let next = first && read(first);
+  try {
+    for (const [index, report] of reports.entries()) {
+      const data = await next;
+      const following = reports[index + 1];
+      next = following && read(following);
+      if (data) yield { report, data };
+    }
+  } finally {
+    await Promise.allSettled([next]); // a consumer that stops early closes the connection, on which no query may run then
+  }
+}
+
+/** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
+async function readReport(
+  report: Report,
+  options: ReportReadOptions,
+  params: SqlParams,
+  knownSummary?: Row,
+): Promise<ReportData> {
+  const sources = await readSourceStates(report.sources, options);
+  const summary = knownSummary ?? (await querySummary(report.summary, options, params));
+  const datasets: [string, Row[]][] = [];
+  for (const dataset of report.datasets) datasets.push([dataset.name, await queryDataset(dataset, options, params)]);
+  return {
+    report: report.name,
+    as_of: formatTimestamp(options.asOf),
+    generated_at: formatTimestamp(options.generatedAt),
+    sources,
+    summary,
+    ...Object.fromEntries(datasets),
+  };
+}
+
+async function readSourceStates(
+  sources: readonly string[],
+  options: ReportReadOptions,
+): Promise<readonly SourceState[]> {
+  const { database, files, asOf, stalenessAt = asOf, thresholds } = options;
+  const rows = await database.rows(await files.read('reports/freshness'), {
+    sources: JSON.stringify(sources),
+    as_of: asOf.toISOString(),
+    staleness_at: stalenessAt.toISOString(),
+    stale_hours: thresholds.staleHours,
+  });
+  return rows as unknown as SourceState[];
+}
+
+async function querySummary(dataset: Dataset, options: ReportReadOptions, params: SqlParams): Promise<Row> {
+  const [row, ...more] = await queryDataset(dataset, options, params);
+  if (!row || more.length > 0)
+    throw new TidemarkError('DATA', `queries/${dataset.file}.sql must return exactly one row`);
+  return row;
+}
+
+async function queryDataset(dataset: Dataset, { database }: ReportReadOptions, params: SqlParams): Promise<Row[]> {
+  try {
+    return await database.rows(dataset.sql, params);
+  } catch (error) {
+    throw new TidemarkError('DATA', `queries/${dataset.file}.sql: ${firstLine(error)}`, { cause: error });
+  }
+}
+
+/** The value, or the error if a file that a user may have overridden caused it. Other errors are thrown. */
+async function catchUserError<T>(promise: Promise<T>): Promise<T | TidemarkError> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof TidemarkError) return error;
+    throw error;
+  }
+}
+
+/** Each threshold in snake_case, which is its name in queries. */
+export function thresholdParams(thresholds: Thresholds): SqlParams {
+  const toSnakeCase = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(thresholds).map(([name, value]) => [toSnakeCase(name), value]));
+}
+
+/** `$as_of` and the thresholds: the parameters that every dataset may use. */
+function queryParams({ asOf, thresholds }: Pick<ReportReadOptions, 'asOf' | 'thresholds'>): SqlParams {
+  return { as_of: asOf.toISOString(), ...thresholdParams(thresholds) };
+}
+
+/** The parameters of the selected reports. Those that are expensive to compute are included only if a query uses them. */
+async function prepareParams(
+  options: ReportReadOptions,
+  reports: ReadonlyMap<string, Report>,
+  selected: readonly Report[],
+): Promise<{ readonly params: SqlParams; readonly summaries: Summaries | undefined }> {
+  const queries = selected.flatMap(({ summary, datasets }) => [summary, ...datasets]);
+  const used = new Set(queries.flatMap(({ sql }) => [...sql.matchAll(/\$(\w+)/gu)].map(([, name]) => name)));
+  const summaries = used.has('summaries') ? await loadSummaries(reports.values(), options) : undefined;
+  const params = {
+    ...queryParams(options),
+    ...(summaries && { summaries: summaries.json }),
+    ...(used.has('summaries_before') && { summaries_before: await loadPreviousSummaries(reports, options) }),
+    ...(used.has('playbooks') && { playbooks: await listPlaybooks() }),
+  };
+  return { params, summaries };
+}
+
+/** The summaries of the reports that do not use `$summaries` themselves: as rows, and as the JSON object `$summaries`. */
+interface Summaries {
+  readonly rows: ReadonlyMap<string, Row>;
+  readonly json: string;
+}
+
+/** Leaves out a report whose summary fails: the error is reported when that report is rendered, and does not affect others. */
+async function loadSummaries(reports: Iterable<Report>, options: ReportReadOptions): Promise<Summaries> {
+  const rows = new Map<string, Row>();
+  for (const { name, summary } of reports) {
+    if (summary.sql.includes('$summaries')) continue;
+    const row = await catchUserError(querySummary(summary, options, queryParams(options)));
+    if (!(row instanceof TidemarkError)) rows.set(name, row);
+  }
+  return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
+}
+
+/** The summaries as of the previous run; `{}` where there was none. */
+async function loadPreviousSummaries(
+  reports: ReadonlyMap<string, Report>,
+  options: ReportReadOptions,
+): Promise<string> {
+  const { database, files, asOf } = options;
+  const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
+  if (typeof row?.as_of !== 'string') return '{}';
+  return (await loadSummaries(reports.values(), { ...options, asOf: new Date(row.as_of) })).json;
+}
+
+/**
+ * The parameter `$playbooks`: a JSON list of `{playbook, rule, about, reversible}`. The modules are loaded on demand, because they
+ * load the operations of every service.
+ */
+async function listPlaybooks(): Promise<string> {
+  const [{ builtInPlaybooks }, { operations }] = await Promise.all([
+    import('../playbooks/index.ts'),
+    import('../services/index.ts'),
+  ]);
+  const listed = builtInPlaybooks.map(({ name, rule, description, actions }) => ({
+    playbook: name,
+    rule,
+    about: description,
+    reversible: actions.every(({ operation }) => operations.get(operation)?.reversible === true),
+  }));
+  return JSON.stringify(listed);
+}
+
+/** JSON as text; 64-bit integers keep their precision. */
+export function toJsonText(data: object): string {
+  return `${stringify(data, undefined, 2)}\n`;
+}

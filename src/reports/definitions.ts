@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import { TidemarkError } from '../core/errors.ts';
+import { discoverFiles, findFile } from '../core/paths.ts';
+import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
+import { toHeading } from './format.ts';
+
+/** One SQL file of a report, which is one variable of its templates. */
+export interface Dataset {
+  readonly name: string;
+  /** Path below `queries/`, without `.sql`. */
+  readonly file: string;
+  readonly sql: string;
+  readonly title: string;
+  readonly about: string;
+  /** Shown instead of the table when there are no rows. */
+  readonly empty: string;
+  readonly sources: readonly string[];
+  /** Column → heading, where it differs from the column's name. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Column → dataset with the rows behind its numbers. */
+  readonly links: Readonly<Record<string, string>>;
+  /** Column → column with the name of the report that its text links to. */
+  readonly pages: Readonly<Record<string, string>>;
+  /** Columns of the data that the page leaves out. */
+  readonly hidden: readonly string[];
+  /** Rows shown on the page; a CSV file has all of them. */
+  readonly limit: number;
+}
+
+export interface Report {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  /** Position among the reports, `-- order:` of the summary. Reports without one come last. */
+  readonly order: number;
+  /** Sources whose data the report uses. */
+  readonly sources: readonly string[];
+  readonly summary: Dataset;
+  readonly datasets: readonly Dataset[];
+  readonly template: string;
+  /** `reports/NAME.txt.hbs`, or the general `plain.txt.hbs`. */
+  readonly textTemplate: string;
+}
+
+const DEFAULT_LIMIT = 200;
+const LAST = 1000;
+
+/** Names in the context of templates and in `NAME.json` that a dataset may not have. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  'report',
+  'title',
+  'about',
+  'as_of',
+  'generated_at',
+  'sources',
+  'tables',
+  'page',
+]);
+
+/**
+ * The reports, by name and in order. A report is a template `reports/NAME.hbs` with a query `queries/reports/NAME/summary.sql`,
+ * beside the configuration or in the package.
+ */
+export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
+  const templates = await discoverFiles(files.roots, 'reports', '.hbs');
+  const names = filterReportNames(files.roots, templates.keys());
+  const reports = await Promise.all(names.map((name) => loadReport(name, files, templates)));
+  const ordered = reports.sort((a, b) => a.order - b.order); // the sort is stable: by name where the order is the same
+  return new Map(ordered.map((report) => [report.name, report]));
+}
+
+/** Names of the reports, without loading them. */
+export async function listReportNames(roots: readonly string[]): Promise<readonly string[]> {
+  return filterReportNames(roots, (await discoverFiles(roots, 'reports', '.hbs')).keys());
+}
+
+function filterReportNames(roots: readonly string[], templates: Iterable<string>): readonly string[] {
+  return [...templates].filter(
+    (name) => !name.includes('.') && findFile(roots, `queries/reports/${name}/summary.sql`) !== undefined,
+  );
+}
+
+async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<string, string>): Promise<Report> {
+  const found = await discoverFiles(files.roots, `queries/reports/${name}`, '.sql');
+  const read = (dataset: string) => loadDataset(name, dataset, files);
+  const summary = await read('summary');
+  const others = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
+  return {
+    name,
+    title: summary.title,
+    about: summary.about,
+    order: Number(parseHeader(summary.sql).order ?? LAST),
+    sources: [...new Set([summary, ...others].flatMap(({ sources }) => sources))].sort(),
+    summary,
+    datasets: others.map((dataset) =>
+      dataset.sources.length > 0 ? dataset : { ...dataset, sources: summary.sources },
+    ),
+    template: await readFile(templates.get(name) ?? '', 'utf8'),
+    textTemplate: await readFile(templates.get(`${name}.txt`) ?? templates.get('plain.txt') ?? '', 'utf8'),
+  };
+}
+
+async function loadDataset(report: string, name: string, files: SqlFiles): Promise<Dataset> {
+  const file = `reports/${report}/${name}`;
+  if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
+  const sql = await files.read(file);
+  const header = parseHeader(sql);
+  return {
+    name,
+    file,
+    sql: sql.trimEnd(),
+    title: header.title ?? toHeading(name),
+    about: header.about ?? '',
+    empty: header.empty ?? 'None.',
+    sources: splitList(header.sources),
+    labels: splitPairs(header.labels),
+    links: splitPairs(header.links),
+    pages: splitPairs(header.pages),
+    hidden: splitList(header.hidden),
+    limit: Number(header.limit ?? DEFAULT_LIMIT),
+  };
+}
+
+/** `a, b` */
+function splitList(text: string | undefined): readonly string[] {
+  return text?.split(/\s*,\s*/u).filter(Boolean) ?? [];
+}
+
+/** `a=One; b=Two` */
+function splitPairs(text: string | undefined): Readonly<Record<string, string>> {
+  const pairs = text?.split(/\s*;\s*/u).filter(Boolean) ?? [];
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+}

@@ -1,0 +1,83 @@
+import { stripControls } from '../core/log.ts';
+import type { Value } from '../warehouse/values.ts';
+
+/** How a value is shown, inferred from the name of its column, which contains the unit, and from the values. */
+export type ValueKind = 'text' | 'number' | 'time' | 'bytes' | 'percent' | 'tag';
+
+/** Shown for NULL and for empty lists. */
+export const EMPTY_CELL = '—';
+
+const TAGS = new Set(['severity', 'state', 'status', 'was', 'behind']);
+const MAX_TEXT_LENGTH = 300;
+const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+
+export function inferKind(column: string, values: readonly Value[]): ValueKind {
+  if (column.endsWith('bytes')) return 'bytes';
+  if (column.endsWith('percent')) return 'percent';
+  if (TAGS.has(column)) return 'tag';
+  const first = values.find((value) => value !== null);
+  if (typeof first === 'string' && values.every(isTimeOrNull)) return 'time';
+  return typeof first === 'number' || typeof first === 'bigint' ? 'number' : 'text';
+}
+
+function isTimeOrNull(value: Value): boolean {
+  return value === null || (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/u.test(value));
+}
+
+export function formatValue(value: Value, kind: ValueKind): string {
+  if (value === null) return EMPTY_CELL;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (kind === 'bytes') return formatBytes(Number(value));
+  if (kind === 'percent') return `${NUMBER.format(Number(value))} %`;
+  if (kind === 'time') return formatTime(String(value));
+  if (typeof value === 'number' || typeof value === 'bigint') return formatNumber(value);
+  if (Array.isArray(value) && value.length === 0) return EMPTY_CELL;
+  if (Array.isArray(value)) return truncate(value.map((item) => formatValue(item, 'text')).join(', '));
+  return truncate(typeof value === 'string' ? value : JSON.stringify(value, bigintToString));
+}
+
+export function formatNumber(value: number | bigint): string {
+  return NUMBER.format(value).replace('-', '−');
+}
+
+/** `2026-11-20 02:15`. The page states once that times are UTC, which keeps columns narrow. */
+export function formatTime(iso: string): string {
+  return iso.slice(0, 16).replace('T', ' ');
+}
+
+function formatBytes(bytes: number): string {
+  const power = bytes > 0 ? Math.min(Math.floor(Math.log2(bytes) / 10), BINARY_UNITS.length - 1) : 0;
+  return `${NUMBER.format(bytes / 1024 ** power)} ${BINARY_UNITS[power]}`;
+}
+
+const MINUTE = 60_000;
+const AGE_UNITS = [
+  { minMs: 48 * 60 * MINUTE, ms: 24 * 60 * MINUTE, name: 'days' },
+  { minMs: 2 * 60 * MINUTE, ms: 60 * MINUTE, name: 'hours' },
+  { minMs: 0, ms: MINUTE, name: 'minutes' },
+] as const;
+
+/** `3 days`: the largest unit of which there are at least two. */
+export function formatAge(ms: number): string {
+  const unit = AGE_UNITS.find(({ minMs }) => ms >= minMs) ?? AGE_UNITS[2];
+  return `${Math.max(0, Math.floor(ms / unit.ms))} ${unit.name}`;
+}
+
+/** Text of a service for a page: without control characters and not longer than 300 characters. Data files hold the whole text. */
+export function truncate(text: string): string {
+  const clean = stripControls(text);
+  return clean.length > MAX_TEXT_LENGTH
+    ? `${clean.slice(0, MAX_TEXT_LENGTH).replace(/[\ud800-\udbff]$/u, '')}…`
+    : clean;
+}
+
+/** `newly_failing` → `Newly failing` */
+export function toHeading(name: string): string {
+  const words = name.replaceAll(/[_-]+/gu, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function bigintToString(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

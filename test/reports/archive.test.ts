@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { renderReports } from '../../src/reports/index.ts';
+import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+
+const day = (date: number) => `2026-11-${String(date).padStart(2, '0')}T02:15:00Z`;
+
+describe('the archive and the index', () => {
+  it('keep each day for reportDays, and leave other files alone', async () => {
+    const warehouse = await createReportWarehouse();
+    const out = join(warehouse.directory, 'out');
+    await mkdir(join(out, 'archive', 'notes'), { recursive: true });
+    await writeFile(join(out, 'mine.txt'), 'mine');
+    for (const date of [1, 2, 3, 4]) {
+      await warehouse.pull(day(date), { workspaces: [workspace('a', { drifted: date % 2 === 0 })] });
+      await renderReports(warehouse.options(day(date), { reportDays: 2, names: ['drift', 'check-failure'] }));
+    }
+    expect((await readdir(join(out, 'archive'))).sort()).toEqual(['2026-11-02', '2026-11-03', '2026-11-04', 'notes']);
+    expect(existsSync(join(out, 'mine.txt'))).toBe(true);
+    const then = JSON.parse(await readFile(join(out, 'archive', '2026-11-02', 'drift.json'), 'utf8'));
+    expect(then).toMatchObject({ as_of: day(2), summary: { drifted: 1 } });
+    expect(await readdir(out)).not.toContainEqual(expect.stringContaining('.next'));
+  });
+
+  it('list the reports with their headlines, the runs, and the days', async () => {
+    const warehouse = await createReportWarehouse();
+    for (const date of [1, 2]) {
+      await warehouse.pull(day(date), { workspaces: [workspace('a', { drifted: true })] });
+      await renderReports(warehouse.options(day(date), { names: ['drift'] }));
+    }
+    const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
+    expect(index).toContain('<a href="drift.html">Drift</a>');
+    expect(index).toContain('1 of 1 workspaces drift: 0 new, 0 resolved');
+    expect(index).toContain('<td>run-2</td>');
+    expect(index).toContain('href="archive/2026-11-01/index.html"');
+    const archived = await readFile(join(warehouse.directory, 'out', 'archive', '2026-11-01', 'index.html'), 'utf8');
+    expect(archived).toContain('href="../../index.html"');
+    expect(archived).toContain('<a href="drift.html">Drift</a>');
+  });
+
+  it('show reports of an earlier call when only one is rendered', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(day(1), { workspaces: [workspace('a')] });
+    await renderReports(warehouse.options(day(1), { names: ['drift'] }));
+    await renderReports(warehouse.options(day(1), { names: ['check-failure'] }));
+    const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
+    expect(index).toContain('href="drift.html"');
+    expect(index).toContain('href="check-failure.html"');
+  });
+
+  it('reject an unknown report with a suggestion, and write nothing', async () => {
+    const warehouse = await createReportWarehouse();
+    await expect(renderReports(warehouse.options(day(1), { names: ['drfit'] }))).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: 'did you mean drift?',
+    });
+    expect(existsSync(join(warehouse.directory, 'out'))).toBe(false);
+  });
+});

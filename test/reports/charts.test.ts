@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { buildSeries, drawChart, timeTicks } from '../../src/reports/charts.ts';
+
+const at = (day: number) => new Date(Date.UTC(2026, 10, day, 2, 15));
+const points = (...values: number[]) => values.map((value, index) => ({ at: at(index + 1), value }));
+const days = (count: number) => Array.from({ length: count }, (_, index) => new Date(Date.UTC(2026, 10, index + 1)));
+
+describe('drawChart', () => {
+  it('draws a variant for wide and one for narrow screens, without style or script', () => {
+    const svg = drawChart({ title: 'Drifting per day', series: [{ name: 'Drifted', points: points(1, 4, 2) }] });
+    expect([...svg.matchAll(/^<svg class="(\w+)"/gmu)].map(([, name]) => name)).toEqual(['wide', 'narrow']);
+    expect(svg).not.toMatch(/<style|<script|\sstyle=/u);
+  });
+
+  it('has the role of an image, a title, and a description with the values', () => {
+    const svg = drawChart({ title: 'Drifting per day', series: [{ name: 'Drifted', points: points(1, 4, 2) }] });
+    expect(svg).toMatch(/^<svg [^>]*role="img"[^>]*><title>Drifting per day<\/title>/u);
+    expect(svg).toContain('<desc>Drifted: 1 on 1 Nov, 2 on 3 Nov, between 1 and 4.</desc>');
+  });
+
+  it('escapes names', () => {
+    const svg = drawChart({ title: '<b>&"', kind: 'area', series: [{ name: '</svg><script>', points: points(1, 2) }] });
+    expect(svg).not.toContain('<script>');
+    expect(svg).toContain('<title>&lt;b&gt;&amp;&quot;</title>');
+  });
+
+  it('has the same output for the same input', () => {
+    const spec = { title: 't', series: [{ name: 'a', points: points(3, 1, 2) }] };
+    expect(drawChart(spec)).toBe(drawChart(spec));
+  });
+
+  it('stacks the series of an area chart', () => {
+    const series = [
+      { name: 'a', points: points(3, 1) },
+      { name: 'b', points: points(1, 3) },
+    ];
+    const svg = drawChart({ title: 't', kind: 'area', series });
+    const [wide = ''] = svg.split('\n');
+    const [a = '', b = ''] = [...wide.matchAll(/class="area s\d" d="([^"]+)"/gu)].map(([, path = '']) => path);
+    const top = (path: string) => path.slice(0, path.length / 2).match(/,([\d.]+)/gu);
+    expect(top(b)?.[0]).toBe(top(b)?.[1]); // 3 + 1 and 1 + 3
+    expect(a).toContain(top(b)?.[0] === undefined ? 'missing' : 'Z');
+  });
+
+  it('draws series without a variation, and values of zero', () => {
+    const svg = drawChart({ title: 't', series: [{ name: 'a', points: points(0, 0, 0) }] });
+    expect(svg).not.toContain('NaN');
+  });
+});
+
+describe('timeTicks', () => {
+  it.each([2, 5, 9, 14, 31, 60, 120, 200, 366])('has ticks in equal steps for %i days', (count) => {
+    for (const maxTicks of [5, 9]) {
+      const ticks = timeTicks(days(count), maxTicks);
+      expect(ticks.length).toBeGreaterThanOrEqual(2);
+      expect(ticks.length).toBeLessThanOrEqual(maxTicks);
+      const steps = ticks.slice(1).map((tick, index) => tick.at.getTime() - (ticks[index]?.at.getTime() ?? 0));
+      const monthly = ticks.every(({ at: time }) => time.getUTCDate() === 1) && count > 120;
+      if (!monthly) expect(new Set(steps).size).toBe(1);
+    }
+  });
+
+  it('includes the last day where the step is days', () => {
+    expect(timeTicks(days(14), 5).at(-1)).toEqual({ at: new Date(Date.UTC(2026, 10, 14)), label: '14 Nov' });
+  });
+});
+
+describe('buildSeries', () => {
+  const rows = [
+    { as_of: '2026-11-02T00:00:00Z', version: 'a', n: 2, m: null },
+    { as_of: '2026-11-01T00:00:00Z', version: 'a', n: 1, m: 5 },
+    { as_of: '2026-11-01T00:00:00Z', version: 'b', n: 9, m: 6 },
+  ];
+
+  it('makes a series of each group, ordered by time', () => {
+    const grouped = buildSeries(rows, 'as_of', ['n'], 'version');
+    expect(grouped.map(({ name, points: group }) => [name, group.map(({ value }) => value)])).toEqual([
+      ['a', [1, 2]],
+      ['b', [9]],
+    ]);
+  });
+
+  it('makes a series of each column, without NULL', () => {
+    const series = buildSeries(rows.slice(0, 2), 'as_of', ['n', 'm']);
+    expect(series.map(({ points: column }) => column.length)).toEqual([2, 1]);
+  });
+});

@@ -1,0 +1,104 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { renderReports } from '../../src/reports/index.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+
+const AS_OF = '2026-11-01T02:15:00Z';
+
+/** Renders a report from files beside the configuration. */
+async function renderOwn(warehouse: ReportWarehouse, files: Readonly<Record<string, string>>, name = 'mine') {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(warehouse.directory, path, '..'), { recursive: true });
+    await writeFile(join(warehouse.directory, path), content);
+  }
+  const roots = [warehouse.directory, PACKAGE_ROOT];
+  const options = warehouse.options(AS_OF, { roots, files: createSqlFiles(roots), names: [name] });
+  await renderReports(options);
+  const read = (extension: string) => readFile(join(options.out, `${name}.${extension}`), 'utf8');
+  return {
+    html: await read('html'),
+    text: await read('txt'),
+    json: JSON.parse(await read('json')) as Record<string, unknown>,
+  };
+}
+
+const SUMMARY =
+  '-- title: Mine\n-- sources: workspaces\nselect count(*) as workspaces, null as headline from workspaces_at($as_of)';
+const LIST = '-- title: My list\nselect workspace_name, current_rum_count from workspaces_at($as_of) order by all';
+const PAGE =
+  '{{#> page}}{{#> figures}}{{figure summary.workspaces "workspaces" rows="list"}}{{/figures}}{{table tables.list}}{{/page}}';
+const MINE = {
+  'queries/reports/mine/summary.sql': SUMMARY,
+  'queries/reports/mine/list.sql': LIST,
+  'reports/mine.hbs': PAGE,
+};
+
+describe('a custom report', () => {
+  it('needs only SQL and a template', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, { workspaces: [workspace('alpha')] });
+    const { html, text, json } = await renderOwn(warehouse, MINE);
+    expect(html).toContain('<bdi>alpha</bdi>');
+    expect(html).toContain('select workspace_name, current_rum_count');
+    expect(text).toContain('My list (1)');
+    expect(json).toMatchObject({ report: 'mine', summary: { workspaces: 1 }, list: [{ workspace_name: 'alpha' }] });
+  });
+
+  it('overrides single queries of a report of the package', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, { workspaces: [workspace('alpha', { drifted: true })] });
+    const own = await renderOwn(
+      warehouse,
+      { 'queries/reports/drift/by_project.sql': "-- title: Mine instead\nselect 'x' as x" },
+      'drift',
+    );
+    expect(own.json).toMatchObject({ summary: { drifted: 1 }, by_project: [{ x: 'x' }] });
+    expect(own.html).toContain('Mine instead');
+  });
+
+  it.each([
+    [
+      'a query that fails',
+      { 'queries/reports/mine/list.sql': 'select nothing' },
+      /queries\/reports\/mine\/list\.sql: .*nothing/u,
+    ],
+    [
+      'a summary of two rows',
+      { 'queries/reports/mine/summary.sql': 'select 1 as a union all select 2' },
+      /summary\.sql must return exactly one row/u,
+    ],
+    [
+      'an unknown name in an expression',
+      { 'reports/mine.hbs': '{{#> page}}{{sumary.workspaces}}{{/page}}' },
+      /reports\/mine\.hbs: .*not defined/u,
+    ],
+    [
+      'an unknown name as argument of a helper',
+      { 'reports/mine.hbs': '{{#> page}}{{number summary.worksapces}}{{/page}}' },
+      /reports\/mine\.hbs: \{\{number\}\}/u,
+    ],
+    [
+      'an unknown name in a condition',
+      { 'reports/mine.hbs': '{{#> page}}{{#if summary.nope}}x{{/if}}{{/page}}' },
+      /reports\/mine\.hbs: \{\{if\}\}/u,
+    ],
+    [
+      'a figure with an unknown dataset',
+      { 'reports/mine.hbs': '{{#> page}}{{figure 1 "x" rows="nope"}}{{/page}}' },
+      /unknown dataset nope/u,
+    ],
+    [
+      'a dataset with a reserved name',
+      { 'queries/reports/mine/sources.sql': 'select 1' },
+      /sources\.sql: `sources` is a reserved name/u,
+    ],
+    ['an unknown parameter', { 'queries/reports/mine/list.sql': 'select $nope as x' }, /\$nope/u],
+  ])('is rejected, naming its file, for %s', async (_, files, message) => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, { workspaces: [] });
+    await expect(renderOwn(warehouse, { ...MINE, ...files })).rejects.toThrow(message);
+  });
+});
