@@ -1,4 +1,4 @@
--- grain: one row: 200 (any success) means alive, 503 means not
+-- grain: one row per autoscaler; a success status means alive, 503 means not
 select
   status between 200 and 299 as alive,
   checked_at,

@@ -1,4 +1,4 @@
--- grain: one row per kind, name and label set; what a kind does not have is null
+-- grain: one row per kind, name and label set; columns that a kind does not have are null
 with
   answers as (
     select body

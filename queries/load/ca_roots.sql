@@ -1,4 +1,4 @@
--- grain: one row per CA root; certificates themselves are not kept
+-- grain: one row per CA root, without the certificates
 with
   answers as (
     select unnest(body."Roots") as item

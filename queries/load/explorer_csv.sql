@@ -1,5 +1,5 @@
--- Rows of an explorer view from one CSV export; types by column name, in the order of the file's own header.
--- {{select}}, {{columns}}, {{nulls}}, {{maxLine}}: made from that header. $file: the landing file.
+-- Rows of an explorer view from one CSV export. Column types are chosen by name, in the order of the header.
+-- {{select}}, {{columns}}, {{nulls}}, {{maxLine}} and {{bufferSize}} are built from the header. $file is the path of the landing file.
 select {{select}}
 from read_csv(
   $file,

@@ -1,4 +1,4 @@
--- grain: one row per plugin that was asked, and whether it can list
+-- grain: one row per storage plugin, and whether it can list
 select
   plugin_id,
   max(error) is null as supported,

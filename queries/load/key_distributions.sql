@@ -1,4 +1,4 @@
--- grain: one row per key in a provider; `purpose` is a list in the document and comma-separated text in the live service
+-- grain: one row per key in a provider; `purpose` is a list in the API document and comma-separated text in the real product
 with
   answers as (
     select provider_name, key_name, body.data as data

@@ -1,4 +1,4 @@
--- grain: one row per key; the version map is `keys` in the document and `versions` in the live service
+-- grain: one row per key; the versions are in `keys` in the API document and in `versions` in the real product
 with
   answers as (
     select name, body.data as data

@@ -1,4 +1,4 @@
--- grain: one row per configured service; neither certificate nor key is kept
+-- grain: one row per configured service, without the certificate and its key
 with
   answers as (
     select service, body as item

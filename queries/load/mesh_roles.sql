@@ -1,4 +1,4 @@
--- grain: one row per role; the live service tells `lease` as seconds
+-- grain: one row per role; the real product returns `lease` in seconds
 with
   answers as (
     select name, body.data as data

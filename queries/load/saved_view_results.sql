@@ -1,4 +1,4 @@
--- grain: one row per saved view: what re-running it answered
+-- grain: one row per saved view, with the outcome of running it
 select
   view_id,
   case when max(error) is null then 'ok' else 'failed' end as status,

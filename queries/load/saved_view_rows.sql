@@ -1,4 +1,4 @@
--- grain: one row per row of a saved view's result; `offset` is the number of rows on the pages before
+-- grain: one row per row of a saved view's result; `offset` is the number of rows on earlier pages
 with
   pages as (
     select view_id, "offset", body.data as data
@@ -22,7 +22,7 @@ select
   view_id,
   position,
   row_id,
-  -- a service may send one field under both spellings; the snake_case one is then kept
+  -- a service may send a field in both spellings: the snake_case one is kept
   to_json(map_from_entries(list_transform(
     list_filter(
       map_entries(fields),

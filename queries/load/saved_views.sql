@@ -1,4 +1,4 @@
--- grain: one row per saved view; the name may stand as `query-type` or `query_type`
+-- grain: one row per saved view; the field is named `query-type` or `query_type`
 with
   pages as (
     select unnest(body.data) as item

@@ -1,4 +1,4 @@
--- grain: one row per volume, allocation and mode; the claim maps name the allocations, the list (or the map) describes them
+-- grain: one row per volume, allocation and mode; the claim maps identify the allocations, the list or the map describes them
 with
   volumes as (
     select body as volume

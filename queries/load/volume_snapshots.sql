@@ -1,4 +1,4 @@
--- grain: one row per snapshot; `CreateTime` is told in unix seconds by the live service, nanoseconds elsewhere in its documents
+-- grain: one row per snapshot; `CreateTime` is in Unix seconds in the real product, and may be in nanoseconds (docs/services/scheduler.md#snapshots)
 with
   pages as (
     select plugin_id, unnest(body."Snapshots") as item

@@ -1,5 +1,5 @@
--- grain: one row per volume; from the list, with the fields that only reading it shows in `extra`
--- The live service nests topology segments and tells `ResourceExhausted` as a time, `0001-01-01T00:00:00Z` for none.
+-- grain: one row per volume of the list; fields that are returned only by reading the volume are in `extra`
+-- The real product nests topology segments, and returns `ResourceExhausted` as a time, with `0001-01-01T00:00:00Z` for none.
 with
   lines as (
     select kind, body

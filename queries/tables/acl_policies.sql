@@ -9,7 +9,7 @@ create table if not exists acl_policies_history (
   job_acl json, -- job, group or task that the policy is tied to
   create_index ubigint, -- index at creation
   modify_index ubigint, -- index at the last change
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -1,17 +1,17 @@
--- grain: one row per action of an approved plan, as the ledger tells it last
+-- grain: one row per action of an approved plan, according to the latest ledger entry
 create table if not exists actions (
   target varchar not null, -- name of the target in tidemark.yaml
   plan_id varchar not null, -- plan that it belongs to
   action_id varchar not null, -- its ID in the plan
   playbook varchar not null, -- playbook that planned it
-  operation varchar not null, -- operation that was to be called
+  operation varchar not null, -- operation of the action
   params json, -- parameters of the call
-  finding_id varchar not null, -- finding that it answers; the first of them where it answers several
+  finding_id varchar not null, -- finding that the action resolves; the first one if there are several
   status varchar not null, -- `applied`, `skipped`, `failed` or `unconfirmed`
-  reason varchar, -- why it is not simply applied
+  reason varchar, -- why it was not applied, or not without remarks
   approved_by varchar, -- who approved the plan
-  started_at timestamptz not null, -- when it was begun
-  finished_at timestamptz, -- when its outcome was written; null where none was
-  before json, -- what was read just before
-  after json -- what was read just after
+  started_at timestamptz not null, -- when it was started
+  finished_at timestamptz, -- when its outcome was recorded; null without an outcome
+  before json, -- state that was read just before the action
+  after json -- state that was read just after the action
 );

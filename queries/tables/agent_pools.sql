@@ -7,8 +7,8 @@ create table if not exists agent_pools_history (
   name varchar, -- name of the pool
   created_at timestamptz, -- creation time
   organization_scoped boolean, -- whether all workspaces of the organization may use it
-  agent_count bigint, -- agents that the service counts
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  agent_count bigint, -- agents that the service reports
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -9,7 +9,7 @@ create table if not exists agents_history (
   status varchar, -- idle, busy, exited, errored, unknown; an open set
   ip_address varchar, -- IP address
   last_ping_at timestamptz, -- time of the last ping
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -4,9 +4,9 @@
 -- volatile: yes
 create table if not exists autoscaler_health_history (
   target varchar not null, -- name of the target in tidemark.yaml
-  alive boolean, -- whether the agent said that it is alive
-  checked_at timestamptz, -- when it was asked
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  alive boolean, -- whether the agent reports that it is alive
+  checked_at timestamptz, -- time of the check
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

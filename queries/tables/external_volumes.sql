@@ -6,11 +6,11 @@ create table if not exists external_volumes_history (
   plugin_id varchar, -- storage plugin
   external_id varchar, -- ID in the storage provider
   capacity_bytes bigint, -- capacity, bytes
-  snapshot_id varchar, -- snapshot that it was made from
-  published_node_ids varchar[], -- provider's IDs of the nodes it is attached to
-  is_abnormal boolean, -- whether the provider reports trouble
-  status varchar, -- the provider's words; null when normal
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  snapshot_id varchar, -- snapshot that the volume was created from
+  published_node_ids varchar[], -- nodes it is attached to, by the provider's IDs
+  is_abnormal boolean, -- whether the provider reports a problem
+  status varchar, -- status message of the provider; null when normal
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -1,4 +1,4 @@
--- grain: one row per key held by a provider
+-- grain: one row per key in a KMS provider
 -- key: provider_name, key_name
 -- source: key_distributions
 create table if not exists key_distributions_history (
@@ -8,8 +8,8 @@ create table if not exists key_distributions_history (
   distributed_name varchar, -- name of the key in the provider
   protection varchar, -- where operations run, e.g. hsm
   purpose varchar[], -- what the key may be used for
-  versions json, -- version number to the provider's version identifier
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  versions json, -- the provider's version ID of each version number
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -5,9 +5,9 @@ create table if not exists key_versions_history (
   target varchar not null, -- name of the target in tidemark.yaml
   key_name varchar, -- name of the key
   version bigint, -- version number
-  creation_time timestamptz, -- when the version was made
+  creation_time timestamptz, -- creation time of the version
   public_key varchar, -- PEM; null for symmetric keys
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -8,7 +8,7 @@ create table if not exists keys_history (
   deletion_allowed boolean, -- whether the key may be deleted
   min_enabled_version bigint, -- lowest enabled version; 0 means all
   latest_version bigint, -- highest version
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

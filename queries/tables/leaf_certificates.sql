@@ -8,7 +8,7 @@ create table if not exists leaf_certificates_history (
   serial_number varchar, -- serial number, colon-hex
   valid_after timestamptz, -- start of validity
   valid_before timestamptz, -- end of validity
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -5,9 +5,9 @@ create table if not exists mesh_roles_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the role
   token_type varchar, -- `client` or `management`
-  policy varchar, -- base64 ACL policy; null when policies are named instead
-  lease varchar, -- lease as the service tells it: a duration, or seconds
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  policy varchar, -- base64 ACL policy; null when policies are referenced by name
+  lease varchar, -- lease as the service returns it: a duration, or seconds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -5,10 +5,10 @@
 create table if not exists saved_view_rows_history (
   target varchar not null, -- name of the target in tidemark.yaml
   view_id varchar, -- ID of the view
-  position bigint, -- place of the row in the result, from 1
+  position bigint, -- position of the row in the result, from 1
   row_id varchar, -- ID of the row
-  attributes json, -- the row's fields under snake_case names
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  attributes json, -- fields of the row, with snake_case names
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -6,9 +6,9 @@ create table if not exists saved_views_history (
   view_id varchar, -- ID of the view (sq-…)
   name varchar, -- name of the view
   query_type varchar, -- explorer view that it queries
-  query json, -- filter, fields and sort as the service keeps them
+  query json, -- filter, fields and sort, as the service stores them
   created_at timestamptz, -- creation time
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

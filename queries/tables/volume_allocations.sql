@@ -10,10 +10,10 @@ create table if not exists volume_allocations_history (
   node_id varchar, -- node it runs on
   job_id varchar, -- job
   task_group varchar, -- task group
-  client_status varchar, -- what the node reports
-  desired_status varchar, -- what the scheduler wants
+  client_status varchar, -- status that the node reports
+  desired_status varchar, -- status that the scheduler requests
   namespace varchar, -- namespace of the volume
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

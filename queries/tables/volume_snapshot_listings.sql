@@ -5,9 +5,9 @@
 create table if not exists volume_snapshot_listings_history (
   target varchar not null, -- name of the target in tidemark.yaml
   plugin_id varchar, -- storage plugin
-  supported boolean, -- false where the plugin cannot list: what it holds is then unknown
-  error varchar, -- the service's words when it cannot
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  supported boolean, -- false when the plugin cannot list: what it has is then unknown
+  error varchar, -- error message when it cannot list
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -9,7 +9,7 @@ create table if not exists volume_snapshots_history (
   size_bytes bigint, -- size, bytes
   created_at timestamptz, -- creation time
   is_ready boolean, -- whether it can be used
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -20,10 +20,10 @@ create table if not exists volumes_history (
   controllers_expected bigint, -- expected controllers
   nodes_healthy bigint, -- healthy node plugins
   nodes_expected bigint, -- expected node plugins
-  resource_exhausted bigint, -- as documented; where the service tells a time, its unix seconds, 0 for none
+  resource_exhausted bigint, -- as documented; Unix seconds when the service returns a time, 0 for none
   create_index ubigint, -- index at creation
   modify_index ubigint, -- index at the last change
-  extra json, -- fields the service sent that its document does not list
-  valid_from timestamptz not null, -- when a pull first saw the row so
-  valid_to timestamptz -- when a pull first saw it otherwise or gone; null while it holds
+  extra json, -- undocumented fields that the service returned
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
 );

@@ -1,5 +1,5 @@
--- grain: the one row that tells this warehouse from every other
+-- grain: one row, which identifies this warehouse
 create table if not exists warehouse_identity (
-  warehouse_id varchar not null, -- random; plans name it, so that none is applied from another warehouse
-  made_at timestamptz not null -- when it was given
+  warehouse_id varchar not null, -- random; plans contain it, so that they apply only to the same warehouse
+  made_at timestamptz not null -- when it was set
 );

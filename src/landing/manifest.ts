@@ -1,35 +1,35 @@
 import type { Target } from '../config/config.ts';
 
-/** A landed file of rows: CSV with the names of its header, or JSON with one answer a line. */
+/** A data file of a landing: CSV with a header, or JSON with one response per line. */
 export interface LandingFile {
-  /** File name within the landing folder of the target. */
+  /** Name in the landing directory of the target. */
   readonly file: string;
   readonly format: 'csv' | 'ndjson';
   readonly bytes: number;
   readonly sha256: string;
-  /** Bytes of the longest line, for JSON: the reader sizes its buffers by it. */
+  /** Bytes of the longest line, for the buffer size of the reader. */
   readonly longestLine?: number;
-  /** Names of the CSV header, in the file's order. */
+  /** Column names of a CSV header, in order. */
   readonly columns?: readonly string[];
-  /** Whether nulls stand as a bare `null`, as some saved-view and live exports write them. */
+  /** Whether NULL may be written as `null`: docs/services/platform.md#csv-export. */
   readonly bareNull?: boolean;
 }
 
-/** What a source landed whole: enough to load it again without the network. Written beside its files as SOURCE.json. */
+/** Describes the complete landing of a source, which can be loaded without the network. It is the file SOURCE.json in the landing. */
 export interface Manifest {
   readonly source: string;
   readonly target: string;
-  /** What the target's name stood for; see `serviceOf`. */
+  /** `targetFingerprint` of the target. */
   readonly service: string;
   readonly run_id: string;
-  /** The moment that its rows are valid from, ISO 8601. */
+  /** The time that the rows are valid from, ISO 8601. */
   readonly as_of: string;
   readonly files: readonly LandingFile[];
-  /** Rows the service said there are; null when it does not say. */
+  /** Number of rows that the service reports; null if it reports none. */
   readonly expected_rows: number | null;
 }
 
-/** Tells whether a target's name still stands for the same service and the same part of it. */
+/** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */
 export function targetFingerprint({ url, organization, namespace, mounts, services }: Target): string {
   const { keymgmt, mesh } = mounts;
   return [url, organization, namespace, keymgmt, mesh, ...services].map((part) => part ?? '').join(' ');

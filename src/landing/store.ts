@@ -8,9 +8,10 @@ import { closestMatch } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from './manifest.ts';
 
-/** What an earlier run landed whole, by `TARGET/SOURCE`. */
+/** The landing of a run. */
 export interface Landing {
   readonly asOf: Date;
+  /** Manifests by `TARGET/SOURCE`. */
   readonly manifests: ReadonlyMap<string, Manifest>;
 }
 
@@ -18,29 +19,30 @@ export function landingDirectory(config: Config, runId: string, target?: string)
   return join(config.data, 'landing', runId, ...(target ? [target] : []));
 }
 
-/** Names of the runs that have a landing, oldest first. */
+/** IDs of the runs that have a landing, oldest first. */
 export async function listLandings(config: Config): Promise<readonly string[]> {
   const root = join(config.data, 'landing');
   return existsSync(root) ? (await readdir(root)).sort() : [];
 }
 
-/** Reads the manifests of a run's landing. @throws TidemarkError USAGE when there is no such landing. */
+/** @throws TidemarkError USAGE when the run has no landing, DATA when no source of it is complete */
 export async function readLanding(config: Config, runId: string): Promise<Landing> {
   const known = await listLandings(config);
   if (!known.includes(runId)) {
-    const nearest = closestMatch(runId, known);
-    throw new TidemarkError('USAGE', `no run ${runId} has landed files`, {
-      hint: nearest
-        ? `did you mean ${nearest}? They are in ${join(config.data, 'landing')}`
-        : 'they are kept for landingDays',
+    const closest = closestMatch(runId, known);
+    throw new TidemarkError('USAGE', `run ${runId} has no landing`, {
+      hint: closest
+        ? `did you mean ${closest}?`
+        : `landings are in ${join(config.data, 'landing')} for \`landingDays\``,
     });
   }
   const manifests = await readManifests(config, runId);
   const [first] = manifests.values();
-  if (!first) throw new TidemarkError('DATA', `run ${runId} landed nothing whole`);
+  if (!first) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
   return { asOf: new Date(first.as_of), manifests };
 }
 
+/** Manifests of the complete sources of a run, by `TARGET/SOURCE`. */
 export async function readManifests(config: Config, runId: string): Promise<ReadonlyMap<string, Manifest>> {
   const root = landingDirectory(config, runId);
   const manifests = new Map<string, Manifest>();
@@ -54,7 +56,7 @@ export async function readManifests(config: Config, runId: string): Promise<Read
   return manifests;
 }
 
-/** Undefined for what a machine that lost its power has left of one: its source then counts as not landed. */
+/** Undefined for an incomplete file, which a power failure may leave: the source then has no landing. */
 async function readManifest(file: string): Promise<Manifest | undefined> {
   try {
     const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest | null;
@@ -65,34 +67,34 @@ async function readManifest(file: string): Promise<Manifest | undefined> {
   }
 }
 
-/** @throws TidemarkError DATA naming a landed file that is gone or was changed since it landed. */
+/** @throws TidemarkError DATA when a file of the landing is missing or was changed */
 export async function verifyLanding(config: Config, { run_id, target, files }: Manifest): Promise<void> {
   const directory = landingDirectory(config, run_id, target);
   for (const { file, sha256 } of files) {
     const hash = createHash('sha256');
     await pipeline(createReadStream(join(directory, file)), hash).catch((error: NodeJS.ErrnoException) => {
-      throw new TidemarkError('DATA', `the landed file ${file} cannot be read: ${error.message}`, { cause: error });
+      throw new TidemarkError('DATA', `cannot read the landing file ${file}: ${error.message}`, { cause: error });
     });
     if (hash.digest('hex') !== sha256)
-      throw new TidemarkError('DATA', `${file} is not what was landed: it was changed`);
+      throw new TidemarkError('DATA', `the landing file ${file} was changed after the extraction`);
   }
 }
 
 const DAY_MS = 86_400_000;
 
-/** Removes landings older than `landingDays`; a run's name tells its age. */
+/** Removes landings older than `landingDays`. */
 export async function pruneLandings(config: Config, now: Date): Promise<void> {
   for (const run of await listLandings(config)) {
-    const [, date, time] = /^(\d{8})T(\d{6})Z/u.exec(run) ?? [];
-    if (!date || !time) continue;
-    const at = Date.UTC(
-      +date.slice(0, 4),
-      +date.slice(4, 6) - 1,
-      +date.slice(6, 8),
-      +time.slice(0, 2),
-      +time.slice(2, 4),
-    );
-    const age = now.getTime() - at;
-    if (age > config.landingDays * DAY_MS) await rm(landingDirectory(config, run), { recursive: true, force: true });
+    const startMs = parseRunStart(run);
+    if (startMs === undefined || now.getTime() - startMs <= config.landingDays * DAY_MS) continue;
+    await rm(landingDirectory(config, run), { recursive: true, force: true });
   }
+}
+
+/** The start of a run according to its ID, such as `20261115T021500Z`. */
+function parseRunStart(runId: string): number | undefined {
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)\d\dZ/u.exec(runId)?.slice(1).map(Number);
+  if (!parts) return undefined;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = parts;
+  return Date.UTC(year, month - 1, day, hour, minute);
 }
