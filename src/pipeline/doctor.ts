@@ -14,7 +14,7 @@ import { openDatabase } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { selectPulls } from './pull.ts';
 
-/** One thing that `tidemark doctor` looked at. */
+/** The result of one check. */
 export interface Check {
   readonly ok: boolean;
   /** A target's name, `warehouse` or `mail`. */
@@ -23,18 +23,22 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Makes a cheap call or two for every source, and looks at the warehouse and the mail server. Changes nothing anywhere. */
-export async function diagnose(config: Config, context: Context): Promise<readonly Check[]> {
+/** Checks every source with one or two cheap calls, the warehouse and the mail server. Changes nothing. */
+export async function diagnose(
+  config: Config,
+  context: Context,
+  sources?: readonly SourceDefinition[],
+): Promise<readonly Check[]> {
   const log = { ...context.log, info: () => {} };
   const clients = new ServiceClients(config, { ...context, log }, context.signal);
-  const diagnoses = config.targets.map((target) => diagnoseTarget(config, context, clients.get(target)));
+  const diagnoses = config.targets.map((target) => diagnoseTarget(config, context, clients.get(target), sources));
   const targets = await Promise.all(diagnoses).finally(() => clients.close());
   return [...targets.flat(), ...(await diagnoseWarehouse(config)), ...(await diagnoseMail(config))];
 }
 
-interface Probe {
+interface AccessResult {
   readonly source: SourceDefinition;
-  readonly answer?: ServiceResponse;
+  readonly response?: ServiceResponse;
   readonly error?: unknown;
 }
 
@@ -42,99 +46,95 @@ async function diagnoseTarget(
   config: Config,
   { redactor, clock }: Context,
   client: ServiceClient,
+  known?: readonly SourceDefinition[],
 ): Promise<readonly Check[]> {
   const { target } = client;
-  const sources = selectPulls(config, { targets: [target.name] }).map(({ source }) => source);
-  const probes = await Promise.all(sources.map((source) => probe(source, client)));
-  const say = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
-  if (!probes.some(answered)) return [say(false, 'reachable', redactor.text(formatError(probes[0]?.error)))];
-  const refused = probes.some(refusesToken);
+  const sources = selectPulls(config, { targets: [target.name] }, known).map(({ source }) => source);
+  const results = await Promise.all(sources.map((source) => checkAccess(source, client)));
+  const toCheck = (ok: boolean, check: string, detail: string) => ({ ok, about: target.name, check, detail });
+  if (!results.some(hasResponded)) return [toCheck(false, 'reachable', redactor.text(formatError(results[0]?.error)))];
+  const isRejected = results.some(rejectsToken);
   return [
-    say(true, 'reachable', target.url),
-    say(!refused, 'token', refused ? 'the service refuses it' : 'accepted'),
-    ...rateAndClock(probes, clock.now()).map(([ok, check, detail]) => say(ok, check, detail)),
-    ...probes.map(({ source, error }) =>
-      say(error === undefined, source.name, error === undefined ? 'permitted' : redactor.text(formatError(error))),
+    toCheck(true, 'reachable', target.url),
+    toCheck(!isRejected, 'token', isRejected ? 'rejected by the service' : 'accepted'),
+    ...checkHeaders(results, clock.now()).map(([ok, check, detail]) => toCheck(ok, check, detail)),
+    ...results.map(({ source, error }) =>
+      toCheck(error === undefined, source.name, error === undefined ? 'permitted' : redactor.text(formatError(error))),
     ),
   ];
 }
 
-async function probe(source: SourceDefinition, service: ServiceClient): Promise<Probe> {
+async function checkAccess(source: SourceDefinition, service: ServiceClient): Promise<AccessResult> {
   try {
-    return { source, answer: await source.checkAccess(service) };
+    return { source, response: await source.checkAccess(service) };
   } catch (error) {
     if (error instanceof ServiceError) return { source, error };
     throw error;
   }
 }
 
-function answered({ error }: Probe): boolean {
+function hasResponded({ error }: AccessResult): boolean {
   return error === undefined || (error instanceof ServiceError && error.status !== undefined);
 }
 
-function refusesToken({ error }: Probe): boolean {
+function rejectsToken({ error }: AccessResult): boolean {
   return error instanceof ServiceError && error.failure === 'unauthorized';
 }
 
-/** More than this off, and tokens, certificates and "silent since" begin to lie. */
-const CLOCK_TOLERANCE_S = 60;
+/** A larger difference makes tokens, certificates and ages of agents wrong. */
+const MAX_CLOCK_OFFSET_S = 60;
 
-function rateAndClock(probes: readonly Probe[], now: Date): readonly (readonly [boolean, string, string])[] {
-  const headers = probes.flatMap(({ answer }) => (answer ? [answer.headers] : []));
+function checkHeaders(results: readonly AccessResult[], now: Date): readonly (readonly [boolean, string, string])[] {
+  const headers = results.flatMap(({ response }) => (response ? [response.headers] : []));
   const limit = headers.map((all) => all.get('x-ratelimit-limit')).find((value) => value !== null);
   const date = headers.map((all) => Date.parse(all.get('date') ?? '')).find((value) => !Number.isNaN(value));
   const offS = date === undefined ? undefined : Math.round((now.getTime() - date) / 1000);
   return [
-    [
-      true,
-      'rate limit',
-      limit === undefined || limit === null ? 'the service tells none' : `${limit} requests a second`,
-    ],
+    [true, 'rate limit', limit === undefined || limit === null ? 'not reported' : `${limit} requests per second`],
     ...(offS === undefined
       ? []
-      : [[Math.abs(offS) <= CLOCK_TOLERANCE_S, 'clock', `${offS} s from the service's`] as const]),
+      : [[Math.abs(offS) <= MAX_CLOCK_OFFSET_S, 'clock', `${offS} s ahead of the service`] as const]),
   ];
 }
 
 async function diagnoseWarehouse(config: Config): Promise<readonly Check[]> {
   const { published } = warehouseFiles(config.data);
-  const say = (ok: boolean, check: string, detail: string) => ({ ok, about: 'warehouse', check, detail });
-  if (!existsSync(published)) return [say(true, 'published', `none yet at ${published}: \`tidemark pull\` makes it`)];
+  const toCheck = (ok: boolean, check: string, detail: string) => ({ ok, about: 'warehouse', check, detail });
+  if (!existsSync(published)) {
+    return [toCheck(true, 'published', `none yet at ${published}: \`tidemark pull\` creates it`)];
+  }
   const { size } = await stat(published);
   const { bavail, bsize } = await statfs(config.data);
-  const space = say(
+  const space = toCheck(
     bavail * bsize > 3 * size,
     'space',
-    `${mebibytes(bavail * bsize)} free, the file has ${mebibytes(size)}`,
+    `${formatMebibytes(bavail * bsize)} free, the file takes ${formatMebibytes(size)}`,
   );
   try {
     (await openDatabase(published, { readOnly: true })).close();
-    return [say(true, 'published', published), space];
+    return [toCheck(true, 'published', published), space];
   } catch (error) {
-    return [say(false, 'published', formatError(error)), space];
+    return [toCheck(false, 'published', formatError(error)), space];
   }
 }
 
-function mebibytes(bytes: number): string {
+function formatMebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 / 1024)} MiB`;
 }
 
 const MAIL_TIMEOUT_MS = 5_000;
 
-/** Whether something listens; whether it takes the mail is for `tidemark mail JOB --to ME` to show. */
+/** Checks that the mail server is reachable. `tidemark mail JOB --to ADDRESS` tests the delivery. */
 async function diagnoseMail({ mail }: Config): Promise<readonly Check[]> {
   if (!mail) return [];
-  const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // the configuration was taken with it
-  const place = { host, port };
-  const problem = await new Promise<string | undefined>((done) => {
-    const socket = createConnection({ ...place, timeout: MAIL_TIMEOUT_MS });
+  const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // validated with the configuration
+  const error = await new Promise<string | undefined>((done) => {
+    const socket = createConnection({ host, port, timeout: MAIL_TIMEOUT_MS });
     socket.once('connect', () => done(undefined));
-    socket.once('timeout', () => done('no answer'));
-    socket.once('error', (error) => done(error.message));
+    socket.once('timeout', () => done('timed out'));
+    socket.once('error', ({ message }) => done(message));
     socket.once('connect', () => socket.destroy());
     socket.once('timeout', () => socket.destroy());
   });
-  return [
-    { ok: problem === undefined, about: 'mail', check: 'reachable', detail: problem ?? `${place.host}:${place.port}` },
-  ];
+  return [{ ok: error === undefined, about: 'mail', check: 'reachable', detail: error ?? `${host}:${port}` }];
 }

@@ -3,14 +3,14 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
 import { createTransport, type Transport } from '../http/transport.ts';
 
-/** A dead-man's switch must never hold up what it watches. */
+/** A dead-man's switch must not delay the job. */
 const TIMEOUT_MS = 5_000;
 
 export interface HeartbeatOptions {
-  /** http or https; `/start` and `/fail` are put behind its path. */
+  /** http or https; `/start` and `/fail` are appended to its path. */
   readonly url: string;
   readonly log: Log;
-  /** Names the proxy, as for the services. */
+  /** Source of the proxy settings. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
   /** @default 5000 */
@@ -18,8 +18,8 @@ export interface HeartbeatOptions {
 }
 
 /**
- * Does `work` and tells the heartbeat: `/start` before it, the URL itself when all was done, `/fail` when it threw or
- * `succeeded` says no (the protocol of healthchecks.io). What goes wrong with the heartbeat is a warning, never the job's failure.
+ * Reports `work` to a heartbeat, by the protocol of healthchecks.io: `/start` before it, the URL itself on success, `/fail` if it
+ * throws or `succeeded` is false. A heartbeat that fails is a warning, never a failure of the job.
  */
 export async function withHeartbeat<T>(
   options: HeartbeatOptions | undefined,
@@ -29,14 +29,14 @@ export async function withHeartbeat<T>(
   if (!options) return work();
   const { env, redactor } = options;
   const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
-  const tell = (suffix: string) => ping(options, transport, suffix);
-  await tell('/start');
+  const report = (suffix: string) => ping(options, transport, suffix);
+  await report('/start');
   try {
     const result = await work();
-    await tell(succeeded(result) ? '' : '/fail');
+    await report(succeeded(result) ? '' : '/fail');
     return result;
   } catch (error) {
-    await tell('/fail');
+    await report('/fail');
     throw error;
   } finally {
     await transport.close();
@@ -50,23 +50,23 @@ async function ping(
 ): Promise<void> {
   const address = new URL(url);
   address.pathname = `${address.pathname.replace(/\/+$/u, '')}${suffix}`;
-  // The path names the check and lets anyone report for it: only the host is said.
-  const say = (what: string) => log.warn(`heartbeat at ${address.host}: ${what}`);
+  // Anyone who knows the path can report: the log names only the host.
+  const warn = (reason: string) => log.warn(`heartbeat at ${address.host}: ${reason}`);
   try {
     const response = await fetch(address, {
       signal: AbortSignal.timeout(timeoutMs),
       headers: { 'user-agent': 'tidemark' },
     });
     await response.body?.cancel();
-    if (!response.ok) say(`answered ${response.status}`);
+    if (!response.ok) warn(`returned status ${response.status}`);
   } catch (error) {
-    say(reasonOf(error));
+    warn(formatReason(error));
   }
 }
 
-/** fetch says why in its cause; its own message is "fetch failed". */
-function reasonOf(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'TimeoutError') return 'no answer in time';
+/** The message of fetch is always "fetch failed"; its cause has the reason. */
+function formatReason(error: unknown): string {
+  if (error instanceof DOMException && error.name === 'TimeoutError') return 'timed out';
   const { cause } = error as { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'cannot be reached';
 }

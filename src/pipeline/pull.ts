@@ -67,11 +67,11 @@ export async function pullSources(
   replay?: Landing,
 ): Promise<readonly PullOutcome[]> {
   const { config, job, asOf } = run;
-  const progress = await createProgress(run);
   const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
   const resumable = await findResumable({ config, job, asOf, log: run.log, selected: keys });
   if (!replay) await markInFlight(config, { run_id: run.runId, job, started_at: asOf.toISOString() });
 
+  const progress = await createProgress(run);
   const halt = new AbortController();
   const running: RunContext = { ...run, log: progress.log, signal: AbortSignal.any([run.signal, halt.signal]) };
   // Services respond while the schema is migrated.

@@ -8,11 +8,12 @@ import { applyJobPlaybooks, type JobPlan, type JobPlaybookResult, planJobPlayboo
 import { syncLedger } from '../remediation/ledger.ts';
 import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { BUILT_IN, type Definitions } from './plugins.ts';
 import { pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderStage } from './render.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 import { allDelivered, type ComposeStageResult, composeStage, type MailResult, sendStage } from './send.ts';
-import { BUILT_IN, type Definitions, validateJob } from './validate-job.ts';
+import { validateJob } from './validate-job.ts';
 
 export interface JobResult extends RunResult {
   readonly findings: FindingsSummary | null;

@@ -4,20 +4,9 @@ import { closestMatch } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { resolveMailSettings } from '../mail/transport.ts';
-import { builtInPlaybooks } from '../playbooks/index.ts';
-import type { Playbook } from '../remediation/define.ts';
 import { validateJobPlaybooks } from '../remediation/job.ts';
 import { listReportNames } from '../reports/index.ts';
-import { sources } from '../sources/index.ts';
-import type { SourceDefinition } from '../sources/source.ts';
-
-/** The sources and playbooks that a job can use. */
-export interface Definitions {
-  readonly sources: readonly SourceDefinition[];
-  readonly playbooks: readonly Playbook[];
-}
-
-export const BUILT_IN: Definitions = { sources, playbooks: builtInPlaybooks };
+import { BUILT_IN, type Definitions } from './plugins.ts';
 
 /** Validates several jobs. @throws TidemarkError CONFIG with the issues of all of them */
 export async function validateJobs(

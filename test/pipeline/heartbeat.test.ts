@@ -60,8 +60,8 @@ test('a run that throws pings /fail and still throws', async () => {
 });
 
 test.each([
-  [404, 'answered 404'],
-  ['silent', 'no answer in time'],
+  [404, 'returned status 404'],
+  ['silent', 'timed out'],
 ] as const)('a heartbeat that is %s never fails the job, and its path is not told', async (status, words) => {
   const { lines, options } = await heartbeatServer(status);
   expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');

@@ -1,11 +1,16 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { evaluateFindings } from '../../src/findings/evaluate.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
+import { mailConfig } from '../helpers/mail-warehouse.ts';
+import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const DECLARED = join(PACKAGE_ROOT, 'queries', 'tables', 'volumes.sql');
@@ -18,7 +23,7 @@ async function open(): Promise<void> {
   onTestFinished(() => database.close());
 }
 
-/** As the package declares it, with files of `folder` before its own. @returns what is left to do */
+/** Migrates to the declared tables, with files of `folder` over the package's. @returns the second half of the migration */
 async function begin(): Promise<() => Promise<void>> {
   const files = createSqlFiles([folder, PACKAGE_ROOT]);
   return migrate(database, files, await loadTables(files));
@@ -29,12 +34,12 @@ async function declare(volumes: string): Promise<void> {
   await writeFile(join(folder, 'queries', 'tables', 'volumes.sql'), volumes);
 }
 
-const commentOf = async (table: string, column: string) => {
+const readComment = async (table: string, column: string) => {
   const sql = 'select comment from duckdb_columns() where table_name = $table and column_name = $column';
   return (await database.rows(sql, { table, column }))[0]?.comment;
 };
 
-test('a migration that ended halfway is begun again, with no row lost', async () => {
+test('an incomplete migration starts over and loses no row', async () => {
   await open();
   await begin();
   await database.run(
@@ -43,11 +48,11 @@ test('a migration that ended halfway is begun again, with no row lost', async ()
   const rest = await begin();
   await rest();
   expect(await database.rows('select target, volume_id from volumes')).toEqual([{ target: 'acme', volume_id: 'v1' }]);
-  expect(await commentOf('volumes_history', 'target')).toBe('name of the target in tidemark.yaml');
+  expect(await readComment('volumes_history', 'target')).toBe('name of the target in tidemark.yaml');
   expect(await database.rows("select count(*) as n from volumes_at('2026-11-02')")).toEqual([{ n: 1 }]);
 });
 
-test('a column that a newer version declares is added to rows, view and comments', async () => {
+test('a new column is added to rows, view and comments', async () => {
   await open();
   const declared = await readFile(DECLARED, 'utf8');
   await declare(declared);
@@ -55,16 +60,47 @@ test('a column that a newer version declares is added to rows, view and comments
   await database.run(
     "insert into volumes_history (target, namespace, volume_id, valid_from) values ('acme', 'default', 'v1', '2026-11-01')",
   );
-  await declare(declared.replace('  extra json,', '  shade varchar, -- of which colour\n  extra json,'));
+  await declare(declared.replace('  extra json,', '  shade varchar, -- its colour\n  extra json,'));
   await (await begin())();
   expect(await database.rows('select volume_id, shade from volumes')).toEqual([{ volume_id: 'v1', shade: null }]);
-  expect(await commentOf('volumes', 'shade')).toBe('of which colour');
+  expect(await readComment('volumes', 'shade')).toBe('its colour');
 });
 
-test('nothing is made anew while the definitions are the same', async () => {
+test('unchanged definitions change nothing', async () => {
   await open();
   await (await begin())();
   await database.run(`comment on column volumes.volume_id is 'mine'`);
   await (await begin())();
-  expect(await commentOf('volumes', 'volume_id')).toBe('mine');
+  expect(await readComment('volumes', 'volume_id')).toBe('mine');
+});
+
+test('a warehouse of version 0.1.0 keeps its rows under the new names', async () => {
+  const config = mailConfig(await tempFolder());
+  const { work, published } = warehouseFiles(config.data);
+  await mkdir(dirname(work), { recursive: true });
+  const old = await openDatabase(work);
+  await old.connection.run(await readFile(join(import.meta.dirname, 'fixtures', 'warehouse-0.1.0.sql'), 'utf8'));
+  old.close();
+
+  const asOf = new Date('2026-11-20T02:15:00Z');
+  const session = { config, purpose: 'test', now: asOf, log: QUIET };
+  const summary = await withWarehouse(session, ({ database: current, files }) =>
+    evaluateFindings({ database: current, files, asOf, thresholds: config.thresholds }),
+  );
+  expect(summary).toMatchObject({ accepted: 1, failed: [] });
+
+  database = await openDatabase(published, { readOnly: true });
+  onTestFinished(() => database.close());
+  const pulls = 'select distinct run_id, throttle_wait_ms, extracted_at, throttled from pulls order by run_id';
+  expect(await database.rows(pulls)).toEqual([
+    { run_id: '20261119T021500Z', throttle_wait_ms: 1500, extracted_at: '2026-11-19T02:15:00Z', throttled: 2 },
+    { run_id: '20261120T021500Z', throttle_wait_ms: 0, extracted_at: '2026-11-19T23:00:00Z', throttled: 0 },
+  ]);
+  const evaluations = "select first_assessed_at from rule_evaluations where rule = 'drifted-workspace'";
+  expect(await database.rows(evaluations)).toEqual([{ first_assessed_at: '2026-11-19T02:15:00Z' }]);
+  const names = "table_name = 'finding_assessments' or column_name in ('waited_ms', 'landed_at', 'turned_away')";
+  expect(await database.rows(`select * from duckdb_columns() where ${names}`)).toEqual([]);
+  expect(await database.rows('select external_id from workspaces order by all')).toHaveLength(2);
+  expect(await database.rows("select external_id from workspaces_before('2026-11-21')")).toHaveLength(1);
+  expect(await database.rows('select workspaces from tf_versions')).toEqual([{ workspaces: 'ws-1, ws-2' }]);
 });
