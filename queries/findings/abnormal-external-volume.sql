@@ -1,10 +1,10 @@
--- rule: A storage provider reports trouble with a volume.
+-- rule: A storage provider reports that a volume is abnormal.
 -- severity: warning
 -- sources: external_volumes
 -- subject: external volume
--- grain: one row per such volume; unknown where it says neither, and for every volume of a plugin that does not list what it holds now
+-- grain: one row per such volume; unknown where the provider does not report it, and for every volume of a plugin that no longer lists its volumes
 with
-  silent as (
+  unlisted_plugins as (
     select distinct target, plugin_id
     from external_volume_listings_history
     anti join (from external_volume_listings where supported) as listing using (target, plugin_id)
@@ -14,8 +14,8 @@ select
   concat_ws('/', plugin_id, external_id) as subject_id,
   external_id as subject_name,
   case
-    when is_abnormal is null then 'the provider says neither'
-    else format('Plugin {} reports trouble with volume {}{}', plugin_id, external_id, coalesce(': ' || status, ''))
+    when is_abnormal is null then 'the provider does not report whether it is abnormal'
+    else format('Plugin {} reports that volume {} is abnormal{}', plugin_id, external_id, coalesce(': ' || status, ''))
   end as title,
   json_object(
     'plugin_id', plugin_id,
@@ -28,5 +28,5 @@ select
 from external_volumes
 where is_abnormal is not false
 union all
-select target, null, null, format('plugin {} does not list what it holds', plugin_id), json_object('plugin_id', plugin_id), null, true
-from silent
+select target, null, null, format('plugin {} does not list its volumes', plugin_id), json_object('plugin_id', plugin_id), null, true
+from unlisted_plugins

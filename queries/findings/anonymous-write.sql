@@ -1,18 +1,19 @@
--- rule: The ACL policy `anonymous` grants more than reading to whoever comes without a token.
+-- rule: The ACL policy `anonymous` grants more than read access to requests without a token.
 -- severity: critical
 -- sources: acl_policies
 -- subject: ACL policy
--- grain: one row per target where it does; unknown where its rules are not told
--- Rules are HCL or JSON: comments go first (strings may hold what looks like one), then every `policy` and `capabilities` is read.
--- Whatever is not known as reading or denying counts as a grant: new capabilities are safer said than missed.
+-- grain: one row per target where it does; unknown where its rules are not reported
+-- Rules are HCL or JSON. Comments are removed first (a string may contain what looks like one), then every `policy` and
+-- `capabilities` is read.
+-- Everything that is not known to read or deny counts as a grant, so that no new capability is missed.
 with
-  lexed as (
+  tokenized as (
     select
       *,
       array_to_string(
         list_filter(
           regexp_extract_all(rules, '"(?:[^"\\]|\\.)*"|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/)|[^"#/]+|/', 0),
-          lambda word: not regexp_matches(word, '^(#|//|/\*)')
+          lambda token: not regexp_matches(token, '^(#|//|/\*)')
         ),
         ''
       ) as code,
@@ -39,7 +40,7 @@ with
           'mount-readonly'
         )
       ) as capabilities,
-    from lexed
+    from tokenized
   ),
   listed as (
     select
@@ -55,8 +56,8 @@ select
   name as subject_id,
   name as subject_name,
   case
-    when rules is null then 'its rules are not told'
-    else 'ACL policy anonymous grants more than reading: ' || array_to_string(grants, ', ')
+    when rules is null then 'its rules are not reported'
+    else 'ACL policy anonymous grants more than read access: ' || array_to_string(grants, ', ')
   end as title,
   json_object('policy_name', name, 'grants', grants, 'modify_index', modify_index) as detail,
   len(grants) as weight,

@@ -1,21 +1,21 @@
--- rule: A CA root of the mesh ends within `certificateDays`, or has ended.
+-- rule: A CA root of the mesh expires within `certificateDays`, or has expired.
 -- severity: info
 -- worst: critical
 -- sources: ca_roots
 -- subject: CA root
--- grain: one row per such root; a warning where it is the active one, critical when that has ended; unknown where its end is not told
+-- grain: one row per such root; a warning where it is the active one, critical where that has expired; unknown where its expiry is not reported
 -- parameters: $as_of, $certificate_days
 select
   target,
   root_id as subject_id,
   name as subject_name,
   case
-    when not_after is null then 'its end is not told'
+    when not_after is null then 'its expiry is not reported'
     else format(
       '{} CA root {} {} on {}',
       case when active then 'Active' else 'Inactive' end,
       coalesce(name, root_id),
-      case when not_after <= $as_of::timestamptz then 'ended' else 'ends' end,
+      case when not_after <= $as_of::timestamptz then 'expired' else 'expires' end,
       strftime(not_after, '%Y-%m-%d %H:%M UTC')
     )
   end as title,

@@ -1,28 +1,28 @@
--- rule: An agent is unknown, errored or exited, and has been silent for longer than `deadAgentHours`.
+-- rule: An agent is unknown, errored or exited, and has sent no ping for `deadAgentHours`.
 -- severity: warning
 -- sources: agents
 -- subject: agent
--- grain: one row per such agent; unknown where the service tells no status
+-- grain: one row per such agent; unknown where its status is not reported
 -- parameters: $as_of, $dead_agent_hours
--- An agent that tells no ping has been silent since the last one it told, or since the pull that first saw it: never "forever".
+-- Without a current ping time, silence counts from the last one that was reported, or from the pull that first saw the agent.
 with
-  heard as (
+  contacts as (
     select
       target,
       agent_id,
       max(last_ping_at) as pinged_at,
-      coalesce(max(last_ping_at), min(valid_from)) as heard_at,
+      coalesce(max(last_ping_at), min(valid_from)) as contacted_at,
     from agents_history
     group by target, agent_id
   ),
-  silent as (
+  contacted as (
     select
       agents.*,
-      coalesce(agents.last_ping_at, heard.heard_at) as silent_since,
-      heard.pinged_at is null as never_pinged,
+      coalesce(agents.last_ping_at, contacts.contacted_at) as silent_since,
+      contacts.pinged_at is null as never_pinged,
       coalesce(agent_pools.name, agents.pool_id) as pool_name,
     from agents
-    join heard on heard.target = agents.target and heard.agent_id = agents.agent_id
+    join contacts on contacts.target = agents.target and contacts.agent_id = agents.agent_id
     left join agent_pools on agent_pools.target = agents.target and agent_pools.pool_id = agents.pool_id
   )
 select
@@ -30,14 +30,14 @@ select
   agent_id as subject_id,
   name as subject_name,
   case
-    when status is null then 'its status is not told'
+    when status is null then 'its status is not reported'
     else format(
-      'Agent {} of pool {} is {} and silent since {}{}',
+      'Agent {} of pool {} is {} and has sent no ping since {}{}',
       coalesce(name, agent_id),
       coalesce(pool_name, '?'),
       status,
       strftime(silent_since, '%Y-%m-%d %H:%M UTC'),
-      case when never_pinged then ', when it was first seen: it never told a ping' else '' end
+      case when never_pinged then ', when it was first seen' else '' end
     )
   end as title,
   json_object(
@@ -51,7 +51,7 @@ select
   ) as detail,
   'pool ' || pool_name as group_key,
   status is null as unknown,
-from silent
+from contacted
 where
   silent_since < $as_of::timestamptz - to_seconds($dead_agent_hours * 3600)
   and (status is null or status in ('unknown', 'errored', 'exited'))

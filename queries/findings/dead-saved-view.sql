@@ -1,10 +1,10 @@
--- rule: A saved view's query fails, or has returned nothing for `deadViewDays`.
+-- rule: The query of a saved view fails, or has returned no rows for `deadViewDays`.
 -- severity: info
 -- sources: saved_views, saved_view_rows
 -- subject: saved view
--- grain: one row per such view; unknown where re-running it gave no answer
+-- grain: one row per such view; unknown where the query has no result
 -- parameters: $as_of, $dead_view_days
--- Empty since: the end of its last answer with rows, or the first answer that Tidemark saw.
+-- Empty since: the end of its last result with rows, or the first result that Tidemark recorded.
 with
   emptied as (
     select
@@ -17,7 +17,7 @@ with
     from saved_view_results_history
     group by target, view_id
   ),
-  answered as (
+  with_results as (
     select saved_views.*, results.status, results.result_rows, results.error, emptied.empty_since
     from saved_views
     left join saved_view_results as results
@@ -31,11 +31,11 @@ select
   case
     when status = 'failed' then format('The query of saved view {} fails', coalesce(name, view_id))
     when result_rows = 0 then format(
-      'Saved view {} has returned nothing since {}',
+      'Saved view {} has returned no rows since {}',
       coalesce(name, view_id),
       strftime(empty_since, '%Y-%m-%d')
     )
-    else 're-running it gave no answer'
+    else 'its query has no result'
   end as title,
   json_object(
     'view_id', view_id,
@@ -46,7 +46,7 @@ select
     'created_at', iso_time(created_at)
   ) as detail,
   status is null or (status <> 'failed' and result_rows is null) as unknown,
-from answered
+from with_results
 where
   status is null
   or result_rows is null

@@ -2,7 +2,7 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
--- grain: one row per drifted workspace; unknown where drift is not assessed (null is never clean)
+-- grain: one row per drifted workspace; unknown where drift is not assessed
 select
   target,
   external_id as subject_id,

@@ -2,9 +2,9 @@
 -- severity: info
 -- sources: agents, agent_pools
 -- subject: agent pool
--- grain: one row per such pool; unknown where the service counts agents that its list does not show
+-- grain: one row per such pool; unknown where the service counts agents that it does not list
 with
-  held as (
+  counted as (
     select
       agent_pools.*,
       (select count(*) from agents where agents.target = agent_pools.target and agents.pool_id = agent_pools.pool_id) as agents,
@@ -35,5 +35,5 @@ select
     'created_at', iso_time(created_at)
   ) as detail,
   coalesce(agent_count, 0) > 0 as unknown,
-from held
+from counted
 where agents = 0 and attached = 0

@@ -1,4 +1,4 @@
--- rule: A KMS provider holds no key.
+-- rule: A KMS provider has no keys.
 -- severity: info
 -- sources: kms_providers, key_distributions
 -- subject: KMS provider
@@ -7,10 +7,10 @@ select
   target,
   name as subject_id,
   name as subject_name,
-  format('KMS provider {} holds no key', name) as title,
+  format('KMS provider {} has no keys', name) as title,
   json_object('provider_name', name, 'provider', provider, 'key_collection', key_collection) as detail,
 from kms_providers
 where not exists (
-  from key_distributions as held
-  where held.target = kms_providers.target and held.provider_name = kms_providers.name
+  from key_distributions as distributed
+  where distributed.target = kms_providers.target and distributed.provider_name = kms_providers.name
 )

@@ -2,13 +2,13 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
--- grain: one row per such workspace; unknown where the count is not told
+-- grain: one row per such workspace; unknown where the count is not reported
 select
   target,
   external_id as subject_id,
   workspace_name as subject_name,
   case
-    when checks_errored is null then 'the number of errored checks is not told'
+    when checks_errored is null then 'the number of errored checks is not reported'
     else format(
       '{} of workspace {} errored',
       case when checks_errored = 1 then '1 check' else checks_errored || ' checks' end,

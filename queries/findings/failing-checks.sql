@@ -2,13 +2,13 @@
 -- severity: warning
 -- sources: workspaces
 -- subject: workspace
--- grain: one row per such workspace; unknown where the count is not told
+-- grain: one row per such workspace; unknown where the count is not reported
 select
   target,
   external_id as subject_id,
   workspace_name as subject_name,
   case
-    when checks_failed is null then 'the number of failed checks is not told'
+    when checks_failed is null then 'the number of failed checks is not reported'
     else format(
       '{} of workspace {} failed',
       case when checks_failed = 1 then '1 check' else checks_failed || ' checks' end,

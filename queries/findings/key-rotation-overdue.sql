@@ -2,7 +2,7 @@
 -- severity: warning
 -- sources: keys
 -- subject: key
--- grain: one row per such key; unknown where the age of its newest version is not told
+-- grain: one row per such key; unknown where the age of its newest version is not reported
 -- parameters: $as_of, $key_rotation_days
 with
   newest as (
@@ -23,7 +23,7 @@ select
   name as subject_id,
   name as subject_name,
   case
-    when rotated_at is null then 'the age of its newest version is not told'
+    when rotated_at is null then 'the age of its newest version is not reported'
     else format('Key {} was last rotated on {}', name, strftime(rotated_at, '%Y-%m-%d'))
   end as title,
   json_object(

@@ -1,12 +1,12 @@
--- rule: A service's leaf certificate is near its end and has not been renewed, or has ended.
+-- rule: A service's leaf certificate is about to expire and was not renewed, or has expired.
 -- severity: warning
 -- worst: critical
 -- sources: leaf_certificates
 -- subject: leaf certificate
--- grain: one row per such service; critical when it has ended; unknown where its end is not told
+-- grain: one row per such service; critical where it has expired; unknown where its expiry is not reported
 -- parameters: $as_of, $certificate_days
--- A leaf lives 72 hours by default (live-services.md, D) and is renewed when it nears its end (mesh document, rule 4): `certificateDays`
--- would always hold. It counts for leaves that live over twice as long; for the others the last tenth of their life counts.
+-- A leaf is valid for 72 hours by default and is renewed before it expires (docs/services/mesh.md#leaf-certificates), so `certificateDays`
+-- would always match. It applies to leaves that are valid for more than twice as long; for the others, the last tenth of their validity does.
 with
   timed as (
     select
@@ -23,11 +23,11 @@ select
   service as subject_id,
   service as subject_name,
   case
-    when valid_before is null then 'its end is not told'
+    when valid_before is null then 'its expiry is not reported'
     else format(
       'Leaf certificate of {} {} on {}',
       service,
-      case when valid_before <= $as_of::timestamptz then 'ended' else 'ends' end,
+      case when valid_before <= $as_of::timestamptz then 'expired' else 'expires' end,
       strftime(valid_before, '%Y-%m-%d %H:%M UTC')
     )
   end as title,

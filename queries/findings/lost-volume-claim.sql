@@ -1,9 +1,9 @@
--- rule: A volume is claimed only by allocations that have ended.
+-- rule: A volume is claimed only by finished allocations.
 -- severity: warning
 -- sources: volumes
 -- subject: volume
--- grain: one row per such volume, with the nodes to detach it from; unknown where an allocation's status is not told
--- An allocation that the scheduler has forgotten stands in the claims without a status: it may have ended, which is not known.
+-- grain: one row per such volume, with the nodes to detach it from; unknown where the status of an allocation is not reported
+-- An allocation that the scheduler no longer knows is in the claims without a status: it may have finished.
 with
   claimed as (
     select
@@ -11,8 +11,8 @@ with
       namespace,
       volume_id,
       count(distinct allocation_id) as allocations,
-      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_ended,
-      bool_or(client_status is null) as untold,
+      bool_and(client_status is null or client_status in ('complete', 'failed', 'lost')) as may_have_finished,
+      bool_or(client_status is null) as has_unreported,
       list(distinct node_id order by node_id) filter (where node_id is not null) as nodes,
       list(distinct allocation_id order by allocation_id) as allocation_ids,
       list(distinct job_id order by job_id) filter (where job_id is not null) as jobs,
@@ -24,11 +24,11 @@ select
   concat_ws('/', volumes.namespace, volumes.volume_id) as subject_id,
   coalesce(volumes.name, volumes.volume_id) as subject_name,
   case
-    when claimed.untold then 'the status of a claiming allocation is not told'
+    when claimed.has_unreported then 'the status of a claiming allocation is not reported'
     else format(
-      'Volume {} is claimed by {} only',
+      'Volume {} is claimed only by {}',
       concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)),
-      case when claimed.allocations = 1 then 'an ended allocation' else claimed.allocations || ' ended allocations' end
+      case when claimed.allocations = 1 then 'a finished allocation' else claimed.allocations || ' finished allocations' end
     )
   end as title,
   json_object(
@@ -40,10 +40,10 @@ select
     'jobs', coalesce(claimed.jobs, [])
   ) as detail,
   claimed.allocations as weight,
-  claimed.untold as unknown,
+  claimed.has_unreported as unknown,
 from volumes
 join claimed
   on claimed.target = volumes.target
   and claimed.namespace is not distinct from volumes.namespace
   and claimed.volume_id = volumes.volume_id
-where claimed.may_have_ended
+where claimed.may_have_finished

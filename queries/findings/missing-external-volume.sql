@@ -2,7 +2,7 @@
 -- severity: warning
 -- sources: volumes, external_volumes
 -- subject: volume
--- grain: one row per such volume; grouped by plugin; unknown where its plugin cannot list what it holds
+-- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes
 with
   claimed as (
     select distinct target, namespace, volume_id
@@ -18,16 +18,16 @@ with
     where claimed.volume_id is null and coalesce(current_readers, 0) = 0 and coalesce(current_writers, 0) = 0
   ),
   missing as (
-    select unclaimed.*, coalesce(listings.supported, false) and unclaimed.external_id is not null as known
+    select unclaimed.*, coalesce(listings.supported, false) and unclaimed.external_id is not null as is_listed
     from unclaimed
     left join external_volume_listings as listings
       on listings.target = unclaimed.target and listings.plugin_id = unclaimed.plugin_id
     where not exists (
-      from external_volumes as held
+      from external_volumes as listed
       where
-        held.target = unclaimed.target
-        and held.plugin_id = unclaimed.plugin_id
-        and held.external_id = unclaimed.external_id
+        listed.target = unclaimed.target
+        and listed.plugin_id = unclaimed.plugin_id
+        and listed.external_id = unclaimed.external_id
     )
   )
 select
@@ -35,9 +35,9 @@ select
   concat_ws('/', namespace, volume_id) as subject_id,
   coalesce(name, volume_id) as subject_name,
   case
-    when not known then format('plugin {} does not list what it holds', coalesce(plugin_id, '?'))
+    when not is_listed then format('plugin {} does not list its volumes', coalesce(plugin_id, '?'))
     else format(
-      'Volume {} is registered, but plugin {} does not hold {}',
+      'Volume {} is registered, but plugin {} does not have {}',
       concat_ws('/', namespace, coalesce(name, volume_id)),
       plugin_id,
       external_id
@@ -50,5 +50,5 @@ select
     'external_id', external_id
   ) as detail,
   'plugin ' || plugin_id as group_key,
-  not known as unknown,
+  not is_listed as unknown,
 from missing

@@ -3,23 +3,23 @@
 -- sources: modules
 -- subject: workspace
 -- grain: one row per workspace and module (name and source) that it uses in an older version; grouped by the oldest of them
--- Newest is the highest release in use by semantic precedence, or the highest prerelease where there is no release;
--- a prerelease beyond it is not older, what is no semantic version is.
+-- The newest version is the highest release in use by semantic precedence, or the highest prerelease where there is no release.
+-- A higher prerelease is not older; a version that is not semantic is.
 with
   ranked as (
-    select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as place
+    select *, case when ends_with(rank, '~') then '1' || rank else '0' || rank end as sort_key
     from (select *, coalesce(semver_key(version), '') as rank from modules where version is not null)
   ),
   compared as (
     select
       *,
-      arg_max(version, place) over same as newest_version,
-      substr(max(place) over same, 2) as newest_rank,
+      arg_max(version, sort_key) over same as newest_version,
+      substr(max(sort_key) over same, 2) as newest_rank,
       count(*) over same as versions_in_use,
     from ranked
     window same as (partition by target, name, source)
   ),
-  -- names may hold commas: the list is cut at comma and space, or at every comma where only that gives the number of workspaces
+  -- names may contain commas: split at comma and space, or at every comma where only that gives the number of workspaces
   used as (
     select
       *,

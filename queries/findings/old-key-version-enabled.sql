@@ -2,9 +2,9 @@
 -- severity: warning
 -- sources: keys
 -- subject: key
--- grain: one row per such key; unknown where its newest version is not told
+-- grain: one row per such key; unknown where its newest version is not reported
 -- parameters: $key_versions_kept
--- A lowest enabled version of 0 means that all are enabled, as does 1 (secrets.md, Key; its default is 0).
+-- A `min_enabled_version` of 0, the default, enables all versions, as 1 does (docs/services/secrets.md#keys).
 with
   counted as (
     select *, latest_version - greatest(coalesce(min_enabled_version, 0), 1) + 1 as versions_enabled
@@ -15,7 +15,7 @@ select
   name as subject_id,
   name as subject_name,
   case
-    when versions_enabled is null then 'its newest version is not told'
+    when versions_enabled is null then 'its newest version is not reported'
     else format('Key {} has {} versions enabled', name, versions_enabled)
   end as title,
   json_object(

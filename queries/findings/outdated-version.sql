@@ -4,7 +4,7 @@
 -- sources: workspaces, tf_versions
 -- subject: workspace
 -- grain: one row per such workspace; a warning where it is a major version behind; unknown where its version cannot be compared
--- Newest is the highest release of the target's `tf_versions` by semantic precedence; a prerelease is never newest.
+-- The newest version is the highest release of the target's `tf_versions` by semantic precedence, never a prerelease.
 with
   ranked as (
     select target, version, semver_key(version) as rank

@@ -3,7 +3,7 @@
 -- worst: critical
 -- sources: agents, agent_pools
 -- subject: agent pool
--- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not told
+-- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported
 with
   counted as (
     select
@@ -11,7 +11,7 @@ with
       pool_id,
       count(*) as agents,
       count(*) filter (where status in ('idle', 'busy')) as live,
-      count(*) filter (where status is null) as untold,
+      count(*) filter (where status is null) as unreported,
       max(last_ping_at) as last_ping_at,
     from agents
     group by target, pool_id
@@ -27,7 +27,7 @@ select
   agent_pools.pool_id as subject_id,
   agent_pools.name as subject_name,
   case
-    when coalesce(counted.untold, 0) > 0 then format('the status of {} agent(s) is not told', counted.untold)
+    when coalesce(counted.unreported, 0) > 0 then format('the status of {} agent(s) is not reported', counted.unreported)
     else format(
       'Agent pool {} has no live agent ({} known, {} workspaces attached)',
       coalesce(agent_pools.name, agent_pools.pool_id),
@@ -43,7 +43,7 @@ select
   ) as detail,
   case when attached.workspaces > 0 then 'critical' else 'info' end as severity,
   coalesce(attached.workspaces, 0) as weight,
-  coalesce(counted.untold, 0) > 0 as unknown,
+  coalesce(counted.unreported, 0) > 0 as unknown,
 from agent_pools
 left join counted on counted.target = agent_pools.target and counted.pool_id = agent_pools.pool_id
 left join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id

@@ -2,9 +2,9 @@
 -- severity: info
 -- sources: keys, key_distributions
 -- subject: key
--- grain: one row per key marked so, distributed or not; unknown where the mark is not told
+-- grain: one row per key with `deletion_allowed`, distributed or not; unknown where that is not reported
 with
-  held as (
+  distributed as (
     select target, key_name, list(provider_name order by provider_name) as providers
     from key_distributions
     group by target, key_name
@@ -14,17 +14,17 @@ select
   keys.name as subject_id,
   keys.name as subject_name,
   case
-    when keys.deletion_allowed is null then 'whether it may be deleted is not told'
-    when held.providers is null then format('Key {} may be deleted, and no provider holds it', keys.name)
-    else format('Key {} may be deleted, and is held by {}', keys.name, array_to_string(held.providers, ', '))
+    when keys.deletion_allowed is null then 'whether it may be deleted is not reported'
+    when distributed.providers is null then format('Key {} may be deleted and is not distributed', keys.name)
+    else format('Key {} may be deleted and is distributed to {}', keys.name, array_to_string(distributed.providers, ', '))
   end as title,
   json_object(
     'key_name', keys.name,
     'type', keys.type,
     'latest_version', keys.latest_version,
-    'providers', coalesce(held.providers, [])
+    'providers', coalesce(distributed.providers, [])
   ) as detail,
   keys.deletion_allowed is null as unknown,
 from keys
-left join held on held.target = keys.target and held.key_name = keys.name
+left join distributed on distributed.target = keys.target and distributed.key_name = keys.name
 where keys.deletion_allowed is not false

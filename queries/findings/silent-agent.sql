@@ -1,9 +1,9 @@
--- rule: An agent's last ping is more than `agentSilentMinutes` old, or it has told none.
+-- rule: The last ping of an agent is more than `agentSilentMinutes` old, or it has sent none.
 -- severity: info
 -- worst: warning
 -- sources: agents
 -- subject: agent
--- grain: one row per such agent; a warning where its status still says that it lives
+-- grain: one row per such agent; a warning where its status is still idle or busy
 -- parameters: $as_of, $agent_silent_minutes
 select
   agents.target,
@@ -14,7 +14,7 @@ select
     coalesce(agents.name, agents.agent_id),
     coalesce(agent_pools.name, agents.pool_id, '?'),
     coalesce(agents.status, 'no status'),
-    coalesce('is silent since ' || strftime(agents.last_ping_at, '%Y-%m-%d %H:%M UTC'), 'has told no ping')
+    coalesce('has sent no ping since ' || strftime(agents.last_ping_at, '%Y-%m-%d %H:%M UTC'), 'has sent no ping')
   ) as title,
   json_object(
     'agent_id', agents.agent_id,

@@ -2,15 +2,15 @@
 -- severity: info
 -- sources: volume_snapshots, volumes, external_volumes
 -- subject: snapshot
--- grain: one row per such snapshot; grouped by plugin; unknown where neither can be told, and for every snapshot of a plugin that does not list them now
+-- grain: one row per such snapshot; grouped by plugin; unknown where neither is reported, and for every snapshot of a plugin that no longer lists its snapshots
 -- parameters: $as_of, $stale_snapshot_days
 with
-  silent as (
+  unlisted_plugins as (
     select distinct target, plugin_id
     from volume_snapshot_listings_history
     anti join (from volume_snapshot_listings where supported) as listing using (target, plugin_id)
   ),
-  judged as (
+  assessed as (
     select
       snapshots.*,
       snapshots.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days * 86400) as old,
@@ -23,11 +23,11 @@ with
             and volumes.external_id = snapshots.external_source_volume_id
         ) then false
         when exists (
-          from external_volumes as held
+          from external_volumes
           where
-            held.target = snapshots.target
-            and held.plugin_id = snapshots.plugin_id
-            and held.external_id = snapshots.external_source_volume_id
+            external_volumes.target = snapshots.target
+            and external_volumes.plugin_id = snapshots.plugin_id
+            and external_volumes.external_id = snapshots.external_source_volume_id
         ) then false
         when listings.supported and snapshots.external_source_volume_id is not null then true
       end as volume_gone,
@@ -42,7 +42,7 @@ select
   case
     when volume_gone then format('Snapshot {} is of volume {}, which is gone', snapshot_id, external_source_volume_id)
     when old then format('Snapshot {} was taken on {}', snapshot_id, strftime(created_at, '%Y-%m-%d'))
-    else 'its age, or whether its volume is there, is not told'
+    else 'neither its age nor whether its volume exists is reported'
   end as title,
   json_object(
     'plugin_id', plugin_id,
@@ -54,8 +54,8 @@ select
   ) as detail,
   'plugin ' || plugin_id as group_key,
   not (coalesce(old, false) or coalesce(volume_gone, false)) as unknown,
-from judged
+from assessed
 where (old or volume_gone) is not false
 union all
 select target, null, null, format('plugin {} does not list its snapshots', plugin_id), json_object('plugin_id', plugin_id), null, true
-from silent
+from unlisted_plugins

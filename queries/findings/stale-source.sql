@@ -2,8 +2,8 @@
 -- severity: warning
 -- sources: none
 -- subject: source
--- grain: one row per target and source that is stale; grouped by target, whose sources mostly fail together
--- parameters: $as_of, $stale_hours, $targets (those configured; null for all)
+-- grain: one row per stale target and source; grouped by target, because the sources of a target often fail together
+-- parameters: $as_of, $stale_hours, $targets (the configured ones; null for all)
 select
   target,
   source as subject_id,

@@ -2,16 +2,16 @@
 -- severity: warning
 -- sources: volumes, volume_snapshots
 -- subject: volume
--- grain: one row per such volume; grouped by plugin; unknown where its plugin cannot list snapshots, or one may count that tells too little
+-- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list snapshots, or a snapshot may count whose fields are missing
 -- parameters: $as_of, $snapshot_days
 with
-  taken as (
+  latest as (
     select
       target,
       plugin_id,
       external_source_volume_id as external_id,
       max(created_at) filter (where is_ready) as ready_at,
-      -- not told when, or whether it is ready, and recent as far as told
+      -- the time or the readiness is not reported, and what is reported does not rule it out
       bool_or(
         (is_ready is null or created_at is null)
         and is_ready is not false
@@ -20,19 +20,19 @@ with
     from volume_snapshots
     group by target, plugin_id, external_source_volume_id
   ),
-  judged as (
+  assessed as (
     select
       volumes.*,
-      taken.ready_at,
+      latest.ready_at,
       coalesce(listings.supported, false) and volumes.external_id is not null as listed,
-      coalesce(taken.may_count, false) as may_count,
+      coalesce(latest.may_count, false) as may_count,
     from volumes
     left join volume_snapshot_listings as listings
       on listings.target = volumes.target and listings.plugin_id = volumes.plugin_id
-    left join taken
-      on taken.target = volumes.target
-      and taken.plugin_id = volumes.plugin_id
-      and taken.external_id = volumes.external_id
+    left join latest
+      on latest.target = volumes.target
+      and latest.plugin_id = volumes.plugin_id
+      and latest.external_id = volumes.external_id
   )
 select
   target,
@@ -40,11 +40,11 @@ select
   coalesce(name, volume_id) as subject_name,
   case
     when not listed then format('plugin {} does not list its snapshots', coalesce(plugin_id, '?'))
-    when may_count then 'a snapshot of it does not tell its time, or whether it is ready'
+    when may_count then 'a snapshot of it reports no time or no readiness'
     else format(
       'Volume {} {}',
       concat_ws('/', namespace, coalesce(name, volume_id)),
-      coalesce('was last snapshotted on ' || strftime(ready_at, '%Y-%m-%d'), 'has no ready snapshot')
+      coalesce('has had no ready snapshot since ' || strftime(ready_at, '%Y-%m-%d'), 'has no ready snapshot')
     )
   end as title,
   json_object(
@@ -56,5 +56,5 @@ select
   ) as detail,
   'plugin ' || plugin_id as group_key,
   not listed or may_count as unknown,
-from judged
+from assessed
 where ready_at is null or ready_at < $as_of::timestamptz - to_seconds($snapshot_days * 86400)

@@ -2,8 +2,8 @@
 -- severity: info
 -- sources: agent_pools
 -- subject: agent pool
--- grain: one row per such pool; unknown where its scope is not told
--- Three is "a few": naming that many workspaces costs a minute; a pool that more use is shared on purpose.
+-- grain: one row per such pool; unknown where its scope is not reported
+-- A pool with more than three workspaces is assumed to be shared on purpose.
 with
   attached as (
     select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
@@ -22,7 +22,7 @@ select
   agent_pools.pool_id as subject_id,
   agent_pools.name as subject_name,
   case
-    when agent_pools.organization_scoped is null then 'its scope is not told'
+    when agent_pools.organization_scoped is null then 'its scope is not reported'
     else format(
       'Agent pool {} is open to all workspaces, and {} {} attached',
       coalesce(agent_pools.name, agent_pools.pool_id),

@@ -3,13 +3,13 @@
 -- worst: critical
 -- sources: volumes
 -- subject: volume
--- grain: one row per such volume; critical where something claims it; grouped by plugin; unknown where it is not told
+-- grain: one row per such volume; critical where something claims it; grouped by plugin; unknown where it is not reported
 select
   target,
   concat_ws('/', namespace, volume_id) as subject_id,
   coalesce(name, volume_id) as subject_name,
   case
-    when schedulable is null then 'whether it can be scheduled is not told'
+    when schedulable is null then 'whether it can be scheduled is not reported'
     else format(
       'Volume {} cannot be scheduled (plugin {}: {}/{} controllers and {}/{} nodes healthy)',
       concat_ws('/', namespace, coalesce(name, volume_id)),

@@ -36,11 +36,11 @@ describe('agent pools', () => {
         pool('attached', true),
         pool('three', true),
         pool('four', true),
-        pool('scope-untold', null),
+        pool('scope-unreported', null),
         pool('scoped', false),
         pool('dead', false),
         pool('alive', false),
-        pool('status-untold', false),
+        pool('status-unreported', false),
         pool('agentless', false),
       ],
       agent_pool_workspaces: [
@@ -49,7 +49,7 @@ describe('agent pools', () => {
         ...['ws-1', 'ws-2', 'ws-3'].map((id) => related('three', id)),
         related('three', 'ws-9', 'allowed'),
         ...['ws-1', 'ws-2', 'ws-3', 'ws-4'].map((id) => related('four', id)),
-        related('scope-untold', 'ws-1'),
+        related('scope-unreported', 'ws-1'),
         related('scoped', 'ws-1'),
         related('dead', 'ws-1'),
         related('agentless', 'ws-1'),
@@ -60,11 +60,11 @@ describe('agent pools', () => {
         agent('a', 'exited', NOW, 'dead'),
         agent('b', 'busy', NOW, 'alive'),
         agent('c', 'errored', NOW, 'alive'),
-        agent('d', null, NOW, 'status-untold'),
+        agent('d', null, NOW, 'status-unreported'),
         agent('e', 'idle', NOW, 'attached'),
         agent('f', 'idle', NOW, 'three'),
         agent('g', 'idle', NOW, 'four'),
-        agent('h', 'idle', NOW, 'scope-untold'),
+        agent('h', 'idle', NOW, 'scope-unreported'),
         agent('i', 'idle', NOW, 'scoped'),
       ],
     });
@@ -88,7 +88,7 @@ describe('agent pools', () => {
   test('unscoped-agent-pool: open to the organization, attached to one to three workspaces', async () => {
     expect(await warehouse.seen('unscoped-agent-pool')).toEqual({
       found: ['attached', 'three'],
-      unknown: ['scope-untold'],
+      unknown: ['scope-unreported'],
     });
     expect((await warehouse.findings('unscoped-agent-pool'))[1]?.detail).toEqual({
       pool_id: 'three',
@@ -100,7 +100,7 @@ describe('agent pools', () => {
   test('pool-without-live-agents: none idle or busy; critical where workspaces wait for it', async () => {
     expect(await warehouse.seen('pool-without-live-agents')).toEqual({
       found: ['agentless', 'counted', 'dead', 'empty', 'empty-allowed'],
-      unknown: ['status-untold'],
+      unknown: ['status-unreported'],
     });
     const rows = await warehouse.findings('pool-without-live-agents');
     expect(rows.map(({ subject_id, severity, weight }) => [subject_id, severity, weight])).toContainEqual([

@@ -23,7 +23,7 @@ describe('agents', () => {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),
         agent('old-never-pinged', 'errored', null),
-        agent('untold-status', 'idle', LONGER),
+        agent('unreported-status', 'idle', LONGER),
       ],
     });
     await warehouse.pull(FIRST, 'other', 'agents', { agents: [agent('new-never-pinged', 'errored', null)] });
@@ -39,7 +39,7 @@ describe('agents', () => {
         agent('new-never-pinged', 'errored', null),
         agent('old-never-pinged', 'errored', null),
         agent('lost-its-ping', 'unknown', null),
-        agent('untold-status', null, LONGER),
+        agent('unreported-status', null, LONGER),
       ],
     });
     await warehouse.pull(NOW, 'other', 'agents', {
@@ -59,10 +59,10 @@ describe('agents', () => {
       'other edge',
       'other new-never-pinged',
     ]);
-    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['untold-status']);
+    expect((await warehouse.seen('dead-agent')).unknown).toEqual(['unreported-status']);
   });
 
-  test('dead-agent: without a ping, silence counts from the last one told or from the first sight, and the title says so', async () => {
+  test('dead-agent: without a current ping, silence counts from the last reported one or from the first pull', async () => {
     const rows = Object.fromEntries((await warehouse.findings('dead-agent')).map((row) => [row.subject_id, row]));
     expect(rows['lost-its-ping']?.detail).toMatchObject({
       silent_since: '2026-11-18T02:10:00.000Z',
@@ -70,7 +70,7 @@ describe('agents', () => {
     });
     expect(rows['old-never-pinged']).toMatchObject({
       title:
-        'Agent agent "old-never-pinged" of pool apool-1 is errored and silent since 2026-11-18 02:15 UTC, when it was first seen: it never told a ping',
+        'Agent agent "old-never-pinged" of pool apool-1 is errored and has sent no ping since 2026-11-18 02:15 UTC, when it was first seen',
       detail: {
         agent_id: 'old-never-pinged',
         pool_id: 'apool-1',
@@ -84,7 +84,7 @@ describe('agents', () => {
     });
   });
 
-  test('silent-agent: the last ping is over agentSilentMinutes old, or none is told', async () => {
+  test('silent-agent: the last ping is over agentSilentMinutes old, or there is none', async () => {
     const silent = await createFindingsWarehouse();
     await silent.pull(NOW, 'acme', 'agents', {
       agents: [

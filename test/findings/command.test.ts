@@ -44,7 +44,7 @@ describe('tidemark findings', () => {
     const lines = stdout.split('\n');
     expect(lines).toHaveLength(7);
     expect(lines[1]).toMatch(
-      /^critical +open +2026-11-18 +vault +management-role +Mesh role admin hands out management tokens +f-[0-9a-f]{12}$/,
+      /^critical +open +2026-11-18 +vault +management-role +Mesh role admin issues management tokens +f-[0-9a-f]{12}$/,
     );
     expect(lines[2]).toMatch(
       /^warning +new +2026-11-19 +acme +drifted-workspace +Workspace evil \[31m "name" \| a drifts/,

@@ -22,7 +22,7 @@ test('docs/findings.md lists every rule as its file declares it', async () => {
   expect(listed).toEqual(rows);
 });
 
-test('the rule that docs/findings.md shows works as it stands', async () => {
+test('the example rule in docs/findings.md works', async () => {
   const [, sql = ''] = /```sql\n(.*?)```/su.exec(await docs()) ?? [];
   const root = await mkdtemp(join(tmpdir(), 'tidemark-docs-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));

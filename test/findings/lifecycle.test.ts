@@ -85,7 +85,7 @@ test('a finding goes from new to open, unknown, open, resolved, reopened and acc
   ).toEqual(['found', 'no longer new', 'gone', 'reopened']);
 });
 
-test('a severity that changes leaves the state as it is, and stands in the events', async () => {
+test('a change of severity keeps the state, and is recorded in the events', async () => {
   const warehouse = await createFindingsWarehouse();
   const volumes = (writers: number) => ({
     volumes: [{ volume_id: 'v', schedulable: false, current_writers: writers }],
@@ -137,7 +137,7 @@ test('two targets with the same IDs live apart, and each begins with its own bas
 
 test('the same run again changes nothing, whatever a finding goes through', async () => {
   const warehouse = await createFindingsWarehouse();
-  const nights: readonly (Rows | 'failed')[] = [
+  const runs: readonly (Rows | 'failed')[] = [
     [workspace('ws-1', true), workspace('ws-2', false)],
     [workspace('ws-1', true), workspace('ws-2', true)],
     'failed',
@@ -149,10 +149,10 @@ test('the same run again changes nothing, whatever a finding goes through', asyn
     await warehouse.database.rows('select * from finding_events order by all'),
     await warehouse.database.rows('select * from rule_evaluations order by all'),
   ];
-  for (const [index, rows] of nights.entries()) {
+  for (const [index, rows] of runs.entries()) {
     await pullAndEvaluate(warehouse, index + 1, rows);
     const once = await everything();
     await warehouse.evaluate(runTime(index + 1));
-    expect(await everything(), `night ${index + 1}`).toEqual(once);
+    expect(await everything(), `run ${index + 1}`).toEqual(once);
   }
 });

@@ -5,7 +5,7 @@ const NOW = '2026-11-20T02:15:00Z';
 const DAYS_30 = '2026-12-20T02:15:00Z';
 const LATER = '2026-12-20T02:15:01Z';
 
-test('ca-root-expiring: within certificateDays; worse where it signs, worst where it has ended', async () => {
+test('ca-root-expiring: within certificateDays; a warning where it is active, critical where it has expired', async () => {
   const warehouse = await createFindingsWarehouse();
   const root = (id: string, active: boolean | null, ends: string | null): Rows[number] => ({
     root_id: id,
@@ -20,27 +20,27 @@ test('ca-root-expiring: within certificateDays; worse where it signs, worst wher
       root('ended', true, NOW),
       root('inactive', false, DAYS_30),
       root('inactive-ended', false, NOW),
-      root('activity-untold', null, DAYS_30),
-      root('end-untold', true, null),
+      root('activity-unreported', null, DAYS_30),
+      root('end-unreported', true, null),
     ],
   });
   await warehouse.evaluate(NOW);
-  expect(await warehouse.seen('ca-root-expiring')).toMatchObject({ unknown: ['end-untold'] });
+  expect(await warehouse.seen('ca-root-expiring')).toMatchObject({ unknown: ['end-unreported'] });
   expect(
     (await warehouse.findings('ca-root-expiring')).map(({ subject_id, severity }) => [subject_id, severity]),
   ).toEqual([
     ['active', 'warning'],
-    ['activity-untold', 'warning'],
+    ['activity-unreported', 'warning'],
     ['ended', 'critical'],
     ['inactive', 'info'],
     ['inactive-ended', 'info'],
   ]);
   expect((await warehouse.findings('ca-root-expiring'))[2]?.title).toBe(
-    'Active CA root root ended ended on 2026-11-20 02:15 UTC',
+    'Active CA root root ended expired on 2026-11-20 02:15 UTC',
   );
 });
 
-test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of its life for one that is renewed every few days', async () => {
+test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of the validity for short-lived ones', async () => {
   const warehouse = await createFindingsWarehouse();
   const leaf = (service: string, from: string | null, to: string | null): Rows[number] => ({
     service,
@@ -55,14 +55,14 @@ test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of it
       leaf('last-tenth-72h', '2026-11-17T09:15:00Z', '2026-11-20T09:15:00Z'),
       leaf('nine-tenths-72h', '2026-11-17T09:30:00Z', '2026-11-20T09:30:00Z'),
       leaf('ended', '2026-11-17T02:15:00Z', NOW),
-      leaf('start-untold', null, DAYS_30),
-      leaf('end-untold', NOW, null),
+      leaf('start-unreported', null, DAYS_30),
+      leaf('end-unreported', NOW, null),
     ],
   });
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('leaf-expiring')).toEqual({
-    found: ['ended', 'last-tenth-72h', 'start-untold', 'year-edge'],
-    unknown: ['end-untold'],
+    found: ['ended', 'last-tenth-72h', 'start-unreported', 'year-edge'],
+    unknown: ['end-unreported'],
   });
   expect((await warehouse.findings('leaf-expiring')).map(({ severity }) => severity)).toEqual([
     'critical',
@@ -72,16 +72,16 @@ test('leaf-expiring: certificateDays for long-lived leaves, the last tenth of it
   ]);
 });
 
-test('autoscaler-down: it says that it is not alive', async () => {
+test('autoscaler-down: it reports that it is not alive', async () => {
   const warehouse = await createFindingsWarehouse();
   for (const [target, alive] of [
     ['up', true],
     ['down', false],
-    ['untold', null],
+    ['unreported', null],
   ] as const) {
     await warehouse.pull(NOW, target, 'autoscaler_health', { autoscaler_health: [{ alive, checked_at: NOW }] });
   }
   await warehouse.evaluate(NOW);
-  expect(await warehouse.seen('autoscaler-down')).toEqual({ found: ['down'], unknown: ['untold'] });
+  expect(await warehouse.seen('autoscaler-down')).toEqual({ found: ['down'], unknown: ['unreported'] });
   expect(await warehouse.findings('autoscaler-down')).toMatchObject([{ target: 'down', severity: 'critical' }]);
 });

@@ -41,10 +41,10 @@ const CASES: readonly (readonly [name: string, rules: string | null, grants: rea
   ['quote-in-a-string', String.raw`namespace "a\"#" { policy = "write" }`, ['policy write']],
   ['quoted-key', 'node { "policy" = "write" }', ['policy write']],
   ['empty', 'namespace "default" {}', []],
-  ['untold', null, 'unknown'],
+  ['unreported', null, 'unknown'],
 ];
 
-test('anonymous-write: the policy `anonymous` grants more than reading, in HCL or JSON', async () => {
+test('anonymous-write: the policy `anonymous` grants more than read access, in HCL or JSON', async () => {
   const warehouse = await createFindingsWarehouse();
   for (const [target, rules] of CASES) {
     await warehouse.pull(NOW, target, 'acl_policies', {
@@ -66,7 +66,7 @@ test('anonymous-write: the policy `anonymous` grants more than reading, in HCL o
   expect(found.find(({ target }) => target === 'write')).toMatchObject({
     severity: 'critical',
     weight: 1,
-    title: 'ACL policy anonymous grants more than reading: policy write',
+    title: 'ACL policy anonymous grants more than read access: policy write',
     detail: { policy_name: 'anonymous', modify_index: 7 },
   });
 });

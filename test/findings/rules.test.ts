@@ -119,7 +119,7 @@ test('a rule added later begins with a baseline of its own', async () => {
   expect(await warehouse.findings('later')).toMatchObject([{ state: 'open', first_seen: SECOND }]);
 });
 
-test('a rule that fails is told, keeps its findings, and takes no other down', async () => {
+test('a rule that fails is reported and keeps its findings; other rules still run', async () => {
   const good = `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces`;
   const root = await ownRules({ own: good });
   const warehouse = await createFindingsWarehouse({ roots: [root] });
@@ -131,7 +131,7 @@ test('a rule that fails is told, keeps its findings, and takes no other down', a
     `${HEAD}select target, nothing as subject_id from workspaces`,
   );
   await warehouse.pull(SECOND, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
-  const files = createSqlFiles([root, PACKAGE_ROOT]); // reads the rules anew
+  const files = createSqlFiles([root, PACKAGE_ROOT]); // reads the rules again
   const fresh = await evaluateFindings({ ...warehouse, files, asOf: new Date(SECOND), thresholds: THRESHOLDS });
   expect(fresh.failed).toEqual([{ rule: 'own', error: expect.stringContaining('nothing') }]);
   expect(await warehouse.findings('own')).toMatchObject([{ state: 'open', detail: { unassessed: 'the rule failed' } }]);

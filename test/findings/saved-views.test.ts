@@ -13,7 +13,7 @@ const result = (id: string, rows: number | null, status: string | null = 'ok'): 
   ...(status === 'failed' && { error: 'unknown field' }),
 });
 
-test('dead-saved-view: its query fails, or has returned nothing for deadViewDays by history', async () => {
+test('dead-saved-view: its query fails, or has returned no rows for deadViewDays by history', async () => {
   const warehouse = await createFindingsWarehouse();
   const answers = (at: string, results: Rows) =>
     warehouse.pull(at, 'acme', 'saved_view_rows', { saved_view_results: results });
@@ -76,7 +76,7 @@ test('dead-saved-view: its query fails, or has returned nothing for deadViewDays
     detail: { view_id: 'fails', reason: 'failed', error: 'unknown field', empty_since: null },
   });
   expect(rows.emptied).toMatchObject({
-    title: 'Saved view view emptied has returned nothing since 2026-10-21',
+    title: 'Saved view view emptied has returned no rows since 2026-10-21',
     detail: { reason: 'empty', empty_since: '2026-10-21T02:15:00.000Z' },
   });
 });

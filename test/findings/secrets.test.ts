@@ -29,33 +29,33 @@ describe('keys', () => {
         key('overdue', {}),
         key('edge', {}),
         key('rotated', { latest_version: 2 }),
-        key('age-untold', {}),
+        key('age-unreported', {}),
         key('no-versions', {}),
-        key('newest-untold', { latest_version: 2 }),
-        key('count-untold', { latest_version: null }),
+        key('newest-unreported', { latest_version: 2 }),
+        key('count-unreported', { latest_version: null }),
         key('three', { latest_version: 3, min_enabled_version: 0 }),
         key('four', { latest_version: 4, min_enabled_version: 0 }),
         key('four-of-nine', { latest_version: 9, min_enabled_version: 6 }),
         key('three-of-nine', { latest_version: 9, min_enabled_version: 7 }),
         key('four-no-lowest', { latest_version: 4, min_enabled_version: null }),
-        key('latest-untold', { latest_version: null }),
+        key('latest-unreported', { latest_version: null }),
         key('retired', { deletion_allowed: true }),
         key('retired-held', { deletion_allowed: true }),
-        key('retired-untold', { deletion_allowed: null }),
+        key('retired-unreported', { deletion_allowed: null }),
       ],
       key_versions: [
         version('overdue', 1, OLDER),
         version('edge', 1, DAYS_90),
         version('rotated', 1, OLDER),
         version('rotated', 2, NOW),
-        version('age-untold', 1, null),
-        version('newest-untold', 1, OLDER),
-        version('count-untold', 1, OLDER),
-        version('count-untold', 2, NOW),
-        ...['three', 'four', 'four-of-nine', 'three-of-nine', 'four-no-lowest', 'latest-untold'].map((name) =>
+        version('age-unreported', 1, null),
+        version('newest-unreported', 1, OLDER),
+        version('count-unreported', 1, OLDER),
+        version('count-unreported', 2, NOW),
+        ...['three', 'four', 'four-of-nine', 'three-of-nine', 'four-no-lowest', 'latest-unreported'].map((name) =>
           version(name, 9, NOW),
         ),
-        ...['retired', 'retired-held', 'retired-untold'].map((name) => version(name, 1, NOW)),
+        ...['retired', 'retired-held', 'retired-unreported'].map((name) => version(name, 1, NOW)),
       ],
     });
     await warehouse.pull(NOW, 'vault', 'kms_providers', {
@@ -84,7 +84,7 @@ describe('keys', () => {
   test('key-rotation-overdue: the newest version is older than keyRotationDays', async () => {
     expect(await warehouse.seen('key-rotation-overdue')).toEqual({
       found: ['overdue'],
-      unknown: ['age-untold', 'newest-untold', 'no-versions'],
+      unknown: ['age-unreported', 'newest-unreported', 'no-versions'],
     });
     expect(await warehouse.findings('key-rotation-overdue')).toMatchObject([
       { target: 'vault', detail: { key_name: 'overdue', rotated_at: '2026-08-22T02:14:59.000Z' } },
@@ -94,7 +94,7 @@ describe('keys', () => {
   test('old-key-version-enabled: more than keyVersionsKept versions are enabled; 0 enables all', async () => {
     expect(await warehouse.seen('old-key-version-enabled')).toEqual({
       found: ['four', 'four-no-lowest', 'four-of-nine'],
-      unknown: ['count-untold', 'latest-untold'],
+      unknown: ['count-unreported', 'latest-unreported'],
     });
     expect((await warehouse.findings('old-key-version-enabled'))[2]).toMatchObject({
       weight: 4,
@@ -105,7 +105,7 @@ describe('keys', () => {
   test('retired-key: it may be deleted, distributed or not', async () => {
     expect(await warehouse.seen('retired-key')).toEqual({
       found: ['retired', 'retired', 'retired-held'],
-      unknown: ['retired-untold'],
+      unknown: ['retired-unreported'],
     });
     expect((await warehouse.findings('retired-key', 'vault')).map(({ detail }) => detail)).toMatchObject([
       { key_name: 'retired', providers: [] },
@@ -113,7 +113,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('empty-kms-provider: it holds no key of its own target', async () => {
+  test('empty-kms-provider: no key of the same target is distributed to it', async () => {
     expect(
       (await warehouse.findings('empty-kms-provider')).map(({ target, subject_id }) => [target, subject_id]),
     ).toEqual([
@@ -123,17 +123,17 @@ describe('keys', () => {
   });
 });
 
-test('management-role: a role that hands out management tokens', async () => {
+test('management-role: a role that issues management tokens', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'vault', 'mesh_roles', {
     mesh_roles: [
       { name: 'admin', token_type: 'management', lease: '1h0m0s' },
       { name: 'app', token_type: 'client', policy: 'a2V5' },
-      { name: 'untold', token_type: null },
+      { name: 'unreported', token_type: null },
     ],
   });
   await warehouse.evaluate(NOW);
-  expect(await warehouse.seen('management-role')).toEqual({ found: ['admin'], unknown: ['untold'] });
+  expect(await warehouse.seen('management-role')).toEqual({ found: ['admin'], unknown: ['unreported'] });
   expect(await warehouse.findings('management-role')).toMatchObject([
     { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },
   ]);

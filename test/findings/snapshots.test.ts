@@ -9,7 +9,7 @@ const OVER_7 = '2026-11-13T02:14:59Z';
 const DAYS_90 = '2026-08-22T02:15:00Z';
 const OVER_90 = '2026-08-22T02:14:59Z';
 
-test('a plugin that cannot list any more, or is not asked any more, resolves nothing', async () => {
+test('a plugin that can no longer list, or is no longer queried, resolves nothing', async () => {
   const warehouse = await createFindingsWarehouse();
   const pull = async (at: string, plugins: Rows, held: Rows, snapshots: Rows) => {
     await warehouse.pull(at, 'nomad', 'volumes', { volumes: [volume('known', { plugin_id: 'zfs' })] });
@@ -59,7 +59,7 @@ describe('snapshots', () => {
     warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
-        ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-untold', 'old-and-undated-unready'].map((id) =>
+        ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-unreported', 'old-and-undated-unready'].map((id) =>
           volume(id),
         ),
         volume('no-external-id', { external_id: null }),
@@ -77,7 +77,7 @@ describe('snapshots', () => {
         snapshot('s-late', 'late', OVER_7),
         snapshot('s-not-ready', 'not-ready', NOW, { is_ready: false }),
         snapshot('s-undated', 'undated', null),
-        snapshot('s-readiness', 'readiness-untold', NOW, { is_ready: null }),
+        snapshot('s-readiness', 'readiness-unreported', NOW, { is_ready: null }),
         snapshot('s-undated-unready', 'old-and-undated-unready', null, { is_ready: false }),
         snapshot('s-old-edge', 'edge', DAYS_90),
         snapshot('s-old', 'edge', OVER_90),
@@ -107,11 +107,11 @@ describe('snapshots', () => {
         'default/old-and-undated-unready',
         'default/other-plugin',
       ],
-      unknown: ['default/cannot-list', 'default/no-external-id', 'default/readiness-untold', 'default/undated'],
+      unknown: ['default/cannot-list', 'default/no-external-id', 'default/readiness-unreported', 'default/undated'],
     });
     expect((await warehouse.findings('unprotected-volume')).slice(0, 2)).toMatchObject([
       {
-        title: 'Volume default/volume late was last snapshotted on 2026-11-13',
+        title: 'Volume default/volume late has had no ready snapshot since 2026-11-13',
         detail: { last_snapshot_at: '2026-11-13T02:14:59.000Z' },
       },
       {

@@ -32,7 +32,7 @@ test('stale-source: not pulled completely for staleHours, or never; of configure
   ]);
 });
 
-test('stale-source: gone as soon as the source is pulled completely, or its target is configured no more', async () => {
+test('stale-source: resolved once the source is pulled completely or its target is no longer configured', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.pull(OLDER, 'acme', 'agents');
   await warehouse.pull(OLDER, 'other', 'agents');

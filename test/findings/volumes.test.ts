@@ -11,13 +11,13 @@ test('volume-unschedulable: critical where something claims it, grouped by plugi
       volume('fine'),
       volume('idle', { schedulable: false, nodes_healthy: 0, nodes_expected: 3 }),
       volume('claimed', { schedulable: false, current_writers: 1 }),
-      volume('untold', { schedulable: null }),
+      volume('unreported', { schedulable: null }),
     ],
   });
   await warehouse.evaluate(NOW);
   expect(await warehouse.seen('volume-unschedulable')).toEqual({
     found: ['default/claimed', 'default/idle'],
-    unknown: ['default/untold'],
+    unknown: ['default/unreported'],
   });
   expect(await warehouse.findings('volume-unschedulable')).toMatchObject([
     { severity: 'critical', group_key: 'plugin ebs' },
@@ -28,7 +28,7 @@ test('volume-unschedulable: critical where something claims it, grouped by plugi
   ]);
 });
 
-test('lost-volume-claim: claimed, and every claiming allocation has ended', async () => {
+test('lost-volume-claim: claimed, and every claiming allocation has finished', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'nomad', 'volumes', {
     volumes: ['lost', 'both', 'running', 'half', 'pending', 'forgotten', 'unclaimed', 'shared'].map((id) => volume(id)),
@@ -56,7 +56,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has ended', asyn
     unknown: ['default/forgotten'],
   });
   expect((await warehouse.findings('lost-volume-claim'))[0]).toMatchObject({
-    title: 'Volume default/volume both is claimed by 2 ended allocations only',
+    title: 'Volume default/volume both is claimed only by 2 finished allocations',
     detail: {
       volume_id: 'both',
       namespace: 'default',
@@ -67,7 +67,7 @@ test('lost-volume-claim: claimed, and every claiming allocation has ended', asyn
   });
 });
 
-describe('volumes and what their provider holds', () => {
+describe('volumes and their storage provider', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe('volumes and what their provider holds', () => {
         external('held'),
         external('orphan', { capacity_bytes: 1024, published_node_ids: ['i-1'] }),
         external('abnormal', { is_abnormal: true, status: 'degraded' }),
-        external('untold', { is_abnormal: null }),
+        external('unreported', { is_abnormal: null }),
         external('elsewhere', { plugin_id: 'efs' }),
       ],
       external_volume_listings: [listing('ebs', true), listing('nfs', false), listing('efs', true)],
@@ -103,7 +103,7 @@ describe('volumes and what their provider holds', () => {
     await warehouse.evaluate(NOW);
   });
 
-  test('missing-external-volume: registered, listed by its plugin as not there, and unclaimed', async () => {
+  test('missing-external-volume: registered, not listed by its plugin, and unclaimed', async () => {
     expect(await warehouse.seen('missing-external-volume')).toEqual({
       found: ['default/missing', 'default/same-id-elsewhere'],
       unknown: ['default/cannot-list', 'default/no-external-id', 'default/not-asked'],
@@ -122,7 +122,7 @@ describe('volumes and what their provider holds', () => {
     expect(rows.map(({ target, subject_id }) => `${target} ${subject_id}`)).toEqual([
       'nomad ebs/ext-abnormal',
       'nomad ebs/ext-orphan',
-      'nomad ebs/ext-untold',
+      'nomad ebs/ext-unreported',
       'nomad efs/ext-elsewhere',
     ]);
     expect(rows[1]?.detail).toMatchObject({
@@ -133,11 +133,11 @@ describe('volumes and what their provider holds', () => {
     });
   });
 
-  test('abnormal-external-volume: the provider reports trouble', async () => {
+  test('abnormal-external-volume: the provider reports that it is abnormal', async () => {
     expect((await warehouse.seen('abnormal-external-volume')).found).toEqual(['ebs/ext-abnormal']);
-    expect((await warehouse.seen('abnormal-external-volume')).unknown).toContain('ebs/ext-untold');
+    expect((await warehouse.seen('abnormal-external-volume')).unknown).toContain('ebs/ext-unreported');
     expect((await warehouse.findings('abnormal-external-volume'))[0]?.title).toBe(
-      'Plugin ebs reports trouble with volume ext-abnormal: degraded',
+      'Plugin ebs reports that volume ext-abnormal is abnormal: degraded',
     );
   });
 });

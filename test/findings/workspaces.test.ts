@@ -28,9 +28,9 @@ describe('workspaces', () => {
         workspace('hostile', { drifted: true, workspace_name: HOSTILE, project_name: HOSTILE }),
         workspace('nameless', { drifted: true, workspace_name: null }),
         workspace('fails', { checks_failed: 1 }),
-        workspace('fails-untold', { checks_failed: null }),
+        workspace('fails-unreported', { checks_failed: null }),
         workspace('errs', { checks_errored: 2 }),
-        workspace('errs-untold', { checks_errored: null }),
+        workspace('errs-unreported', { checks_errored: null }),
         workspace('patch', { workspace_iac_version: '1.9.9' }),
         workspace('prerelease', { workspace_iac_version: '1.10.0-rc1' }),
         workspace('major', { workspace_iac_version: 'v0.15.5' }),
@@ -67,8 +67,8 @@ describe('workspaces', () => {
   });
 
   test('failing-checks and errored-checks: their counts are above 0', async () => {
-    expect(await warehouse.seen('failing-checks')).toEqual({ found: ['fails'], unknown: ['fails-untold'] });
-    expect(await warehouse.seen('errored-checks')).toEqual({ found: ['errs'], unknown: ['errs-untold'] });
+    expect(await warehouse.seen('failing-checks')).toEqual({ found: ['fails'], unknown: ['fails-unreported'] });
+    expect(await warehouse.seen('errored-checks')).toEqual({ found: ['errs'], unknown: ['errs-unreported'] });
     const [failing] = await warehouse.findings('failing-checks');
     expect(failing).toMatchObject({
       title: '1 check of workspace name of fails failed',
