@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
 import { type Check, diagnose } from '../pipeline/doctor.ts';
+import { loadDefinitions } from '../pipeline/plugins.ts';
 import { readConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
@@ -14,7 +15,8 @@ export function registerDoctor(program: Command, context: () => Context): void {
 
 async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);
-  const checks = await diagnose(config, context);
+  const { sources } = await loadDefinitions(config);
+  const checks = await diagnose(config, context, sources);
   const { colors } = context;
   writeResult(context, checks, () =>
     formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), { colors, statusColumns: ['result'] }),

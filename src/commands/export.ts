@@ -42,12 +42,7 @@ async function exportAll(context: Context, { out }: Options): Promise<void> {
   } finally {
     database.close();
   }
-  writeResult(
-    context,
-    { out: folder, tables: written },
-    () => `${written.length} tables in ${folder}
-`,
-  );
+  writeResult(context, { out: folder, tables: written }, () => `${written.length} tables in ${folder}\n`);
 }
 
 function hasTarget({ columns }: Table): boolean {

@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../findings/accept.ts';
 import { atOrAbove, loadRules, type Rule, SEVERITIES, type Severity } from '../findings/rules.ts';
-import { sources } from '../sources/index.ts';
+import { loadDefinitions } from '../pipeline/plugins.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
@@ -120,6 +120,7 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
   const requiredSources = new Set(relevant.flatMap((rule) => rule.sources));
+  const { sources } = await loadDefinitions(config);
   const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
   const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
   const rows = await database.rows(await files.read('warehouse/unassessed'), {
@@ -162,12 +163,7 @@ async function accept(context: Context, ids: readonly string[], options: AcceptO
     acceptFindings(database, files, acceptance, now),
   );
   const result = { accepted: acceptance.ids, until: acceptance.until.toISOString() };
-  writeResult(
-    context,
-    result,
-    () => `accepted until ${result.until}: ${result.accepted.join(', ')}
-`,
-  );
+  writeResult(context, result, () => `accepted until ${result.until}: ${result.accepted.join(', ')}\n`);
 }
 
 function toAcceptance(ids: readonly string[], options: AcceptOptions): Acceptance {

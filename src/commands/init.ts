@@ -31,13 +31,7 @@ async function init(context: Context, force: boolean): Promise<void> {
   await copyFile(join(TEMPLATES, 'env.example'), env);
   const written = [config, env];
   writeResult(context, { written }, () => {
-    const lines = written
-      .map(
-        (file) => `wrote ${basename(file)}
-`,
-      )
-      .join('');
-    return `${lines}fill in your targets, then try \`tidemark doctor\`
-`;
+    const lines = written.map((file) => `wrote ${basename(file)}\n`).join('');
+    return `${lines}fill in your targets, then try \`tidemark doctor\`\n`;
   });
 }

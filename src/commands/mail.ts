@@ -57,14 +57,7 @@ async function preview(context: Context, config: Config, job: Job, to: readonly 
     const { sender } = resolveMailSettings(config);
     const files: string[] = [];
     for (const message of messages) files.push(await writeEml(message, sender, config.output));
-    writeResult(context, { files }, () =>
-      files
-        .map(
-          (file) => `${file}
-`,
-        )
-        .join(''),
-    );
+    writeResult(context, { files }, () => files.map((file) => `${file}\n`).join(''));
   } finally {
     published.database.close();
   }

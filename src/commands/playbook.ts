@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { builtInPlaybooks } from '../playbooks/index.ts';
+import { loadDefinitions } from '../pipeline/plugins.ts';
 import { applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from '../remediation/apply.ts';
 import { approvePlan } from '../remediation/approve.ts';
 import type { Playbook } from '../remediation/define.ts';
@@ -93,7 +93,8 @@ interface ApproveOptions {
 /** The configuration and all playbooks, which are validated before any is used. */
 async function prepare(context: Context): Promise<{ config: Config; playbooks: readonly Playbook[] }> {
   const config = readConfig(context);
-  return { config, playbooks: await loadPlaybooks(config, builtInPlaybooks) };
+  const { playbooks } = await loadDefinitions(config);
+  return { config, playbooks: await loadPlaybooks(config, playbooks) };
 }
 
 async function list(context: Context): Promise<void> {

@@ -3,9 +3,10 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { readLanding } from '../landing/store.ts';
+import { loadDefinitions } from '../pipeline/plugins.ts';
 import { assertPulls, runPulls, selectPulls } from '../pipeline/pull.ts';
 import { exitCode, type Pull, type RunResult } from '../pipeline/run.ts';
-import { sources } from '../sources/index.ts';
+import type { SourceDefinition } from '../sources/source.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { assertTargets, collect, readConfig, unknownName } from './options.ts';
@@ -38,12 +39,17 @@ export function registerPull(program: Command, context: () => Context): void {
 
 async function pull(context: Context, options: Options): Promise<void> {
   const config = readConfig(context);
-  const acceptShrink = await sourceNames(config, options.acceptShrink);
-  const requested = await sourceNames(config, options.source);
-  const selected = selectPulls(config, {
-    targets: assertTargets(config, options.target),
-    sources: requested.length > 0 ? requested : acceptShrink,
-  });
+  const { sources } = await loadDefinitions(config);
+  const acceptShrink = await resolveSources(config, sources, options.acceptShrink);
+  const requested = await resolveSources(config, sources, options.source);
+  const selected = selectPulls(
+    config,
+    {
+      targets: assertTargets(config, options.target),
+      sources: requested.length > 0 ? requested : acceptShrink,
+    },
+    sources,
+  );
   const isFiltered = options.target.length + options.source.length + acceptShrink.length > 0;
   const pulls =
     options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
@@ -66,11 +72,15 @@ async function selectLanded(config: Config, run: string, pulls: readonly Pull[])
 /** One line: run, status, and how many sources are complete. */
 export function formatRunSummary({ run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>): string {
   const complete = pulls.filter((pull) => pull.status === 'complete').length;
-  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete
-`;
+  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete\n`;
 }
 
-async function sourceNames(config: Config, names: readonly string[]): Promise<readonly string[]> {
+/** Source names; the name of a table selects the source that fills it. @throws TidemarkError USAGE naming the closest match. */
+async function resolveSources(
+  config: Config,
+  sources: readonly SourceDefinition[],
+  names: readonly string[],
+): Promise<readonly string[]> {
   if (names.length === 0) return [];
   const tables = await loadTables(createSqlFiles(overlayRoots(config.directory)));
   const known = new Set(sources.map(({ name }) => name));

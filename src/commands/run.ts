@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
+import { loadDefinitions } from '../pipeline/plugins.ts';
 import { type JobResult, jobExitCode, runJob } from '../pipeline/run-job.ts';
 import { readConfig } from './options.ts';
 import { writeResult } from './output.ts';
@@ -17,7 +18,7 @@ export function registerRun(program: Command, context: () => Context): void {
 async function run(context: Context, name: string): Promise<void> {
   const config = readConfig(context);
   const job = await loadJob(config, context.env, name);
-  const result = await runJob(config, context, job);
+  const result = await runJob(config, context, job, await loadDefinitions(config));
   writeResult(context, result, () => formatJobResult(result, config.output));
   context.exit(jobExitCode(result));
 }

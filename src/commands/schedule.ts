@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Job, loadJob, loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { loadDefinitions } from '../pipeline/plugins.ts';
 import { jobExitCode, runJob } from '../pipeline/run-job.ts';
 import { validateJobs } from '../pipeline/validate-job.ts';
 import type { ScheduledJob } from '../scheduler/scheduler.ts';
@@ -29,6 +30,7 @@ async function schedule(context: Context, listOnly: boolean): Promise<void> {
   await validateJobs(
     config,
     [...jobs.values()].filter((job) => job.schedule !== undefined),
+    await loadDefinitions(config),
   );
   if (context.clock.frozen) throw new TidemarkError('USAGE', 'schedule cannot be combined with --now');
   if (scheduled.length === 0) {
@@ -47,17 +49,12 @@ function toScheduledJob({ name, schedule: expression, timezone }: Job): readonly
 async function runOnce(context: Context, name: string): Promise<boolean> {
   const config = readConfig(context);
   const job = await loadJob(config, context.env, name);
-  return jobExitCode(await runJob(config, context, job)) === EXIT.done;
+  return jobExitCode(await runJob(config, context, job, await loadDefinitions(config))) === EXIT.done;
 }
 
 function listNextRuns(context: Context, jobs: ReadonlyMap<string, Job>): void {
   const upcoming = nextRuns(jobs.values(), context.clock.now());
   writeResult(context, upcoming, () =>
-    upcoming
-      .map(
-        ({ job, next, timezone }) => `${next}  ${job} (${timezone})
-`,
-      )
-      .join(''),
+    upcoming.map(({ job, next, timezone }) => `${next}  ${job} (${timezone})\n`).join(''),
   );
 }

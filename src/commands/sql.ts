@@ -31,7 +31,7 @@ export function registerSql(program: Command, context: () => Context): void {
 
 function parseParam(pair: string, previous: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const at = pair.indexOf('=');
-  if (at < 1) throw new TidemarkError('USAGE', `--param ${pair}: is not NAME=VALUE`);
+  if (at < 1) throw new TidemarkError('USAGE', `--param ${pair} is not NAME=VALUE`);
   return { ...previous, [pair.slice(0, at)]: pair.slice(at + 1) };
 }
 

@@ -48,6 +48,7 @@ export function loadConfig(
     directory,
     data: toAbsolute(value.data),
     output: toAbsolute(value.output),
+    plugins: value.plugins.map(toAbsolute),
     targets: value.targets.map((target) => withDefaults(target, toAbsolute)),
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),
   };

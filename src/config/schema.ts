@@ -84,6 +84,7 @@ export const configSchema = z.strictObject({
     .default('1GB'),
   reportsUrl: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
   thresholds: thresholds.prefault({}),
+  plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
   schedule: z
     .strictObject({ listen: nonEmpty.optional(), catchUpHours: z.number().nonnegative().default(6) })
     .prefault({}),

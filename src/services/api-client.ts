@@ -1,0 +1,116 @@
+import type { z } from 'zod';
+import { TidemarkError } from '../core/errors.ts';
+import type { ApiResults } from './api-results.ts';
+import type { ServiceClient } from './client.ts';
+import { autoscaler, mesh, platform, scheduler, secrets } from './index.ts';
+import type { Args, Operation, OperationArgs } from './operation.ts';
+import { isList } from './response.ts';
+
+/**
+ * The operations of a target as methods: `client.agentPools.list()`. Resources, parameters and results are typed from the
+ * declarations of the operations; names that the service writes with `_`, `-` or brackets are in camel case. A list yields items
+ * and requests pages as they are needed; any other method resolves to the result without its envelope. Methods throw
+ * ServiceError, or TidemarkError USAGE before anything is sent.
+ */
+export type ApiClient = Resources<typeof platform> &
+  Resources<typeof secrets> &
+  Resources<typeof scheduler> &
+  Resources<typeof autoscaler> &
+  Resources<typeof mesh>;
+
+type Verbs = Readonly<Record<string, Operation & { readonly name: keyof ApiResults }>>;
+
+type Resources<K extends Readonly<Record<string, Verbs>>> = {
+  readonly [R in keyof K & string as CamelCase<R>]: { readonly [V in keyof K[R]]: ApiMethod<K[R][V]> };
+};
+
+type ApiMethod<O extends Operation & { readonly name: keyof ApiResults }> = (
+  ...args: Record<never, never> extends ApiArgs<O> ? [args?: ApiArgs<O>] : [args: ApiArgs<O>]
+) => O extends { readonly pagination: string } | { readonly itemsPath: string } | { readonly responseType: 'array' }
+  ? AsyncGenerator<ApiResults[O['name']], void, undefined>
+  : Promise<ApiResults[O['name']]>;
+
+type ApiArgs<O extends Operation> = CamelCaseKeys<Omit<OperationArgs<O>, HiddenParam>> & ApiBody<O>;
+
+/** Set while pages are followed; or, for `format`, changes the form of the response. */
+type HiddenParam = 'page[number]' | 'next_token' | 'format';
+
+type ApiBody<O> = O extends {
+  readonly body: { readonly schema: infer S extends z.ZodType; readonly required: infer R };
+}
+  ? R extends true
+    ? { readonly body: z.input<S> }
+    : { readonly body?: z.input<S> }
+  : unknown;
+
+type CamelCaseKeys<T> = { [N in keyof T as N extends string ? CamelCase<N> : never]: T[N] };
+
+type CamelCase<
+  S extends string,
+  Done extends string = '',
+  Upper extends boolean = false,
+> = S extends `${infer C}${infer Rest}`
+  ? C extends '_' | '-' | '[' | ']'
+    ? CamelCase<Rest, Done, true>
+    : CamelCase<Rest, `${Done}${Upper extends true ? Uppercase<C> : C}`>
+  : Done;
+
+const KINDS = { platform, secrets, scheduler, autoscaler, mesh };
+
+/** The methods of a client's target. Resources of other kinds throw TidemarkError USAGE when they are read. */
+export function createApiClient(client: ServiceClient): ApiClient {
+  const api = {};
+  for (const [kind, resources] of Object.entries(KINDS)) {
+    for (const [resource, verbs] of Object.entries<Readonly<Record<string, Operation>>>(resources)) {
+      const name = toCamelCase(resource);
+      const get =
+        kind === client.target.kind
+          ? () => createMethods(client, verbs)
+          : () => {
+              throw new TidemarkError(
+                'USAGE',
+                `${client.target.name} is a ${client.target.kind} target: it has no ${name}`,
+              );
+            };
+      Object.defineProperty(api, name, { get, enumerable: kind === client.target.kind });
+    }
+  }
+  return api as ApiClient;
+}
+
+type MethodArgs = Args & { readonly body?: unknown };
+
+function createMethods(client: ServiceClient, verbs: Readonly<Record<string, Operation>>) {
+  const methods = Object.entries(verbs).map(([verb, operation]) => {
+    const method = isList(operation)
+      ? (args?: MethodArgs) => listItems(client, operation, args)
+      : (args?: MethodArgs) => callOnce(client, operation, args);
+    return [verb, method] as const;
+  });
+  return Object.fromEntries(methods);
+}
+
+async function* listItems(client: ServiceClient, operation: Operation, args: MethodArgs = {}) {
+  for await (const { items } of client.pages(operation, toOperationArgs(operation, args))) yield* items;
+}
+
+async function callOnce(client: ServiceClient, operation: Operation, args: MethodArgs = {}): Promise<unknown> {
+  const options = { body: args.body, write: operation.mutates };
+  const response = await client.call(operation, toOperationArgs(operation, args), options);
+  if (operation.responseType === 'health') return { alive: response.status === 200 };
+  if (operation.responseType === 'csv' || operation.responseType === 'text') return response.text;
+  if (response.text.trim() === '') return undefined;
+  const value = response.json();
+  const hasEnvelope = operation.responseType === 'document' || operation.responseType === 'data';
+  return hasEnvelope ? (value as { readonly data: unknown }).data : value;
+}
+
+/** Gives the parameters the service's names. An unknown name is kept, for the client to report. */
+function toOperationArgs({ params }: Operation, { body: _, ...args }: MethodArgs): Args {
+  const names = new Map(Object.keys(params).map((name) => [toCamelCase(name), name]));
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [names.get(name) ?? name, value]));
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/[_\-[\]]+(.?)/gu, (_, letter: string) => letter.toUpperCase());
+}
