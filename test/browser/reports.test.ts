@@ -8,7 +8,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
-const NIGHTS = 5;
+const RUNS = 5;
 const REPORTS = [
   'overview',
   'drift',
@@ -27,19 +27,19 @@ const out = (name: string) => join(place.folder, 'out', name);
 
 beforeAll(async () => {
   place = await testProject({ workspaces: 80, cleanup: afterAll });
-  for (let night = 1; night <= NIGHTS; night++) {
+  for (let run = 1; run <= RUNS; run++) {
     const { exit, stderr } = await place.tidemark(['run', 'nightly']);
     if (exit !== 0) throw new Error(stderr);
-    if (night < NIGHTS) place.sandbox.tick();
+    if (run < RUNS) place.sandbox.tick();
   }
 }, 180_000);
 
-describe("the reports of the sandbox's nights", () => {
-  it.each(REPORTS)('%s reads as it always did', async (name) => {
+describe('the reports of five runs of the sandbox', () => {
+  it.each(REPORTS)('%s has the expected text', async (name) => {
     await expect(await readFile(out(`${name}.txt`), 'utf8')).toMatchFileSnapshot(`../golden/${name}.txt`);
   });
 
-  it('count what they always counted', async () => {
+  it('have the expected summaries', async () => {
     const summaries = await Promise.all(
       REPORTS.map(async (name) => [name, JSON.parse(await readFile(out(`${name}.json`), 'utf8')).summary] as const),
     );
@@ -47,7 +47,7 @@ describe("the reports of the sandbox's nights", () => {
     await expect(text).toMatchFileSnapshot('../golden/summaries.json');
   });
 
-  it('have a page that is, byte for byte, what it always was', async () => {
+  it('have the expected page', async () => {
     await expect(await readFile(out('certificates.html'), 'utf8')).toMatchFileSnapshot('../golden/certificates.html');
   });
 });
@@ -63,25 +63,25 @@ describe.skipIf(!found)('in a browser', () => {
   });
   afterAll(() => browser.close());
 
-  /** Opens a report's page; whatever it complains of or asks for beyond itself is an error. */
+  /** Opens a report's page, and records console messages, errors and requests. */
   async function open(name: string, options: { dark?: boolean; width?: number } = {}) {
     const context = await browser.newContext({
       colorScheme: options.dark ? 'dark' : 'light',
       viewport: { width: options.width ?? 1200, height: 900 },
     });
     const page = await context.newPage();
-    const complaints: string[] = [];
+    const problems: string[] = [];
     const url = `file://${out(`${name}.html`)}`;
-    page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
-    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => problems.push(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => problems.push(error.message));
     page.on('request', (request) => {
-      if (request.url() !== url) complaints.push(`asked for ${request.url()}`);
+      if (request.url() !== url) problems.push(`requested ${request.url()}`);
     });
     await page.goto(url);
-    return { page, complaints, close: () => context.close() };
+    return { page, problems, close: () => context.close() };
   }
 
-  /** What axe-core finds, as `rule: element` lines; details are opened, so that nothing hides. */
+  /** The violations that axe-core reports, as `rule: element`. All details are open. */
   async function accessibilityFindings(page: Page): Promise<readonly string[]> {
     await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
     await page.evaluate(axe.source);
@@ -91,17 +91,17 @@ describe.skipIf(!found)('in a browser', () => {
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
   }
 
-  it.each(PAGES)('%s complains of nothing, asks for nothing, and bars nobody, in light and dark', async (name) => {
+  it.each(PAGES)('%s has no errors, requests or accessibility violations, in light and dark', async (name) => {
     for (const dark of [false, true]) {
-      const { page, complaints, close } = await open(name, { dark });
+      const { page, problems, close } = await open(name, { dark });
       await page.screenshot({ path: join(SCREENSHOTS, `${name}-${dark ? 'dark' : 'light'}.png`), fullPage: true });
       expect(await accessibilityFindings(page)).toEqual([]);
-      expect(complaints).toEqual([]);
+      expect(problems).toEqual([]);
       await close();
     }
   });
 
-  it.each(PAGES)('%s can be read at the width of a phone', async (name) => {
+  it.each(PAGES)('%s fits the width of a phone', async (name) => {
     const { page, close } = await open(name, { width: 360 });
     await page.screenshot({ path: join(SCREENSHOTS, `${name}-phone.png`), fullPage: true });
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
@@ -114,7 +114,7 @@ describe.skipIf(!found)('in a browser', () => {
       cells.map((cell) => cell.textContent ?? ''),
     );
 
-  it('sorts a table by keyboard: up, then down, numbers by value, the sorted column told', async () => {
+  it('sorts a table by keyboard, ascending, then descending, and announces the sorted column', async () => {
     const { page, close } = await open('drift');
     const button = page.locator('#drifting thead th:nth-child(3) button');
     const numbers = async () => (await column(page, 'drifting', 3)).map(Number);
@@ -130,7 +130,7 @@ describe.skipIf(!found)('in a browser', () => {
     await close();
   });
 
-  it('filters a table by keyboard, and tells how many rows are left', async () => {
+  it('filters a table by keyboard, and announces the number of rows', async () => {
     const { page, close } = await open('drift');
     const all = await column(page, 'drifting', 1);
     const [name = ''] = all;
@@ -144,7 +144,7 @@ describe.skipIf(!found)('in a browser', () => {
     await close();
   });
 
-  it('leads from a number of a project to its rows', async () => {
+  it('links a number of a project to its rows', async () => {
     const { page, close } = await open('drift');
     const link = page.locator('#by_project tbody tr:first-child a').first();
     const drifting = Number(await link.textContent());

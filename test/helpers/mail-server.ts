@@ -18,11 +18,11 @@ export interface MailServerOptions {
   /** Offers STARTTLS with the certificate of the tests; without it, there is none. */
   readonly tls?: boolean;
   readonly login?: { readonly user: string; readonly password: string };
-  /** SMTP code by which a recipient is turned away. */
+  /** SMTP code with which a recipient is rejected. */
   readonly reject?: (recipient: string) => number | undefined;
-  /** SMTP code by which the mail itself is turned away. */
+  /** SMTP code with which the content is rejected. */
   readonly rejectData?: () => number | undefined;
-  /** Whether the connection is cut once the mail was taken, before the answer. */
+  /** Whether the connection is closed after the mail was received, before the response. */
   readonly drop?: () => boolean;
   readonly port?: number;
   readonly host?: string;

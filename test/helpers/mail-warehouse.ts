@@ -47,9 +47,9 @@ export interface MailWarehouse extends ReportWarehouse {
 }
 
 export async function createMailWarehouse(config?: Config): Promise<MailWarehouse> {
-  const estate = await createReportWarehouse();
-  const own = config ?? mailConfig(estate.directory);
-  const { database, files } = estate;
+  const warehouse = await createReportWarehouse();
+  const own = config ?? mailConfig(warehouse.directory);
+  const { database, files } = warehouse;
   const compose: MailWarehouse['compose'] = (asOf, more = {}) =>
     composeMessages({
       database,
@@ -61,7 +61,7 @@ export async function createMailWarehouse(config?: Config): Promise<MailWarehous
       ...more,
     });
   return {
-    ...estate,
+    ...warehouse,
     compose,
     async evaluate(asOf) {
       const targets = own.targets.map(({ name }) => name);

@@ -30,7 +30,7 @@ async function writeJob(
 }
 
 describe('`tidemark run`', () => {
-  test('mails a digest of each night with the numbers of its reports, and its pages', async () => {
+  test('mails a digest with the numbers and the pages of the reports', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
@@ -57,7 +57,7 @@ describe('`tidemark run`', () => {
     );
   });
 
-  test('leaves the digest pending when the server is away, with exit 1 and the reports there; the next run sends both once', async () => {
+  test('keeps the digest pending and exits 1 if the server is unreachable; the next run sends both once', async () => {
     const port = await freePort();
     const place = await mailing(port);
     const first = await place.tidemark(['run', 'nightly']);
@@ -76,7 +76,7 @@ describe('`tidemark run`', () => {
     expect(await place.rows('select distinct status from outbox')).toEqual([{ status: 'sent' }]);
   });
 
-  test('refuses a job with mail before the night’s work when there is no server to send it by', async () => {
+  test('rejects a job with mail before it starts if there is no mail server', async () => {
     const place = await mailing(1);
     await place.configure((config) => {
       delete config.mail;
@@ -86,7 +86,7 @@ describe('`tidemark run`', () => {
     expect(stderr).toContain('tidemark.yaml: mail: is missing');
   });
 
-  test('brings the night home when a digest cannot be made, and exits 1', async () => {
+  test('completes the run if a digest cannot be rendered, and exits 1', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     await mkdir(join(place.folder, 'reports'));
@@ -99,7 +99,7 @@ describe('`tidemark run`', () => {
 });
 
 describe('`tidemark mail`', () => {
-  test('writes with --dry-run what would go out, and sends nothing', async () => {
+  test('writes the message with --dry-run and sends nothing', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     await writeJob(place, { pull: ['workspaces'], reports: ['drift'] }, 'quiet');
@@ -111,12 +111,12 @@ describe('`tidemark mail`', () => {
     const mail = await PostalMime.parse(eml);
     expect(mail.subject).toMatch(/^Tidemark acme: /u);
     await place.tidemark(['mail', 'nightly', '--dry-run']);
-    expect(await readFile(file)).toEqual(eml); // the same moment, the same bytes
+    expect(await readFile(file)).toEqual(eml); // the same run has the same bytes
     expect(server.received).toEqual([]);
     expect(await place.rows('select * from outbox')).toEqual([]);
   });
 
-  test('sends the digest of the last run once, and to whom it is asked for as often as asked', async () => {
+  test('sends the digest of the last run once, and with --to each time', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     await place.tidemark(['run', 'nightly']);
@@ -131,7 +131,7 @@ describe('`tidemark mail`', () => {
     expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(5);
   });
 
-  test('leaves alone with --to what waits for others', async () => {
+  test('does not send pending messages of others with --to', async () => {
     const port = await freePort();
     const place = await mailing(port);
     await place.tidemark(['run', 'nightly']);
@@ -141,7 +141,7 @@ describe('`tidemark mail`', () => {
     expect(server.received.map(({ recipients }) => recipients)).toEqual([['me@acme.example']]);
   });
 
-  test('sends with --pending what waits, and exits 1 while something still does', async () => {
+  test('sends pending messages with --pending, and exits 1 while some remain', async () => {
     const port = await freePort();
     const place = await mailing(port);
     await place.tidemark(['run', 'nightly']);
@@ -170,7 +170,7 @@ describe('`tidemark mail`', () => {
 });
 
 describe('a job file', () => {
-  test('is refused with every problem, its field and line', async () => {
+  test('is rejected with all problems, their fields and lines', async () => {
     const place = await mailing(1);
     await writeJob(place, {
       schedule: '99 2 * * *',
@@ -195,14 +195,14 @@ describe('a job file', () => {
 });
 
 describe('`tidemark schedule`', () => {
-  test('catches up, by the same way as `tidemark run`, and leaves when told to', async () => {
+  test('runs missed jobs like `tidemark run`, and stops when it is interrupted', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000);
     const due = ago(1);
     const schedule = `${due.getUTCMinutes()} ${due.getUTCHours()} * * *`;
     await writeJob(place, { schedule, pull: ['workspaces'], reports: ['drift'], mail: MAIL });
-    await writeJob(place, { pull: false }, 'weekly'); // the package's own would run as well
+    await writeJob(place, { pull: false }, 'weekly'); // replaces the job of the package
     await place.tidemark(['run', 'nightly', '--now', ago(5).toISOString()]);
     const stop = new AbortController();
     let stderr = '';
@@ -227,7 +227,7 @@ describe('`tidemark schedule`', () => {
     expect(stdout).toBe('2026-11-21T01:15:00.000Z  nightly (Europe/Berlin)\n2026-11-23T06:00:00.000Z  weekly (UTC)\n');
   });
 
-  test('refuses a clock that stands still', async () => {
+  test('rejects a fixed time', async () => {
     const place = await mailing(1);
     expect((await place.tidemark(['schedule', '--now', '2026-11-20T12:00:00Z'])).exit).toBe(2);
   });

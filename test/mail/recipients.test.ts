@@ -4,27 +4,31 @@ import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/m
 import { workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
-const NIGHT = '2026-11-18T02:15:00Z';
-const NEXT = '2026-11-19T02:15:00Z';
+const FIRST = '2026-11-18T02:15:00Z';
+const SECOND = '2026-11-19T02:15:00Z';
 const MAIL = { smtp: 'smtp://127.0.0.1', from: 'Tidemark <reports@acme.example>' };
-const WHOLE = ['platform@acme.example'];
+const JOB_RECIPIENTS = ['platform@acme.example'];
 
-const of = (project: string, more = {}) => ({ project_name: project, project_external_id: `prj-${project}`, ...more });
+const inProject = (project: string, more = {}) => ({
+  project_name: project,
+  project_external_id: `prj-${project}`,
+  ...more,
+});
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 1, ...more });
 
-async function estateOf(routes: readonly unknown[]) {
+async function createRouted(routes: readonly unknown[]) {
   const targets = [
     PLATFORM,
     { ...PLATFORM, name: 'other' },
     { name: 'vault', kind: 'secrets', url: 'https://v.example', token: 'tok-en' },
   ];
-  const estate = await createMailWarehouse(mailConfig(await tempFolder(), { targets, mail: { ...MAIL, routes } }));
-  const night = async (at: string, paysDrift: boolean) => {
-    await estate.pull(at, {
+  const warehouse = await createMailWarehouse(mailConfig(await tempFolder(), { targets, mail: { ...MAIL, routes } }));
+  const pull = async (at: string, isPayDrifting: boolean) => {
+    await warehouse.pull(at, {
       workspaces: [
-        drifting('pay-1', of('payments-eu', { drifted: paysDrift })),
-        drifting('pay-2', of('payments-us')),
-        drifting('core-1', of('core', { checks_failed: 1 })),
+        drifting('pay-1', inProject('payments-eu', { drifted: isPayDrifting })),
+        drifting('pay-2', inProject('payments-us')),
+        drifting('core-1', inProject('core', { checks_failed: 1 })),
       ],
       agent_pools: [
         { pool_id: 'apool-1', name: 'pay pool' },
@@ -33,23 +37,23 @@ async function estateOf(routes: readonly unknown[]) {
       agent_pool_workspaces: [{ pool_id: 'apool-1', workspace_id: 'ws-pay-1', relation: 'attached' }],
       agents: [],
     });
-    await estate.pull(at, { workspaces: [drifting('elsewhere', of('payments-eu'))] }, 'other');
-    await estate.pull(at, { keys: [{ name: 'old-key', latest_version: 1 }] }, 'vault');
-    await estate.evaluate(at);
+    await warehouse.pull(at, { workspaces: [drifting('elsewhere', inProject('payments-eu'))] }, 'other');
+    await warehouse.pull(at, { keys: [{ name: 'old-key', latest_version: 1 }] }, 'vault');
+    await warehouse.evaluate(at);
   };
-  await night(NIGHT, false);
-  await night(NEXT, true);
-  return estate;
+  await pull(FIRST, false);
+  await pull(SECOND, true);
+  return warehouse;
 }
 
-test('an owner hears of their projects alone: numbers, findings, nights, pools, CSV', async () => {
-  const estate = await estateOf([{ to: 'pay@acme.example', projects: ['payments-*'], targets: ['acme'] }]);
+test('a route with projects covers these projects only: metrics, findings, trend, pools, CSV', async () => {
+  const warehouse = await createRouted([{ to: 'pay@acme.example', projects: ['payments-*'], targets: ['acme'] }]);
   const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
-  const { messages } = await estate.compose(NEXT, { attachments: [plan], notes: ['reap-dead-agents: 2 planned'] });
-  expect(messages.map(({ to }) => to.address)).toEqual([...WHOLE, 'pay@acme.example']);
+  const { messages } = await warehouse.compose(SECOND, { attachments: [plan], notes: ['reap-dead-agents: 2 planned'] });
+  expect(messages.map(({ to }) => to.address)).toEqual([...JOB_RECIPIENTS, 'pay@acme.example']);
   const mine = messages[1];
   expect(mine?.subject).toBe('Tidemark acme (payments-*): 2 drifting (+1), 1 pool down, 1 critical');
-  expect(mine?.html).toContain('aria-label="workspaces drifting by night: 1 2"');
+  expect(mine?.html).toContain('aria-label="workspaces drifting per day: 1 2"');
   expect(mine?.text).toContain('Workspace pay-2');
   expect(mine?.text).toContain('Agent pool pay pool has no live agent');
   expect(`${mine?.html}${mine?.text}${JSON.stringify(mine?.attachments)}`).not.toMatch(
@@ -60,42 +64,42 @@ test('an owner hears of their projects alone: numbers, findings, nights, pools, 
   expect(mine?.text).not.toContain('reap-dead-agents');
   expect(messages[0]?.attachments).toContainEqual(plan);
   expect(mine?.text).toContain(
-    'You get this because mail.routes in tidemark.yaml gives you projects payments-* of targets acme.',
+    'You receive this mail because mail.routes in tidemark.yaml assigns you projects payments-* of targets acme.',
   );
   expect(messages[0]?.subject).toContain('Tidemark acme, other: 4 drifting (+1)');
 });
 
-test('a route by target leads to all of that target, and to nothing of the others', async () => {
-  const estate = await estateOf([{ to: 'v@acme.example', targets: ['v*'] }]);
-  const { messages } = await estate.compose(NEXT);
+test('a route with targets covers these targets only', async () => {
+  const warehouse = await createRouted([{ to: 'v@acme.example', targets: ['v*'] }]);
+  const { messages } = await warehouse.compose(SECOND);
   const mine = messages[1];
   expect(mine?.subject).toMatch(/^Tidemark vault: /u);
   expect(mine?.text).toContain('Data: 1 of 1 sources complete and fresh.');
   expect(mine?.text).not.toMatch(/acme:|drift/u);
 });
 
-test('projects are matched in every platform when no target is named, by name or by id', async () => {
-  const estate = await estateOf([{ to: 'o@acme.example', projects: ['prj-payments-eu'] }]);
-  expect((await estate.compose(NEXT)).messages[1]?.subject).toContain(
+test('a route without targets matches projects of every platform, by name or ID', async () => {
+  const warehouse = await createRouted([{ to: 'o@acme.example', projects: ['prj-payments-eu'] }]);
+  expect((await warehouse.compose(SECOND)).messages[1]?.subject).toContain(
     'Tidemark acme, other (prj-payments-eu): 2 drifting',
   );
 });
 
-test('a pattern that nothing matches is said, not passed over', async () => {
-  const estate = await estateOf([{ to: 'o@acme.example', targets: ['typo-*'] }]);
-  const mine = (await estate.compose(NEXT)).messages[1];
-  expect(mine?.subject).toContain('Tidemark nothing known');
-  expect(mine?.text).toContain('Nothing is known of this part: targets typo-*. Is its pattern right?');
+test('a digest names patterns that match no target', async () => {
+  const warehouse = await createRouted([{ to: 'o@acme.example', targets: ['typo-*'] }]);
+  const mine = (await warehouse.compose(SECOND)).messages[1];
+  expect(mine?.subject).toContain('Tidemark no target');
+  expect(mine?.text).toContain('No workspace or target matches targets typo-*. Check the patterns under mail.routes.');
 });
 
-test('a part whose projects hold no workspace is not called quiet', async () => {
-  const estate = await estateOf([{ to: 'o@acme.example', projects: ['paymnets-*'] }]);
-  const mine = (await estate.compose(NEXT)).messages[1];
-  expect(mine?.subject).toBe('Tidemark acme, other (paymnets-*): no such workspaces');
-  expect(mine?.text).toContain('Nothing is known of this part: projects paymnets-*');
+test('a digest without matching workspaces is not all quiet', async () => {
+  const warehouse = await createRouted([{ to: 'o@acme.example', projects: ['paymnets-*'] }]);
+  const mine = (await warehouse.compose(SECOND)).messages[1];
+  expect(mine?.subject).toBe('Tidemark acme, other (paymnets-*): no matching workspaces');
+  expect(mine?.text).toContain('No workspace or target matches projects paymnets-*');
 });
 
-test('an address gets one digest: its routes are joined, and who gets all of it gets no part beside', () => {
+test('an address gets one digest: its routes are combined, and a recipient of the job gets no other', () => {
   const routes = [
     { to: ['A@acme.example', 'b@acme.example'], projects: ['x'] },
     { to: 'a@acme.example', targets: ['t'] },
@@ -114,15 +118,15 @@ test('an address gets one digest: its routes are joined, and who gets all of it 
   ]);
 });
 
-test('a digest has the same Message-ID for the same job, run and recipient, and no other', async () => {
-  const estate = await estateOf([]);
-  const id = async (more = {}) => (await estate.digest(NEXT, more)).messageId;
+test('the Message-ID is the same for the same job, run and recipient only', async () => {
+  const warehouse = await createRouted([]);
+  const id = async (more = {}) => (await warehouse.digest(SECOND, more)).messageId;
   const first = await id();
   expect(first).toMatch(/^<tidemark\.[0-9a-f]{32}@acme\.example>$/u);
   expect(await id({ composedAt: new Date('2027-01-01T00:00:00Z') })).toBe(first);
   expect(await id({ job: { ...NIGHTLY, mail: { to: ['PLATFORM@acme.example'], when: 'always' } } })).toBe(first);
   const others = [
-    await id({ run: { runId: 'another', asOf: new Date(NEXT) } }),
+    await id({ run: { runId: 'another', asOf: new Date(SECOND) } }),
     await id({ job: { ...NIGHTLY, name: 'weekly' } }),
     await id({ to: ['platform@acme.example'] }),
     await id({ to: ['platform@acme.example'], composedAt: new Date('2027-01-01T00:00:00Z') }),

@@ -71,8 +71,8 @@ async function outboxWith(
   };
 }
 
-describe('a digest on the wire', () => {
-  test('has text and HTML as alternatives, the CSV attached, and the headers of a machine', async () => {
+describe('a sent digest', () => {
+  test('has text and HTML alternatives, the CSV attached, and the headers of automatic mail', async () => {
     const { write, send, server } = await outboxWith();
     await write(message('team@acme.example'));
     await send();
@@ -97,7 +97,7 @@ describe('a digest on the wire', () => {
     expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998); // RFC 5322, 2.1.1
   });
 
-  test('lets nothing of a subject or a name become a header or a recipient', async () => {
+  test('has no header or recipient that comes from a subject or a name', async () => {
     const { write, send, server } = await outboxWith();
     const to = { name: 'Team <x@evil.example>, "y"\r\nBcc: z@evil.example', address: 'team@acme.example' };
     await write(message('team@acme.example', { to, subject: 'hi\r\nBcc: evil@x.example\r\n\r\nbody' }));
@@ -109,20 +109,20 @@ describe('a digest on the wire', () => {
     expect(mail.to?.[0]?.address).toBe('team@acme.example');
   });
 
-  test('has headers of plain letters whatever the name of its job', async () => {
+  test('has ASCII headers for any name of the job', async () => {
     const { write, send, server } = await outboxWith();
     await write(message('team@acme.example', { job: 'näch tly <b>' }));
     await send();
-    const [head = ''] = server.received[0]!.raw.split('\r\n\r\n');
-    expect(head).toContain('<n-ch-tly-b.tidemark.acme.example>');
-    expect(head).toMatch(/^[\t\r\n -~]*$/u);
+    const [headers = ''] = server.received[0]!.raw.split('\r\n\r\n');
+    expect(headers).toContain('<n-ch-tly-b.tidemark.acme.example>');
+    expect(headers).toMatch(/^[\t\r\n -~]*$/u);
   });
 
-  test('brings the pages of its day along, as far as there are any', async () => {
+  test('has the pages of its day attached, as far as they exist', async () => {
     const { write, send, server, config } = await outboxWith();
     await mkdir(join(config.output, 'archive', '2026-11-20'), { recursive: true });
     await writeFile(join(config.output, 'archive', '2026-11-20', 'drift.html'), '<!doctype html>drift');
-    const pages = ['drift', 'gone'].map((name) => ({ name, date: '2026-11-20' }));
+    const pages = ['drift', 'absent'].map((name) => ({ name, date: '2026-11-20' }));
     await write(message('team@acme.example', { pages }));
     await send();
     expect(server.received[0]?.mail.attachments.map(({ filename }) => filename)).toEqual([
@@ -133,7 +133,7 @@ describe('a digest on the wire', () => {
 });
 
 describe('the outbox', () => {
-  test('marks what was sent, empties it, and does not send it again', async () => {
+  test('marks a sent message, removes its content, and does not send it again', async () => {
     const { write, send, server, rows } = await outboxWith();
     await write(message('a@acme.example'), message('b@acme.example'));
     expect((await send()).map(({ status }) => status)).toEqual(['sent', 'sent']);
@@ -154,7 +154,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  test('one recipient that the server will not have is refused and said; the others get theirs', async () => {
+  test('marks a recipient that the server rejects as refused, and sends to the others', async () => {
     const { write, send, server, rows, lines } = await outboxWith({
       reject: (recipient) => (recipient.startsWith('b@') ? 550 : undefined),
     });
@@ -166,7 +166,7 @@ describe('the outbox', () => {
     expect(await send()).toEqual([]);
   });
 
-  test('a recipient turned away for now stays pending, and gets it the next time', async () => {
+  test('keeps a message pending that the server rejects temporarily, and sends it the next time', async () => {
     let full = true;
     const { write, send, server, rows } = await outboxWith({ reject: () => (full ? 450 : undefined) });
     await write(message('a@acme.example'));
@@ -177,7 +177,7 @@ describe('the outbox', () => {
     expect((await rows())[0]).toMatchObject({ status: 'sent', attempts: 2 });
   });
 
-  test('a mail that the server does not take now stays pending, and the others are tried', async () => {
+  test('tries the other messages if the server rejects the content of one', async () => {
     let first = true;
     const { write, send, server } = await outboxWith({
       rejectData: () => {
@@ -192,7 +192,7 @@ describe('the outbox', () => {
     expect(server.received.map(({ recipients }) => recipients[0])).toEqual(['b@acme.example', 'a@acme.example']);
   });
 
-  test('a connection that drops after the mail was taken sends it again under the same Message-ID', async () => {
+  test('repeats a message with the same Message-ID if the connection breaks after its delivery', async () => {
     let dropped = false;
     const { write, send, server, rows } = await outboxWith({
       drop: () => {
@@ -217,7 +217,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  test('a process that dies between handing over and marking leaves it pending, with a word on that', async () => {
+  test('keeps a message pending, with a reason, if the process ends while it sends', async () => {
     const { write, send, server, rows, config } = await outboxWith();
     await write(message('a@acme.example'));
     await withWarehouse({ config, purpose: 'test', now: new Date(NOW), log: QUIET }, (warehouse) =>
@@ -226,7 +226,7 @@ describe('the outbox', () => {
     expect((await rows())[0]).toMatchObject({
       status: 'pending',
       attempts: 1,
-      reason: 'sending was begun and not ended',
+      reason: 'interrupted while it was sent',
       emptied: false,
     });
     await send();
@@ -234,7 +234,7 @@ describe('the outbox', () => {
     expect((await rows())[0]).toMatchObject({ status: 'sent', attempts: 2 });
   });
 
-  test('a server that is not there leaves all pending after two tries', async () => {
+  test('keeps all messages pending after two failures to reach the server', async () => {
     const smtp = `smtp://127.0.0.1:${await freePort()}`;
     const { write, send, rows } = await outboxWith({ smtp });
     await write(...['a', 'b', 'c', 'd'].map((name) => message(`${name}@acme.example`)));
@@ -249,7 +249,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  test('what could not be sent for a week is given up: it is no news any more', async () => {
+  test('refuses messages that could not be sent within a week', async () => {
     const { write, send, server, rows } = await outboxWith();
     await write(message('a@acme.example'));
     expect((await send('2026-11-27T02:16:00Z'))[0]).toMatchObject({
@@ -266,14 +266,14 @@ describe('the password', () => {
   const login = { user: 'reports', password: PASSWORD };
   const smtp = (password: string) => `smtp://reports:${encodeURIComponent(password)}@127.0.0.1:PORT`;
 
-  test('logs in, over STARTTLS where it is offered', async () => {
+  test('is used over STARTTLS where the server offers it', async () => {
     const { write, send, server } = await outboxWith({ login, tls: true, smtp: smtp(PASSWORD) });
     await write(message('a@acme.example'));
     await send();
     expect(server.received[0]).toMatchObject({ user: 'reports', secure: true });
   });
 
-  test('that is wrong leaves it pending, and stands in no line, reason or file', async () => {
+  test('keeps messages pending if it is wrong, and appears in no log line, reason or file', async () => {
     const { write, send, rows, lines, config } = await outboxWith({ login, smtp: smtp('wr0ng-secret') });
     await write(message('a@acme.example'));
     expect((await send())[0]).toMatchObject({ status: 'pending', reason: expect.stringContaining('535') });
@@ -282,9 +282,9 @@ describe('the password', () => {
       .filter((path) => existsSync(path) && /duckdb/u.test(path))
       .map((path) => readFileSync(path, 'latin1'));
     expect(files.length).toBeGreaterThan(0);
-    const said = `${JSON.stringify(await rows())}${lines.join('\n')}${files.join('')}`;
+    const output = `${JSON.stringify(await rows())}${lines.join('\n')}${files.join('')}`;
     for (const form of ['wr0ng-secret', Buffer.from('wr0ng-secret').toString('base64').slice(0, 14)]) {
-      expect(said).not.toContain(form);
+      expect(output).not.toContain(form);
     }
   });
 });

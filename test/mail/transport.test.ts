@@ -4,7 +4,7 @@ import { isLoopback, openTransport, type TransportOptions } from '../../src/mail
 import { startMailServer, TEST_CA } from '../helpers/mail-server.ts';
 
 const MAIL = { from: 'a@acme.example', to: 'b@acme.example', text: 'hello' };
-const far = () => false;
+const never = () => false;
 
 async function send(port: number, options: Partial<TransportOptions> & { readonly url?: string } = {}) {
   const { url = 'smtp://127.0.0.1:PORT', ...more } = options;
@@ -13,42 +13,42 @@ async function send(port: number, options: Partial<TransportOptions> & { readonl
   return transport.sendMail(MAIL);
 }
 
-describe('beyond this machine', () => {
-  test('nothing is sent to a server without TLS', async () => {
+describe('a remote server', () => {
+  test('receives nothing without TLS', async () => {
     const server = await startMailServer();
-    await expect(send(server.port, { isLocal: far })).rejects.toMatchObject({ code: 'ETLS' });
+    await expect(send(server.port, { isLocal: never })).rejects.toMatchObject({ code: 'ETLS' });
     expect(server.received).toEqual([]);
   });
 
-  test('nothing is sent to a server whose certificate nobody vouches for', async () => {
+  test('receives nothing if its certificate is not trusted', async () => {
     const server = await startMailServer({ tls: true });
-    await expect(send(server.port, { isLocal: far })).rejects.toThrow(/self.signed|unable to (?:verify|get)/iu);
+    await expect(send(server.port, { isLocal: never })).rejects.toThrow(/self.signed|unable to (?:verify|get)/iu);
     expect(server.received).toEqual([]);
   });
 
-  test('nothing is sent to a server whose certificate is for another name', async () => {
+  test('receives nothing if its certificate is for another name', async () => {
     const server = await startMailServer({ tls: true, host: '127.0.0.2' });
-    await expect(send(server.port, { isLocal: far, ca: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
+    await expect(send(server.port, { isLocal: never, ca: TEST_CA, url: 'smtp://127.0.0.2:PORT' })).rejects.toThrow(
       /altnames/iu,
     );
     expect(server.received).toEqual([]);
   });
 
-  test('a server with a certificate of a known authority gets it, encrypted', async () => {
+  test('receives mail over TLS if its certificate is trusted', async () => {
     const server = await startMailServer({ tls: true });
-    await send(server.port, { isLocal: far, ca: TEST_CA });
+    await send(server.port, { isLocal: never, ca: TEST_CA });
     expect(server.received[0]?.secure).toBe(true);
   });
 });
 
-describe('on loopback', () => {
-  test('plain text will do', async () => {
+describe('a server on loopback', () => {
+  test('needs no TLS', async () => {
     const server = await startMailServer();
     await send(server.port);
     expect(server.received[0]?.secure).toBe(false);
   });
 
-  test('STARTTLS is used where it is offered, whatever the certificate', async () => {
+  test('is used with STARTTLS where it offers it, with any certificate', async () => {
     const server = await startMailServer({ tls: true });
     await send(server.port);
     expect(server.received[0]?.secure).toBe(true);
@@ -65,8 +65,8 @@ test.each([
   ['mail.internal', false],
   ['10.0.0.1', false],
   ['::ffff:10.0.0.1', false],
-])('%s is on this machine: %s', (host, near) => {
-  expect(isLoopback(host)).toBe(near);
+])('%s is loopback: %s', (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
 });
 
 test.each([
@@ -80,6 +80,6 @@ test.each([
   ['http://mail.internal', undefined],
   ['smtp://u:a/b@mail.internal', undefined],
   ['mail.internal:25', undefined],
-])('%s is read', (url, server) => {
+])('parses %s', (url, server) => {
   expect(parseSmtpUrl(url)).toEqual(server);
 });
