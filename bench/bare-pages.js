@@ -1,4 +1,4 @@
-// What the pull of JSON pages is held against: each page fetched after the one before it, parsed, and its rows counted.
+// The reference for the pull of JSON pages: fetches one page after another, parses it and counts its rows.
 const [url, token] = process.argv.slice(2);
 let rows = 0;
 for (let page = 1; page !== null; ) {

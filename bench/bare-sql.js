@@ -1,4 +1,4 @@
-// What the pull of a CSV is held against: the statement given, in a new database file, and nothing else.
+// The reference for the pull of a CSV file: runs one statement in a new database file.
 import { DuckDBInstance } from '@duckdb/node-api';
 
 const [file, sql] = process.argv.slice(2);

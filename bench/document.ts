@@ -4,25 +4,25 @@ import { arch, cpus, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { version } from '../src/version.ts';
-import { met, type Result } from './result.ts';
+import { isMet, type Result } from './result.ts';
 
-/** Writes docs/benchmarks.md: the table with machine, versions and the command that made it. */
+/** Writes docs/benchmarks.md: the results, the machine and the versions. */
 export async function writeDocument(results: readonly Result[]): Promise<void> {
-  await writeFile(join(PACKAGE_ROOT, 'docs', 'benchmarks.md'), documentOf(results));
+  await writeFile(join(PACKAGE_ROOT, 'docs', 'benchmarks.md'), formatDocument(results));
 }
 
-function documentOf(results: readonly Result[]): string {
+function formatDocument(results: readonly Result[]): string {
   const rows = results.map((result) => {
     const { part, what, measured, against, ratio, aim } = result;
-    const judged = aim === undefined ? ['', ''] : [`≤ ${aim}`, met(result) ? 'met' : '**missed**'];
-    return `| ${[part, what, measured, against, ratio.toFixed(2), ...judged].join(' | ')} |`;
+    const verdict = aim === undefined ? ['', ''] : [`≤ ${aim}`, isMet(result) ? 'met' : '**missed**'];
+    return `| ${[part, what, measured, against, ratio.toFixed(2), ...verdict].join(' | ')} |`;
   });
   return `# Benchmarks
 
-Made by \`npm run bench\`, which writes this file; \`npm run bench -- PART\` measures one part and prints its lines. What counts is the
-ratio: both sides of it were measured in one run on one machine, each in a process of its own, medians of several rounds taken in turn.
+\`npm run bench\` writes this file; \`npm run bench -- PART\` measures one part and prints its results. The ratios matter, not the
+times: both sides of a ratio run on one machine, alternately and in separate processes. Each value is the median of several rounds.
 
-| Part | What | Measured | Held against | Ratio | Aim | |
+| Part | What | Measured | Reference | Ratio | Aim | |
 |---|---|---|---|---|---|---|
 ${rows.join('\n')}
 

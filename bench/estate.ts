@@ -1,17 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { Wanted } from './prepare.ts';
+import type { PrepareRequest } from './prepare.ts';
 import { startHelper } from './processes.ts';
 
-/** Makes the files of a view, in a process that then ends. */
-export async function prepare(wanted: Wanted): Promise<void> {
+/** Creates the files of a view in a separate process. */
+export async function prepare(request: PrepareRequest): Promise<void> {
   const helper = startHelper('prepare');
-  await helper.ask(wanted);
+  await helper.ask(request);
   await helper.stop();
 }
 
-/** Lets `work` use the address where the files below `root` are served. */
+/** Serves the files of a folder while `work` runs. */
 export async function serving<T>(root: string, work: (url: string) => Promise<T>): Promise<T> {
   const helper = startHelper('serve');
   try {
@@ -22,7 +22,7 @@ export async function serving<T>(root: string, work: (url: string) => Promise<T>
   }
 }
 
-/** A folder with a `tidemark.yaml` for a night of served files. */
+/** Writes a configuration for the files of one day. */
 export async function writeConfig(
   folder: string,
   name: string,

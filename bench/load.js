@@ -1,4 +1,4 @@
-// Runs a benchmark's TypeScript without a build of its own: `node bench/load.js main csv` loads bench/main.ts and calls its `main`.
+// Runs a TypeScript file of this folder without a build: `node bench/load.js main csv` calls `main` of bench/main.ts.
 import { fileURLToPath } from 'node:url';
 import { createViteServer } from 'vitest/node';
 
@@ -13,5 +13,5 @@ const server = await createViteServer({
 });
 const { main } = await server.ssrLoadModule(`/bench/${name}.ts`);
 await main(args);
-// Closing the server waits for modules that nobody asked for; nothing of it outlives the process.
+// Closing the server would wait for modules that are not needed.
 process.exit();

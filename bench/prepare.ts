@@ -7,10 +7,10 @@ import { finished } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox } from '../src/sandbox/types.ts';
-import { answerMessages } from './processes.ts';
+import { serveMessages } from './processes.ts';
 
-/** Writes the view `workspaces` of two nights as the sandbox serves it, for `serve.ts`: the sandbox makes each row anew, which costs. */
-export interface Wanted {
+/** Saves the view `workspaces` of two days for `serve.ts`: the sandbox would build each row for each request. */
+export interface PrepareRequest {
   readonly folder: string;
   readonly workspaces: number;
   readonly as: 'csv' | 'pages';
@@ -18,15 +18,15 @@ export interface Wanted {
 
 const PAGE_SIZE = 100;
 
-export const main = () => answerMessages(prepare);
+export const main = () => serveMessages(prepare);
 
-async function prepare({ folder, workspaces, as }: Wanted): Promise<void> {
+async function prepare({ folder, workspaces, as }: PrepareRequest): Promise<void> {
   const sandbox = await startSandbox({ workspaces });
   try {
-    for (const night of as === 'csv' ? ['night1', 'night2'] : ['night1']) {
-      await mkdir(join(folder, night), { recursive: true });
-      await (as === 'csv' ? saveCsv : savePages)(sandbox, join(folder, night));
-      sandbox.advance();
+    for (const day of as === 'csv' ? ['day1', 'day2'] : ['day1']) {
+      await mkdir(join(folder, day), { recursive: true });
+      await (as === 'csv' ? saveCsv : savePages)(sandbox, join(folder, day));
+      sandbox.tick();
     }
   } finally {
     await sandbox.close();
@@ -34,9 +34,9 @@ async function prepare({ folder, workspaces, as }: Wanted): Promise<void> {
 }
 
 async function saveCsv(sandbox: Sandbox, folder: string): Promise<void> {
-  const page = (await (await ask(sandbox, 'explorer?type=workspaces&page[size]=1')).json()) as Paged;
+  const page = (await (await request(sandbox, 'explorer?type=workspaces&page[size]=1')).json()) as Paged;
   await writeFile(join(folder, 'first.json'), JSON.stringify(page));
-  const { body } = await ask(sandbox, 'explorer/export/csv?type=workspaces');
+  const { body } = await request(sandbox, 'explorer/export/csv?type=workspaces');
   await finished(Readable.fromWeb(body as ReadableStream).pipe(createWriteStream(join(folder, 'workspaces.csv'))));
 }
 
@@ -47,8 +47,8 @@ interface Paged {
 async function savePages(sandbox: Sandbox, folder: string): Promise<void> {
   const out = createWriteStream(join(folder, 'pages.ndjson'));
   for (let page = 1, pages = 1; page <= pages; page++) {
-    const answer = await ask(sandbox, `explorer?type=workspaces&page[size]=${PAGE_SIZE}&page[number]=${page}`);
-    const text = await answer.text();
+    const response = await request(sandbox, `explorer?type=workspaces&page[size]=${PAGE_SIZE}&page[number]=${page}`);
+    const text = await response.text();
     pages = (JSON.parse(text) as Paged).meta.pagination['total-pages'];
     if (!out.write(`${text}\n`)) await once(out, 'drain');
   }
@@ -56,7 +56,7 @@ async function savePages(sandbox: Sandbox, folder: string): Promise<void> {
   await finished(out);
 }
 
-function ask({ urls, tokens }: Sandbox, path: string): Promise<Response> {
+function request({ urls, tokens }: Sandbox, path: string): Promise<Response> {
   const headers = { authorization: `Bearer ${tokens.platform.read}` };
   return fetch(`${urls.platform}/api/v2/organizations/acme/${path}`, { headers });
 }

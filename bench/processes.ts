@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 
-/** What one process took, from its start to its end. */
+/** Resources used by one process, from its start to its end. */
 export interface Usage {
   readonly wallMs: number;
   readonly cpuMs: number;
@@ -15,7 +15,7 @@ export interface Usage {
 export const TIDEMARK = join(PACKAGE_ROOT, 'bin', 'tidemark.js');
 const script = (name: string) => join(PACKAGE_ROOT, 'bench', name);
 
-/** Runs a script with Node in a process of its own. @throws with what it wrote when it fails */
+/** Runs a script with Node in a separate process. @throws Error with its output when it fails. */
 export async function timed(folder: string, args: readonly string[]): Promise<Usage> {
   const usageFile = join(folder, 'usage.json');
   const startedMs = performance.now();
@@ -26,7 +26,7 @@ export async function timed(folder: string, args: readonly string[]): Promise<Us
   });
   const code = await finished(child);
   const wallMs = performance.now() - startedMs;
-  if (code.status !== 0) throw new Error(`${args.join(' ').slice(0, 200)} ended with ${code.status}: ${code.words}`);
+  if (code.status !== 0) throw new Error(`${args.join(' ').slice(0, 200)} ended with ${code.status}: ${code.output}`);
   const usage = JSON.parse(await readFile(usageFile, 'utf8')) as Omit<Usage, 'wallMs'>;
   return { wallMs, ...usage };
 }
@@ -36,17 +36,17 @@ export const bare = (folder: string, name: 'bare-sql' | 'bare-pages', args: read
 
 export const bareNode = (folder: string): Promise<Usage> => timed(folder, ['-e', '0']);
 
-async function finished(child: ChildProcess): Promise<{ status: number | null; words: string }> {
-  let words = '';
-  child.stdout?.on('data', (text: Buffer) => (words += text));
-  child.stderr?.on('data', (text: Buffer) => (words += text));
+async function finished(child: ChildProcess): Promise<{ status: number | null; output: string }> {
+  let output = '';
+  child.stdout?.on('data', (text: Buffer) => (output += text));
+  child.stderr?.on('data', (text: Buffer) => (output += text));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (status) => resolve({ status, words }));
+    child.once('close', (status) => resolve({ status, output }));
   });
 }
 
-/** A helper that answers messages: `bench/NAME.ts` in a process of its own, so that its work costs the measured one nothing. */
+/** A process that responds to messages: `bench/NAME.ts`. Its work is not part of the measurement. */
 export interface Helper {
   ask<T>(message: unknown): Promise<T>;
   stop(): Promise<void>;
@@ -58,11 +58,11 @@ export function startHelper(name: string, args: readonly string[] = []): Helper 
   return {
     ask: (message) =>
       new Promise((resolve, reject) => {
-        const gone = (code: number | null) => reject(new Error(`bench/${name}.ts ended with ${code}`));
-        child.once('exit', gone);
-        child.once('message', (answer) => {
-          child.off('exit', gone);
-          resolve(answer as never);
+        const onExit = (code: number | null) => reject(new Error(`bench/${name}.ts ended with ${code}`));
+        child.once('exit', onExit);
+        child.once('message', (response) => {
+          child.off('exit', onExit);
+          resolve(response as never);
         });
         child.send(message as never);
       }),
@@ -73,10 +73,10 @@ export function startHelper(name: string, args: readonly string[] = []): Helper 
   };
 }
 
-/** The other end: answers each message until the parent lets go. */
-export async function answerMessages(answer: (message: never) => Promise<unknown>): Promise<void> {
+/** Responds to each message until the parent disconnects. */
+export async function serveMessages(respond: (message: never) => Promise<unknown>): Promise<void> {
   process.on('message', (message) => {
-    answer(message as never).then(
+    respond(message as never).then(
       (value) => process.send?.(value ?? null),
       (error: unknown) => {
         process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);

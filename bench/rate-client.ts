@@ -1,24 +1,24 @@
-import { loadConfig } from '../src/core/config.ts';
-import { createRedactor } from '../src/core/redact.ts';
-import { connect } from '../src/services/connect.ts';
-import { platform } from '../src/services/platform.ts';
-import { answerMessages } from './processes.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { createRedactor } from '../src/core/redact/redactor.ts';
+import { createServiceClient } from '../src/services/client.ts';
+import { platform } from '../src/services/platform/operations.ts';
+import { serveMessages } from './processes.ts';
 
-interface Order {
-  /** A `tidemark.yaml` whose first target is asked. */
+interface Message {
+  /** A `tidemark.yaml`; the requests go to its first target. */
   readonly file: string;
   readonly share: number;
   readonly requests: number;
 }
 
-/** Makes so many requests of one target as fast as the limiter lets them go. */
+/** Sends requests to one target as fast as the rate limiter allows. */
 export const main = () =>
-  answerMessages(async ({ file, share, requests }: Order) => {
+  serveMessages(async ({ file, share, requests }: Message) => {
     const redactor = createRedactor();
     const [target] = loadConfig(file, {}, redactor).targets;
     if (!target) throw new Error(`${file} has no target`);
     const quiet = { info: () => {}, warn: () => {}, error: () => {} };
-    const service = connect(
+    const service = createServiceClient(
       { ...target, limits: { concurrency: 8, share } },
       { redactor, log: quiet, signal: new AbortController().signal, maxWaitMs: 120_000 },
     );

@@ -6,13 +6,13 @@ import type { Started } from './sandbox.ts';
 
 const PER_SECOND = 30;
 const REQUESTS = 500;
-/** The service is nobody else's: with the default of 0.9 a tenth would be left to others. */
+/** No other client uses the service. The default of 0.9 leaves a tenth to others. */
 const SHARE = 1;
 
 export const rate: Part = {
   name: 'rate',
-  about: `${REQUESTS} requests at a limit of ${PER_SECOND} a second, told in headers or not`,
-  // Both mostly wait: at the same time they take half as long.
+  about: `${REQUESTS} requests at a limit of ${PER_SECOND} a second, advertised in headers or not`,
+  // Both mostly wait, so they run at the same time.
   measure: async (bench) => (await Promise.all([measure(bench, true), measure(bench, false)])).flat(),
 };
 
@@ -21,16 +21,16 @@ async function measure({ folder }: Bench, rateHeaders: boolean): Promise<readonl
   const client = startHelper('rate-client');
   try {
     const { config } = await sandbox.ask<Started>({ start: { rate: PER_SECOND, rateHeaders } });
-    const file = join(folder, `${rateHeaders ? 'told' : 'silent'}.yaml`);
+    const file = join(folder, `${rateHeaders ? 'advertised' : 'headerless'}.yaml`);
     await writeFile(file, config);
     const { tookMs } = await client.ask<{ tookMs: number }>({ file, share: SHARE, requests: REQUESTS });
-    const { requests, turnedAway } = await sandbox.ask<{ requests: number; turnedAway: number }>({ count: true });
-    const told = rateHeaders ? 'told in headers' : 'not told';
+    const { requests, throttled } = await sandbox.ask<{ requests: number; throttled: number }>({ count: true });
+    const form = rateHeaders ? 'advertised in headers' : 'not advertised';
     const leastMs = (REQUESTS / PER_SECOND) * 1000;
     return [
       {
         part: 'rate',
-        what: `${REQUESTS} requests at ${PER_SECOND} a second, ${told}, share ${SHARE}`,
+        what: `${REQUESTS} requests at ${PER_SECOND} a second, ${form}, share ${SHARE}`,
         measured: seconds(tookMs),
         against: `${seconds(leastMs)}, the theoretical minimum`,
         ratio: tookMs / leastMs,
@@ -38,10 +38,10 @@ async function measure({ folder }: Bench, rateHeaders: boolean): Promise<readonl
       },
       {
         part: 'rate',
-        what: `turned away of them, ${told}`,
-        measured: `${turnedAway}`,
+        what: `throttled of them, ${form}`,
+        measured: `${throttled}`,
         against: `${requests} sent`,
-        ratio: turnedAway / requests,
+        ratio: throttled / requests,
         aim: 0.01,
       },
     ];

@@ -5,8 +5,8 @@ import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { type ReportReadOptions, readReportData, renderReports } from '../src/reports/index.ts';
 import { openDatabase } from '../src/warehouse/database.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
-import { yearOfNights } from './reports-estate.ts';
-import { type Bench, median, type Part, type Result, type Round, ratioOf, seconds } from './result.ts';
+import { createYear } from './reports-estate.ts';
+import { type Bench, median, medianRatio, type Part, type Result, type Round, seconds } from './result.ts';
 
 const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
 const ROUNDS = 3;
@@ -14,13 +14,13 @@ const AIM_MS = 3000;
 
 export const reports: Part = {
   name: 'reports',
-  about: 'all reports over 365 nights of 10,000 workspaces, 2 % changing each night',
+  about: 'all reports over 365 runs with 10,000 workspaces, 2 % changing each run',
   measure,
 };
 
-async function measure({ folder, say }: Bench): Promise<readonly Result[]> {
+async function measure({ folder, log }: Bench): Promise<readonly Result[]> {
   const file = join(folder, 'warehouse.duckdb');
-  const { database, asOf } = await yearOfNights(file);
+  const { database, asOf } = await createYear(file);
   database.close();
   const out = join(folder, 'out');
   const rounds: Round[] = [];
@@ -29,7 +29,7 @@ async function measure({ folder, say }: Bench): Promise<readonly Result[]> {
     const measured = await timed(file, asOf, (options) =>
       renderReports({ ...options, out, reportDays: 90, log: QUIET }),
     );
-    say(`round ${round}: ${seconds(measured)}, of which SQL ${seconds(against)}`);
+    log(`round ${round}: ${seconds(measured)}, of which SQL ${seconds(against)}`);
     rounds.push({ measured, against });
   }
   const rendered = median(rounds.map(({ measured }) => measured));
@@ -42,7 +42,7 @@ async function measure({ folder, say }: Bench): Promise<readonly Result[]> {
       ratio: rendered / AIM_MS,
       aim: 1,
     },
-    { part: 'reports', what: 'the same', ...ratioOf(rounds, seconds, 'for the bare SQL') },
+    { part: 'reports', what: 'the same', ...medianRatio(rounds, seconds, 'for the bare SQL') },
   ];
 }
 

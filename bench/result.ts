@@ -1,20 +1,20 @@
-/** One aim, and what was measured for it. Everything is a ratio: times of one machine mean nothing on another. */
+/** One measurement and its limit. Results are ratios, since times of one machine do not apply to another. */
 export interface Result {
   /** The part that measured it: `npm run bench -- PART`. */
   readonly part: string;
   readonly what: string;
   readonly measured: string;
-  /** What it is held against, measured in the same run or stated by the aim. */
+  /** The reference: measured in the same run, or a constant. */
   readonly against: string;
   readonly ratio: number;
-  /** The ratio that it may have at most; undefined where it is shown for comparison only. */
+  /** The highest acceptable ratio; undefined for results without a limit. */
   readonly aim?: number;
 }
 
 export interface Bench {
-  /** An empty folder; it goes when the benchmarks end. */
+  /** An empty folder, removed at the end. */
   readonly folder: string;
-  readonly say: (text: string) => void;
+  readonly log: (text: string) => void;
 }
 
 export interface Part {
@@ -30,14 +30,14 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** One round: what is measured and what it is held against, one right after the other. */
+/** One round: the measurement and its reference, one after the other. */
 export interface Round {
   readonly measured: number;
   readonly against: number;
 }
 
-/** The median of the rounds' ratios: a moment in which the machine is slower touches both sides of one round only. */
-export function ratioOf(
+/** The median of the ratios: a slow phase of the machine affects both sides of a round. */
+export function medianRatio(
   rounds: readonly Round[],
   show: (value: number) => string,
   whose: string,
@@ -49,7 +49,7 @@ export function ratioOf(
   };
 }
 
-export function met({ ratio, aim }: Result): boolean {
+export function isMet({ ratio, aim }: Result): boolean {
   return aim === undefined || ratio <= aim;
 }
 

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox, SandboxOptions } from '../src/sandbox/types.ts';
-import { answerMessages } from './processes.ts';
+import { serveMessages } from './processes.ts';
 
-/** A sandbox in a process of its own: what it costs to answer is not the measured process's. */
-export type Order = { readonly start: SandboxOptions } | { readonly advance: true } | { readonly count: true };
+/** A message to the sandbox, which runs in a separate process so that its work is not measured. */
+export type SandboxMessage = { readonly start: SandboxOptions } | { readonly tick: true } | { readonly count: true };
 
 export interface Started {
   readonly config: string;
@@ -14,20 +14,20 @@ export interface Started {
 
 let sandbox: Sandbox | undefined;
 
-setFlagsFromString('--max-semi-space-size=64'); // rows come and go by the million
+setFlagsFromString('--max-semi-space-size=64'); // millions of rows are allocated and freed
 
 export const main = () =>
-  answerMessages(async (order: Order): Promise<unknown> => {
-    if ('start' in order) {
-      sandbox = await startSandbox(order.start);
+  serveMessages(async (message: SandboxMessage): Promise<unknown> => {
+    if ('start' in message) {
+      sandbox = await startSandbox(message.start);
       const { urls, tokens } = sandbox;
       return { config: sandbox.config(), url: urls.platform, token: tokens.platform.read } satisfies Started;
     }
-    if ('advance' in order) {
-      sandbox?.advance();
+    if ('tick' in message) {
+      sandbox?.tick();
       if (sandbox) sandbox.log.length = 0;
       return sandbox?.now.toISOString();
     }
     const statuses = sandbox?.log.map(({ status }) => status) ?? [];
-    return { requests: statuses.length, turnedAway: statuses.filter((status) => status === 429).length };
+    return { requests: statuses.length, throttled: statuses.filter((status) => status === 429).length };
   });

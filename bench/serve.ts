@@ -3,35 +3,35 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { answerMessages } from './processes.ts';
+import { serveMessages } from './processes.ts';
 
-/** Serves what `prepare.ts` made, at the platform's paths below /FOLDER/NIGHT: as cheap a service as there can be. */
-export const main = () => answerMessages(serve);
+/** Serves the files of `prepare.ts` at the platform's paths below /FOLDER/DAY, with as little work as possible. */
+export const main = () => serveMessages(serve);
 
-/** Told generously: the limit of a service is the part `rate`, not this one. */
+/** A high limit: the part `rate` measures the rate limiter. */
 const HEADERS = { 'x-ratelimit-limit': '100000', 'x-ratelimit-remaining': '99999', 'x-ratelimit-reset': '1.000' };
 const LINE_BREAK = 10;
 
 async function serve({ root }: { readonly root: string }): Promise<{ readonly url: string }> {
   const pages = new Map<string, Promise<readonly Buffer[]>>();
-  const pagesOf = (folder: string) => {
+  const readPages = (folder: string) => {
     const known = pages.get(folder) ?? readLines(join(folder, 'pages.ndjson'));
     pages.set(folder, known);
     return known;
   };
-  const answer = async (url: URL, response: ServerResponse): Promise<void> => {
+  const respond = async (url: URL, response: ServerResponse): Promise<void> => {
     const folder = join(root, url.pathname.slice(0, url.pathname.indexOf('/api/v2/')));
     if (url.pathname.endsWith('/export/csv')) return sendCsv(join(folder, 'workspaces.csv'), response);
     const json = { ...HEADERS, 'content-type': 'application/vnd.api+json' };
     const body =
       url.searchParams.get('page[size]') === '1'
         ? await readFile(join(folder, 'first.json'))
-        : (await pagesOf(folder))[Number(url.searchParams.get('page[number]') ?? 1) - 1];
+        : (await readPages(folder))[Number(url.searchParams.get('page[number]') ?? 1) - 1];
     response.writeHead(body ? 200 : 404, { ...json, 'content-length': body?.length ?? 0 });
     response.end(body);
   };
   const server = createServer((request, response) => {
-    answer(new URL(request.url ?? '/', 'http://localhost'), response).catch((error: Error) => response.destroy(error));
+    respond(new URL(request.url ?? '/', 'http://localhost'), response).catch((error: Error) => response.destroy(error));
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   process.once('disconnect', () => server.close().closeAllConnections());

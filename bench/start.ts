@@ -6,7 +6,7 @@ const MAX_MORE_MS = 250;
 
 export const start: Part = {
   name: 'start',
-  about: 'start of the command, held against the start of Node',
+  about: 'start of the command, compared with the start of Node',
   async measure({ folder }) {
     const more: number[] = [];
     for (let run = 0; run < RUNS; run++) {

@@ -1,4 +1,4 @@
-// Preloaded into a measured process (`node --import`): writes what it used to the file named in BENCH_USAGE when it ends.
+// Preloaded into a measured process (`node --import`): at exit, writes the resource usage to the file that BENCH_USAGE names.
 import { writeFileSync } from 'node:fs';
 
 process.on('exit', () => {
