@@ -1,7 +1,7 @@
 import { parse, stringify } from 'lossless-json';
 
 /**
- * Parses JSON; integers beyond 2^53 come back as bigint (scheduler times and CA serials are 64-bit).
+ * Parses JSON; integers beyond 2^53 become bigint (scheduler times and CA serial numbers have 64 bits).
  * @throws SyntaxError for text that is not JSON, or nests deeper than `maxDepth`.
  */
 export function parseJson(text: string, maxDepth = 200): unknown {
@@ -17,12 +17,12 @@ function integerOrNumber(literal: string): number | bigint {
 
 const QUOTE = 34;
 const BACKSLASH = 92;
-/** 2^53 has 16 digits: a double may not hold an integer of so many. */
+/** 2^53 has 16 digits: an integer with fewer fits a double exactly. */
 const UNSAFE_DIGITS = 16;
 
 /**
- * One pass over what stands outside strings: hostile nesting would overflow the stack of whatever walks the value later,
- * and long numbers must be parsed the slow way.
+ * One pass over the text outside strings. Hostile nesting would overflow the stack of functions that walk the value later, and
+ * long numbers need the slow parser.
  * @throws SyntaxError for nesting deeper than `maxDepth`.
  */
 function scan(text: string, maxDepth: number): { readonly longestDigits: number } {
@@ -55,13 +55,13 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** As `parseJson`, with every number kept as it is written, for printing it again with `printJson`. */
+/** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */
 export function parseLossless(text: string, maxDepth = 200): unknown {
   scan(text, maxDepth);
   return parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
 }
 
-/** Indented JSON of a value of `parseJson` or `parseLossless`, integers digit for digit. */
+/** Indented JSON of a value from `parseJson` or `parseLossless`, with every digit of integers. */
 export function printJson(value: unknown): string {
   return stringify(value, undefined, 2) ?? 'null';
 }

@@ -109,7 +109,7 @@ export class AdaptiveRateLimiter {
     return { waitMs: 0, ticket };
   }
 
-  /** Learns from a response to the request with this ticket; a redirect within the ticket has one of its own. */
+  /** Learns from a response to the request with this ticket; redirects are further responses. */
   onResponse(ticket: number, nowMs: number, info: RateLimitInfo | undefined, isThrottled: boolean): void {
     const sentAtMs = this.#sentAtMs.get(ticket);
     if (sentAtMs !== undefined) this.#shortestRoundTripMs = Math.min(this.#shortestRoundTripMs, nowMs - sentAtMs);

@@ -5,7 +5,7 @@ import type { HttpTimeouts } from './timeouts.ts';
 
 /**
  * Which failures a request may be repeated after: `safe` after all that may pass; `if-unprocessed` only where the service
- * certainly did nothing (throttled with 429, connection refused); `never`, because every call has an effect of its own.
+ * certainly did nothing (throttled with 429, connection refused); `never`, because every call has another effect.
  */
 export type RetryPolicy = 'safe' | 'if-unprocessed' | 'never';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskFull, freeBytes } from '../core/disk.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { warehouseFiles } from './publish.ts';
 
 /** An empty warehouse takes 16 MiB. */
@@ -18,7 +18,7 @@ export async function requiredBytes(data: string): Promise<number> {
 export async function assertDiskSpace(data: string): Promise<void> {
   await mkdir(data, { recursive: true });
   const [needed, free] = [await requiredBytes(data), await freeBytes(data)];
-  if (free < needed) throw diskFull(data, needed, free);
+  if (free < needed) throw diskFullError(data, needed, free);
 }
 
 async function largestLanding(landing: string): Promise<number> {
@@ -37,4 +37,18 @@ async function folderSize(folder: string): Promise<number> {
 
 async function fileSize(file: string): Promise<number> {
   return existsSync(file) ? (await stat(file)).size : 0;
+}
+
+/** Bytes that can still be written to the file system of `directory`. */
+export async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}
+
+export function diskFullError(directory: string, neededBytes: number, freeNow: number, cause?: unknown): TidemarkError {
+  const message = `the disk is full: ${neededBytes} bytes are needed in ${directory}, ${freeNow} are free`;
+  return new TidemarkError('INCOMPLETE', message, {
+    hint: 'free disk space and run it again: nothing is lost, and finished extractions are not repeated',
+    ...(cause !== undefined && { cause }),
+  });
 }

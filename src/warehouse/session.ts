@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { diskFull, freeBytes } from '../core/disk.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { type Database, openDatabase } from './database.ts';
-import { assertDiskSpace, requiredBytes } from './disk-space.ts';
+import { assertDiskSpace, diskFullError, freeBytes, requiredBytes } from './disk-space.ts';
 import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
 import { acquireLock } from './lock.ts';
 import { loadMemoryLimit } from './memory-limit.ts';
@@ -72,7 +71,7 @@ export async function withWarehouse<T>(
   } catch (error) {
     if (classifyStorageError(error) !== 'disk-full') throw error;
     const free = await freeBytes(data);
-    throw diskFull(data, Math.max(await requiredBytes(data), free + 1), free, error);
+    throw diskFullError(data, Math.max(await requiredBytes(data), free + 1), free, error);
   }
 }
 

@@ -6,26 +6,33 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
 import { platform, scheduler, secrets } from '../../src/services/index.ts';
-import { type Answerer, type Served, serve, TOKEN, talk, targetFor } from './talk.ts';
+import {
+  createTarget,
+  createTestClient,
+  type Handler,
+  startServer,
+  type TestServer,
+  TOKEN,
+} from '../helpers/http-service.ts';
 
 const open: { close(): Promise<void> }[] = [];
-afterEach(() => Promise.all(open.splice(0).map((served) => served.close())));
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
-async function served(answer: Answerer): Promise<Served> {
-  const started = await serve(answer);
-  open.push(started);
-  return started;
+async function serve(handle: Handler): Promise<TestServer> {
+  const server = await startServer(handle);
+  open.push(server);
+  return server;
 }
 
 describe('redirects', () => {
   it.each([307, 308])('%d within the origin is followed with method, body and token', async (status) => {
     const bodies: string[] = [];
-    const server = await served((request, response, count) => {
+    const server = await serve((request, response, count) => {
       if (count === 1) response.writeHead(status, { location: '/v1/elsewhere?x=1' }).end();
       else request.on('data', (chunk) => bodies.push(String(chunk))).on('end', () => response.end('{}'));
     });
     const body = { Name: 'p', Rules: 'r' };
-    await talk(targetFor('scheduler', server.origin)).service.call(
+    await createTestClient(createTarget('scheduler', server.origin)).client.call(
       scheduler.policies.write,
       { policy_name: 'p' },
       { body },
@@ -39,17 +46,19 @@ describe('redirects', () => {
   });
 
   it.each([301, 302, 307])('%d of a read within the origin is followed', async (status) => {
-    const server = await served((_request, response, count) => {
+    const server = await serve((_request, response, count) => {
       if (count === 1) response.writeHead(status, { location: '/api/v2/moved' }).end();
       else response.end('{"data":[]}');
     });
-    expect((await talk(targetFor('platform', server.origin)).service.call(platform.views.list)).status).toBe(200);
+    expect(
+      (await createTestClient(createTarget('platform', server.origin)).client.call(platform.views.list)).status,
+    ).toBe(200);
   });
 
   it.each([301, 302, 303])('%d of a write is not followed: it would become a read', async (status) => {
-    const server = await served((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
-    const { service } = talk(targetFor('secrets', server.origin));
-    await expect(service.call(secrets.keys.rotate, { name: 'k' })).rejects.toMatchObject({
+    const server = await serve((_request, response) => response.writeHead(status, { location: '/v1/x' }).end());
+    const { client } = createTestClient(createTarget('secrets', server.origin));
+    await expect(client.call(secrets.keys.rotate, { name: 'k' })).rejects.toMatchObject({
       failure: 'malformed',
       status,
     });
@@ -57,14 +66,14 @@ describe('redirects', () => {
   });
 
   it.each([301, 302, 307, 308])(
-    '%d to another origin is refused by name, and nothing is sent there',
+    '%d to another origin is rejected by name, and nothing is sent there',
     async (status) => {
-      const other = await served((_request, response) => response.end('{"data":{"keys":[]}}'));
-      const server = await served((_request, response) =>
+      const other = await serve((_request, response) => response.end('{"data":{"keys":[]}}'));
+      const server = await serve((_request, response) =>
         response.writeHead(status, { location: `${other.origin}/v1/keymgmt/key` }).end(),
       );
-      const { service } = talk(targetFor('secrets', server.origin));
-      await expect(service.call(secrets.keys.list)).rejects.toMatchObject({
+      const { client } = createTestClient(createTarget('secrets', server.origin));
+      await expect(client.call(secrets.keys.list)).rejects.toMatchObject({
         failure: 'malformed',
         status,
         serviceMessage: `redirect to ${other.origin}`,
@@ -76,8 +85,10 @@ describe('redirects', () => {
   );
 
   it('that form a loop end', async () => {
-    const server = await served((_request, response) => response.writeHead(307, { location: '/api/v2/again' }).end());
-    await expect(talk(targetFor('platform', server.origin)).service.call(platform.views.list)).rejects.toMatchObject({
+    const server = await serve((_request, response) => response.writeHead(307, { location: '/api/v2/again' }).end());
+    await expect(
+      createTestClient(createTarget('platform', server.origin)).client.call(platform.views.list),
+    ).rejects.toMatchObject({
       failure: 'malformed',
     });
     expect(server.requests).toHaveLength(4);
@@ -85,12 +96,12 @@ describe('redirects', () => {
 });
 
 it('cookies are not kept', async () => {
-  const server = await served((_request, response) =>
+  const server = await serve((_request, response) =>
     response.setHeader('set-cookie', '_atlas_session_data=x').end('{"data":[]}'),
   );
-  const { service } = talk(targetFor('platform', server.origin));
-  await service.call(platform.views.list);
-  await service.call(platform.views.list);
+  const { client } = createTestClient(createTarget('platform', server.origin));
+  await client.call(platform.views.list);
+  await client.call(platform.views.list);
   expect(server.requests[1]?.headers.cookie).toBeUndefined();
 });
 
@@ -102,8 +113,8 @@ it.each<[string, Partial<Target>, Record<string, string | undefined>]>([
     { 'x-nomad-token': TOKEN, authorization: undefined },
   ],
 ])('%s', async (_, changes, headers) => {
-  const server = await served((_request, response) => response.end('[]'));
-  await talk(targetFor('scheduler', server.origin, changes)).service.call(scheduler.policies.list);
+  const server = await serve((_request, response) => response.end('[]'));
+  await createTestClient(createTarget('scheduler', server.origin, changes)).client.call(scheduler.policies.list);
   expect(server.requests[0]?.headers).toMatchObject(
     Object.fromEntries(Object.entries(headers).filter(([, value]) => value)),
   );
@@ -127,9 +138,9 @@ describe('TLS', () => {
     return `https://127.0.0.1:${await listening(server, () => server.closeAllConnections())}`;
   }
 
-  it('is verified: an unknown authority is refused at once, with what to set', async () => {
-    const { service, metrics } = talk(targetFor('platform', await servedByTls()));
-    await expect(service.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
+  it('is verified: an unknown authority fails at once, with what to set', async () => {
+    const { client, metrics } = createTestClient(createTarget('platform', await servedByTls()));
+    await expect(client.call(platform.views.list, {}, { metrics })).rejects.toMatchObject({
       failure: 'unreachable',
       serviceMessage: expect.stringContaining('TLS'),
       hint: expect.stringContaining('caFile'),
@@ -138,23 +149,23 @@ describe('TLS', () => {
   });
 
   it('is verified against caFile', async () => {
-    const { service } = talk(targetFor('platform', await servedByTls(), { caFile: pem('ca.pem') }));
-    expect((await service.call(platform.views.list)).status).toBe(200);
-    await service.close();
+    const { client } = createTestClient(createTarget('platform', await servedByTls(), { caFile: pem('ca.pem') }));
+    expect((await client.call(platform.views.list)).status).toBe(200);
+    await client.close();
   });
 
-  it('shows the client certificate where one is set, and is refused without', async () => {
+  it('sends the client certificate where one is set, and fails without', async () => {
     const origin = await servedByTls(true);
-    const without = talk(targetFor('platform', origin, { caFile: pem('ca.pem') }));
-    await expect(without.service.call(platform.views.list)).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    const without = createTestClient(createTarget('platform', origin, { caFile: pem('ca.pem') }));
+    await expect(without.client.call(platform.views.list)).rejects.toMatchObject({ code: 'UNREACHABLE' });
     const certificate = { caFile: pem('ca.pem'), clientCert: pem('client.pem'), clientKey: pem('client.key') };
-    const { service } = talk(targetFor('platform', origin, certificate));
-    expect((await service.call(platform.views.list)).status).toBe(200);
-    await service.close();
+    const { client } = createTestClient(createTarget('platform', origin, certificate));
+    expect((await client.call(platform.views.list)).status).toBe(200);
+    await client.close();
   });
 
   it('names a file that cannot be read', () => {
-    expect(() => talk(targetFor('platform', 'https://127.0.0.1:1', { caFile: '/missing.pem' }))).toThrow(
+    expect(() => createTestClient(createTarget('platform', 'https://127.0.0.1:1', { caFile: '/missing.pem' }))).toThrow(
       'caFile: /missing.pem cannot be read',
     );
   });
@@ -187,25 +198,27 @@ describe('proxies', () => {
 
   it('of the environment are used, with their credentials, except for NO_PROXY', async () => {
     const through = await proxy();
-    const server = await served((_request, response) => response.end('{"data":[]}'));
-    const target = targetFor('platform', server.origin);
-    const proxied = talk(target, { env: { HTTP_PROXY: through.url } });
-    await proxied.service.call(platform.views.list);
+    const server = await serve((_request, response) => response.end('{"data":[]}'));
+    const target = createTarget('platform', server.origin);
+    const proxied = createTestClient(target, { env: { HTTP_PROXY: through.url } });
+    await proxied.client.call(platform.views.list);
     expect(through.tunnels).toEqual([new URL(server.origin).host]);
     expect(through.credentials).toEqual([`Basic ${Buffer.from('user:proxy-password').toString('base64')}`]);
-    await proxied.service.close();
+    await proxied.client.close();
 
-    const direct = talk(target, { env: { HTTP_PROXY: through.url, NO_PROXY: '127.0.0.1' } });
-    await direct.service.call(platform.views.list);
+    const direct = createTestClient(target, { env: { HTTP_PROXY: through.url, NO_PROXY: '127.0.0.1' } });
+    await direct.client.call(platform.views.list);
     expect(through.tunnels).toHaveLength(1);
-    await direct.service.close();
+    await direct.client.close();
   });
 
-  it('of this process are not looked up: only what is handed in counts', async () => {
-    const server = await served((_request, response) => response.end('{"data":[]}'));
-    const { service } = talk(targetFor('platform', server.origin), { env: { HTTPS_PROXY: 'http://127.0.0.1:1' } });
-    expect((await service.call(platform.views.list)).status).toBe(200);
-    await service.close();
+  it('of this process are not read: only the environment that is passed in counts', async () => {
+    const server = await serve((_request, response) => response.end('{"data":[]}'));
+    const { client } = createTestClient(createTarget('platform', server.origin), {
+      env: { HTTPS_PROXY: 'http://127.0.0.1:1' },
+    });
+    expect((await client.call(platform.views.list)).status).toBe(200);
+    await client.close();
   });
 
   it('carry TLS to the service itself, verified against caFile', async () => {
@@ -216,12 +229,12 @@ describe('proxies', () => {
       (_request, response) => response.end('{"data":[]}'),
     );
     const origin = `https://127.0.0.1:${await listening(secure, () => secure.closeAllConnections())}`;
-    const { service } = talk(targetFor('platform', origin, { caFile: tls('ca.pem') }), {
+    const { client } = createTestClient(createTarget('platform', origin, { caFile: tls('ca.pem') }), {
       env: { HTTPS_PROXY: through.url },
     });
-    expect((await service.call(platform.views.list)).status).toBe(200);
+    expect((await client.call(platform.views.list)).status).toBe(200);
     expect(through.tunnels).toEqual([new URL(origin).host]);
-    await service.close();
+    await client.close();
   });
 });
 

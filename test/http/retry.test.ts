@@ -5,15 +5,15 @@ import { type FailureKind, ServiceError } from '../../src/http/errors.ts';
 import { TargetLimiter } from '../../src/http/rate-limiter.ts';
 import { mesh, operations, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
-import { type Served, serve, talk, targetFor } from './talk.ts';
+import { createTarget, createTestClient, type Handler, startServer, type TestServer } from '../helpers/http-service.ts';
 
-const open: Served[] = [];
-afterEach(() => Promise.all(open.splice(0).map((served) => served.close())));
+const open: TestServer[] = [];
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
-async function served(...parameters: Parameters<typeof serve>): Promise<Served> {
-  const started = await serve(...parameters);
-  open.push(started);
-  return started;
+async function serve(...parameters: Parameters<typeof startServer>): Promise<TestServer> {
+  const server = await startServer(...parameters);
+  open.push(server);
+  return server;
 }
 
 /** Valid arguments for an operation, derived from its declaration. */
@@ -26,15 +26,15 @@ function argsFor(operation: Operation): { args: Record<string, string>; body: un
   return { args: 'volume_id' in args && example ? { ...args, volume_id: 'db' } : args, body: example };
 }
 
-async function outcome(kind: TargetKind, operation: Operation, answer: Parameters<typeof serve>[0], attempts = ALL) {
-  const server = await served(answer);
-  const { service, metrics, lines } = talk(targetFor(kind, server.origin), { timeouts: { attempts } });
+async function outcome(kind: TargetKind, operation: Operation, handle: Handler, attempts = ALL) {
+  const server = await serve(handle);
+  const { client, metrics, lines } = createTestClient(createTarget(kind, server.origin), { timeouts: { attempts } });
   const { args, body } = argsFor(operation);
-  const error = await service.call(operation, args, { metrics, body }).then(
+  const error = await client.call(operation, args, { metrics, body }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  await service.close();
+  await client.close();
   return { error, requests: server.requests.length, metrics, lines };
 }
 
@@ -168,7 +168,7 @@ describe('what a status means, and whether a read is repeated', () => {
     },
   );
 
-  it('a live agent has a hint of its own', async () => {
+  it('a live agent has a specific hint', async () => {
     const { error } = await outcome('platform', platform.agents.delete, (_request, response) =>
       response.writeHead(412).end(),
     );
@@ -179,14 +179,14 @@ describe('what a status means, and whether a read is repeated', () => {
   });
 
   it('an autoscaler that is down and an empty LIST are not errors', async () => {
-    const server = await served((_request, response, count) =>
+    const server = await serve((_request, response, count) =>
       response.writeHead(count === 1 ? 503 : 404).end(count === 1 ? 'Service unavailable' : '{"errors":[]}'),
     );
-    const health = await talk(targetFor('autoscaler', server.origin)).service.call(
+    const health = await createTestClient(createTarget('autoscaler', server.origin)).client.call(
       operations.get('autoscaler.health.read')!,
     );
     expect(health.status).toBe(503);
-    const keys = await talk(targetFor('secrets', server.origin)).service.call(secrets.keys.list);
+    const keys = await createTestClient(createTarget('secrets', server.origin)).client.call(secrets.keys.list);
     expect(keys.json()).toEqual({ data: { keys: [] } });
     expect(server.requests).toHaveLength(2);
   });
@@ -227,16 +227,16 @@ describe('what is repeated', () => {
   });
 
   it('a refused connection: reads and idempotent writes, but not a rotation', async () => {
-    const gone = await serve(() => {});
+    const gone = await startServer(() => {});
     await gone.close();
     for (const [operation, retries] of [
       [secrets.keys.list, 3],
       [secrets.keys.delete, 3],
       [secrets.keys.rotate, 0],
     ] as const) {
-      const { service, metrics } = talk(targetFor('secrets', gone.origin));
+      const { client, metrics } = createTestClient(createTarget('secrets', gone.origin));
       const args = operation === secrets.keys.list ? {} : { name: 'k' };
-      await expect(service.call<Operation>(operation, args, { metrics })).rejects.toMatchObject({
+      await expect(client.call<Operation>(operation, args, { metrics })).rejects.toMatchObject({
         failure: 'unreachable',
         serviceMessage: 'connection refused',
         status: undefined,
@@ -263,7 +263,7 @@ describe('what is repeated', () => {
 describe('pauses that a service asks for', () => {
   const limited =
     (headers: Record<string, string>, status = 429) =>
-    (_request: unknown, response: Parameters<Parameters<typeof serve>[0]>[1], count: number) => {
+    (_request: unknown, response: Parameters<Parameters<typeof startServer>[0]>[1], count: number) => {
       if (count === 1) response.writeHead(status, headers).end();
       else response.end('{"data":[]}');
     };
@@ -274,20 +274,20 @@ describe('pauses that a service asks for', () => {
     ['Retry-After with 503', { 'retry-after': '0.08' }, 503, 80],
     ['Retry-After: 0, which does not spin', { 'retry-after': '0' }, 503, 20],
   ])('%s is waited for', async (_, headers, status, leastMs) => {
-    const server = await served(limited(headers, status));
-    const { service, metrics } = talk(targetFor('platform', server.origin), {
+    const server = await serve(limited(headers, status));
+    const { client, metrics } = createTestClient(createTarget('platform', server.origin), {
       timeouts: { backoffMs: 40, maxBackoffMs: 40 },
     });
-    await service.call(platform.views.list, {}, { metrics });
+    await client.call(platform.views.list, {}, { metrics });
     const [first, second] = server.requests;
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(leastMs - 1);
     expect(metrics.throttleWaitMs).toBeGreaterThanOrEqual(leastMs - 1);
   });
 
   it('beyond maxWait fail at once and name the wait', async () => {
-    const server = await served((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
-    const { service } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
-    const failing = service.call(platform.views.list);
+    const server = await serve((_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
+    const { client } = createTestClient(createTarget('platform', server.origin), { maxWaitMs: 5000 });
+    const failing = client.call(platform.views.list);
     await expect(failing).rejects.toMatchObject({
       failure: 'too-long-wait',
       status: 429,
@@ -295,7 +295,7 @@ describe('pauses that a service asks for', () => {
       hint: expect.stringContaining('maxWait'),
     });
     // All requests that share the limiter are paused: they fail too, without being sent.
-    await expect(service.call(platform.agents.show, { id: 'a' })).rejects.toMatchObject({
+    await expect(client.call(platform.agents.show, { id: 'a' })).rejects.toMatchObject({
       failure: 'too-long-wait',
       serviceMessage: expect.stringMatching(/asked to wait (?:3600|3599) s/u),
     });
@@ -308,13 +308,13 @@ describe('pauses that a service asks for', () => {
       'x-ratelimit-remaining': String(remaining),
       'x-ratelimit-reset': reset,
     });
-    const server = await served((_request, response, count) => {
+    const server = await serve((_request, response, count) => {
       if (count === 2) response.writeHead(429, advertise(0, '0.01')).end();
       else
         setTimeout(() => response.writeHead(200, advertise(3, count === 1 ? '3600' : '0.01')).end('{"data":[]}'), 30);
     });
-    const { service, metrics } = talk(targetFor('platform', server.origin), { maxWaitMs: 5000 });
-    const ask = () => service.call(platform.views.list, {}, { metrics });
+    const { client, metrics } = createTestClient(createTarget('platform', server.origin), { maxWaitMs: 5000 });
+    const ask = () => client.call(platform.views.list, {}, { metrics });
     await ask();
     await ask(); // from here on one request goes ahead of the first response of a window
     await sleep(30);
@@ -325,15 +325,15 @@ describe('pauses that a service asks for', () => {
   });
 
   it('pause every request of the credential, also of another target', async () => {
-    const server = await served((request, response) => {
+    const server = await serve((request, response) => {
       if (request.url?.includes('/views')) response.writeHead(429, { 'retry-after': '0.1' }).end();
       else response.end('{"data":[]}');
     });
     const limiter = new TargetLimiter({ share: 1 });
-    const one = talk(targetFor('platform', server.origin), { limiter, timeouts: { attempts: 1 } });
-    const other = talk(targetFor('platform', server.origin), { limiter });
-    await expect(one.service.call(platform.views.list)).rejects.toMatchObject({ failure: 'rate-limited' });
-    await other.service.call(platform['agent-pools'].list, {}, { metrics: other.metrics });
+    const one = createTestClient(createTarget('platform', server.origin), { limiter, timeouts: { attempts: 1 } });
+    const other = createTestClient(createTarget('platform', server.origin), { limiter });
+    await expect(one.client.call(platform.views.list)).rejects.toMatchObject({ failure: 'rate-limited' });
+    await other.client.call(platform['agent-pools'].list, {}, { metrics: other.metrics });
     const [first, second] = server.requests;
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(99);
     expect(other.metrics.throttleWaitMs).toBeGreaterThanOrEqual(50);
@@ -344,7 +344,7 @@ describe('concurrency', () => {
   it('no more requests are in progress than the target allows, and those that wait for their retry hold no slot', async () => {
     let inProgress = 0;
     let most = 0;
-    const server = await served((request, response) => {
+    const server = await serve((request, response) => {
       inProgress++;
       most = Math.max(most, inProgress);
       void sleep(5).then(() => {
@@ -353,30 +353,32 @@ describe('concurrency', () => {
         else response.end('{"data":{}}');
       });
     });
-    const { service } = talk(
-      targetFor('platform', server.origin, { limits: { concurrency: 2, share: 1, requestsPerSecond: 100_000 } }),
+    const { client } = createTestClient(
+      createTarget('platform', server.origin, { limits: { concurrency: 2, share: 1, requestsPerSecond: 100_000 } }),
       {
         timeouts: { attempts: 2, backoffMs: 5000, maxBackoffMs: 5000 },
       },
     );
     const order: string[] = [];
-    const slow = [1, 2].map(() => service.call(platform.agents.show, { id: 'slow' }).catch(() => order.push('slow')));
-    const others = Array.from({ length: 8 }, (_, index) => service.call(platform.agents.show, { id: `a${index}` }));
+    const slow = [1, 2].map(() => client.call(platform.agents.show, { id: 'slow' }).catch(() => order.push('slow')));
+    const others = Array.from({ length: 8 }, (_, index) => client.call(platform.agents.show, { id: `a${index}` }));
     await Promise.all(others);
     order.push('others');
     expect(most).toBe(2);
     expect(order).toEqual(['others']);
-    await service.close();
+    await client.close();
     void slow;
   });
 
   it('a signal aborts waiting requests and those in progress', async () => {
-    const server = await served(() => {});
-    const { service, stop } = talk(targetFor('platform', server.origin, { limits: { concurrency: 1, share: 1 } }));
-    const calls = [1, 2, 3].map((id) => service.call(platform.agents.show, { id: String(id) }));
+    const server = await serve(() => {});
+    const { client, abort } = createTestClient(
+      createTarget('platform', server.origin, { limits: { concurrency: 1, share: 1 } }),
+    );
+    const calls = [1, 2, 3].map((id) => client.call(platform.agents.show, { id: String(id) }));
     const settled = Promise.allSettled(calls);
     while (server.requests.length === 0) await sleep(1);
-    stop.abort();
+    abort.abort();
     for (const result of await settled)
       expect(result).toMatchObject({ status: 'rejected', reason: { failure: 'aborted', exit: 3 } });
     expect(server.requests).toHaveLength(1);

@@ -10,48 +10,48 @@ import type { HttpTimeouts } from '../../src/http/timeouts.ts';
 import type { DownloadOptions } from '../../src/services/client.ts';
 import { mesh, platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
-import { type Answerer, type Served, serve, talk, targetFor } from './talk.ts';
+import { createTarget, createTestClient, type Handler, startServer, type TestServer } from '../helpers/http-service.ts';
 
-const open: Served[] = [];
+const open: TestServer[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
 const file = join(folder, 'rows.csv');
-afterEach(() => Promise.all(open.splice(0).map((served) => served.close())));
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function ask(kind: TargetKind, operation: Operation, answer: Answerer, timeouts: Partial<HttpTimeouts> = {}) {
-  const server = await serve(answer);
+async function ask(kind: TargetKind, operation: Operation, handle: Handler, timeouts: Partial<HttpTimeouts> = {}) {
+  const server = await startServer(handle);
   open.push(server);
-  const { service, metrics } = talk(targetFor(kind, server.origin), { timeouts });
-  const result = await service.call(operation, {}, { metrics }).then(
-    (answered) => answered.text,
+  const { client, metrics } = createTestClient(createTarget(kind, server.origin), { timeouts });
+  const result = await client.call(operation, {}, { metrics }).then(
+    (response) => response.text,
     (error: unknown) => error,
   );
-  await service.close();
+  await client.close();
   return { result, requests: server.requests.length, metrics };
 }
 
 const json =
-  (body: string): Answerer =>
+  (body: string): Handler =>
   (_request, response) =>
     response.end(body);
-const cut: Answerer = (_request, response) => {
+const cut: Handler = (_request, response) => {
   response.writeHead(200, { 'content-length': '1000' });
   response.write('{"data":[');
   setTimeout(() => response.socket?.destroy(), 5);
 };
-const cutChunked: Answerer = (_request, response) => {
+const cutChunked: Handler = (_request, response) => {
   response.write('{"data":[');
   setTimeout(() => response.socket?.destroy(), 5);
 };
-const hang: Answerer = () => {};
-const hangWithin: Answerer = (_request, response) => response.write('{"data":[');
-const drip: Answerer = (_request, response) => {
+const hang: Handler = () => {};
+const hangWithin: Handler = (_request, response) => response.write('{"data":[');
+const drip: Handler = (_request, response) => {
   const timer = setInterval(() => response.write(' '), 10);
   response.on('close', () => clearInterval(timer));
 };
 
 describe('incomplete responses', () => {
-  it.each<[string, Answerer, FailureKind, number, string, Partial<HttpTimeouts>?]>([
+  it.each<[string, Handler, FailureKind, number, string, Partial<HttpTimeouts>?]>([
     ['cut before its length', cut, 'truncated', 4, 'cut off'],
     ['cut between chunks', cutChunked, 'truncated', 4, 'cut off'],
     ['nothing at all', hang, 'timeout', 4, 'no response within', { headersMs: 30 }],
@@ -80,10 +80,10 @@ describe('incomplete responses', () => {
       1,
       'larger than 65536 bytes',
     ],
-  ])('%s', async (_, answer, failure, attempts, words, waits) => {
+  ])('%s', async (_, handle, failure, attempts, message, waits) => {
     const timeouts = { maxResponseBytes: 65_536, ...waits };
-    const { result, requests, metrics } = await ask('platform', platform.views.list, answer, timeouts);
-    expect(result).toMatchObject({ failure, serviceMessage: expect.stringContaining(words) });
+    const { result, requests, metrics } = await ask('platform', platform.views.list, handle, timeouts);
+    expect(result).toMatchObject({ failure, serviceMessage: expect.stringContaining(message) });
     expect(requests).toBe(attempts);
     expect(metrics.retries).toBe(attempts - 1);
   });
@@ -94,12 +94,12 @@ describe('incomplete responses', () => {
     ['scheduler', scheduler.policies.list, '{"Name":"x"}', 'a JSON array'],
     ['scheduler', scheduler.volumes.list, 'null', 'a JSON array'],
     ['mesh', mesh['ca-roots'].read, '[]', 'a JSON object'],
-  ])('%s: another form than documented', async (kind, operation, body, words) => {
+  ])('%s: another form than documented', async (kind, operation, body, message) => {
     const { result } = await ask(kind, operation, json(body));
-    expect(result).toMatchObject({ failure: 'malformed', serviceMessage: expect.stringContaining(words) });
+    expect(result).toMatchObject({ failure: 'malformed', serviceMessage: expect.stringContaining(message) });
   });
 
-  it('an answer that comes whole after one that was cut', async () => {
+  it('a complete response after one that was cut off', async () => {
     const { result, metrics } = await ask('platform', platform.views.list, (request, response, count) =>
       count === 1 ? cut(request, response, count) : response.end('{"data":[]}'),
     );
@@ -107,21 +107,21 @@ describe('incomplete responses', () => {
     expect(metrics).toMatchObject({ requests: 2, retries: 1, bytes: 20 });
   });
 
-  it('compressed answers are read', async () => {
+  it('compressed responses are read', async () => {
     const { result } = await ask('platform', platform.views.list, (_request, response) =>
       response.setHeader('content-encoding', 'gzip').end(gzipSync('{"data":["é"]}')),
     );
     expect(result).toBe('{"data":["é"]}');
   });
 
-  it('an answer to a write may be empty, text or JSON, but not a web page, and is not asked for again', async () => {
-    const server = await serve((request, response, count) => {
+  it('the response to a write may be empty, text or JSON, but not a web page, and is not repeated', async () => {
+    const server = await startServer((request, response, count) => {
       if (count < 4) response.end(['', 'fine', '{"a":1}'][count - 1]);
       else json('<html></html>')(request, response, count);
     });
     open.push(server);
-    const { service } = talk(targetFor('scheduler', server.origin));
-    const write = () => service.call(scheduler.policies.delete, { policy_name: 'p' });
+    const { client } = createTestClient(createTarget('scheduler', server.origin));
+    const write = () => client.call(scheduler.policies.delete, { policy_name: 'p' });
     expect([(await write()).text, (await write()).text, (await write()).json()]).toEqual(['', 'fine', { a: 1 }]);
     await expect(write()).rejects.toMatchObject({ failure: 'malformed' });
     expect(server.requests).toHaveLength(4);
@@ -139,7 +139,7 @@ describe('downloads', () => {
     containsSecret: false,
   };
   const send =
-    (body: string | Buffer, headers: Record<string, string> = {}): Answerer =>
+    (body: string | Buffer, headers: Record<string, string> = {}): Handler =>
     (_request, response) =>
       response.writeHead(200, { 'content-type': 'text/csv', ...headers }).end(body);
 
@@ -149,15 +149,15 @@ describe('downloads', () => {
     readonly into?: string;
   }
 
-  async function download(answer: Answerer, { timeouts = {}, validatePreview, into = file }: Options = {}) {
-    const server = await serve(answer);
+  async function download(handle: Handler, { timeouts = {}, validatePreview, into = file }: Options = {}) {
+    const server = await startServer(handle);
     open.push(server);
-    const { service, metrics } = talk(targetFor('platform', server.origin), { timeouts });
+    const { client, metrics } = createTestClient(createTarget('platform', server.origin), { timeouts });
     const options = { metrics, ...(validatePreview && { validatePreview }) };
-    const result = await service
+    const result = await client
       .download(platform.explorer.export, { type: 'workspaces' }, into, options)
       .catch((error: unknown) => error);
-    await service.close();
+    await client.close();
     return { result, requests: server.requests.length, metrics };
   }
 

@@ -6,18 +6,18 @@ import { createTransport } from '../../src/http/transport.ts';
 
 const BODY = Buffer.alloc(400_000, 'row,of,a,table\n');
 
-/** A service that says its piece and closes at once, whether or not anybody has read it. */
-async function serve(say: (socket: Socket) => void): Promise<string> {
+/** A service that sends its response and closes at once, whether or not it was read. */
+async function serve(respond: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
-    socket.once('data', () => say(socket));
+    socket.once('data', () => respond(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-/** Reads an answer only after the connection has ended, and then slowly. */
+/** Reads a response only after the connection has ended, and then slowly. */
 async function readSlowly(url: string): Promise<number> {
   const timeouts = DEFAULT_TIMEOUTS;
   const transport = createTransport({ concurrency: 1, env: {}, timeouts, redactor: createRedactor() });
@@ -36,12 +36,12 @@ const head = (fields: string) => `HTTP/1.1 200 OK\r\nconnection: close\r\n${fiel
 const chunk = (data: Buffer) =>
   Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n')]);
 
-describe('a connection that ends while its answer is still being read', () => {
+describe('a connection that ends while its response is being read', () => {
   test.each<[string, string, Buffer]>([
     ['of a stated length', `content-length: ${BODY.length}\r\n`, BODY],
     ['in chunks', 'transfer-encoding: chunked\r\n', Buffer.concat([chunk(BODY), Buffer.from('0\r\n\r\n')])],
-    ['that the end itself ends', '', BODY],
-  ])('gives all of an answer %s', async (_, fields, body) => {
+    ['that ends with the connection', '', BODY],
+  ])('gives all of a response %s', async (_, fields, body) => {
     const url = await serve((socket) => socket.end(Buffer.concat([Buffer.from(head(fields)), body])));
     expect(await readSlowly(url)).toBe(BODY.length);
   });
@@ -49,12 +49,12 @@ describe('a connection that ends while its answer is still being read', () => {
   test.each<[string, string, Buffer]>([
     ['of a stated length', `content-length: ${BODY.length + 1}\r\n`, BODY],
     ['in chunks', 'transfer-encoding: chunked\r\n', chunk(BODY)],
-  ])('fails where an answer %s is cut, and nothing else does', async (_, fields, body) => {
+  ])('fails where a response %s is cut off, and nothing else does', async (_, fields, body) => {
     const url = await serve((socket) => socket.end(Buffer.concat([Buffer.from(head(fields)), body])));
     await expect(readSlowly(url)).rejects.toThrow('terminated');
   });
 
-  test('lets go of one that nobody reads', async () => {
+  test('is released when nobody reads the response', async () => {
     const url = await serve((socket) => socket.end(Buffer.concat([Buffer.from(head('')), BODY])));
     const transport = createTransport({
       concurrency: 1,

@@ -1,24 +1,24 @@
 import { afterEach, expect, it } from 'vitest';
 import * as tidemark from '../../src/index.ts';
-import { type Served, serve, talk, targetFor } from '../http/talk.ts';
+import { createTarget, createTestClient, startServer, type TestServer } from '../helpers/http-service.ts';
 
-let server: Served;
+let server: TestServer;
 afterEach(() => server.close());
 
 it('arguments are typed from the declarations', async () => {
-  server = await serve((_request, response) => response.end('{"data":[]}'));
-  const { service } = talk(targetFor('platform', server.origin));
+  server = await startServer((_request, response) => response.end('{"data":[]}'));
+  const { client } = createTestClient(createTarget('platform', server.origin));
   const { platform } = tidemark;
-  await service.call(platform.agents.list, { agent_pool_id: 'apool-1', 'page[size]': 5 });
-  await service.call(platform.explorer.query, { type: 'modules', filter: ['name:is:x'], fields: ['name'] });
-  await service.call(platform['agent-pools'].list);
+  await client.call(platform.agents.list, { agent_pool_id: 'apool-1', 'page[size]': 5 });
+  await client.call(platform.explorer.query, { type: 'modules', filter: ['name:is:x'], fields: ['name'] });
+  await client.call(platform['agent-pools'].list);
   const wrong: readonly (() => Promise<unknown>)[] = [
     // @ts-expect-error a required parameter is missing
-    () => service.call(platform.agents.list, {}),
+    () => client.call(platform.agents.list, {}),
     // @ts-expect-error a number is wanted
-    () => service.call(platform.agents.list, { agent_pool_id: 'a', 'page[size]': 'five' }),
+    () => client.call(platform.agents.list, { agent_pool_id: 'a', 'page[size]': 'five' }),
     // @ts-expect-error no such parameter
-    () => service.call(platform.agents.show, { id: 'a', nonsense: 'x' }),
+    () => client.call(platform.agents.show, { id: 'a', nonsense: 'x' }),
   ];
   for (const call of wrong) await expect(call()).rejects.toMatchObject({ code: 'USAGE', exit: 2 });
   expect(server.requests.map(({ url }) => decodeURIComponent(url))).toEqual([
@@ -29,7 +29,7 @@ it('arguments are typed from the declarations', async () => {
 });
 
 it('the package gives out what a script needs', async () => {
-  server = await serve(() => {});
+  server = await startServer(() => {});
   for (const name of [
     'createServiceClient',
     'operations',

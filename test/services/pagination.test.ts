@@ -2,30 +2,30 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { TargetKind } from '../../src/config/config.ts';
 import { platform, scheduler, secrets } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
-import { type Served, serve, talk, targetFor } from '../http/talk.ts';
+import { createTarget, createTestClient, startServer, type TestServer } from '../helpers/http-service.ts';
 
-let server: Served;
+let server: TestServer;
 afterEach(() => server.close());
 
 type Answer = string | { readonly body: string; readonly headers: Record<string, string> };
 
 /** Every page of a list, from a server that answers by the query. */
 async function read(kind: TargetKind, operation: Operation, args: object, answer: (query: URLSearchParams) => Answer) {
-  server = await serve((request, response) => {
+  server = await startServer((request, response) => {
     const answered = answer(new URL(request.url ?? '', 'http://x').searchParams);
     const { body, headers } = typeof answered === 'string' ? { body: answered, headers: {} } : answered;
     response.writeHead(200, headers).end(body);
   });
-  const { service, metrics, lines } = talk(targetFor(kind, server.origin));
+  const { client, metrics, lines } = createTestClient(createTarget(kind, server.origin));
   const pages: unknown[] = [];
   const totals: unknown[] = [];
   const error = await (async () => {
-    for await (const { items, total } of service.pages<Operation>(operation, { ...args }, { metrics })) {
+    for await (const { items, total } of client.pages<Operation>(operation, { ...args }, { metrics })) {
       pages.push(items);
       totals.push(total);
     }
   })().catch((thrown: unknown) => thrown);
-  await service.close();
+  await client.close();
   const queries = server.requests.map(({ url }) => decodeURIComponent(url.split('?')[1] ?? ''));
   return { pages, totals, error, queries, metrics, lines };
 }
@@ -183,10 +183,10 @@ it.each([
   [platform.views.create, {}, { data: { name: 'a', query_type: 'modules', query: { filter: [] } } }],
   [platform['agent-pools'].update, { id: 'apool-1' }, { data: { type: 'agent-pools' } }],
 ] as const)('a write may answer nothing: $0.name', async (operation, args, body) => {
-  server = await serve((_, response) => response.writeHead(204).end());
-  const { service } = talk(targetFor('platform', server.origin));
-  const answer = await service.call<Operation>(operation, args, { body });
-  await service.close();
+  server = await startServer((_, response) => response.writeHead(204).end());
+  const { client } = createTestClient(createTarget('platform', server.origin));
+  const answer = await client.call<Operation>(operation, args, { body });
+  await client.close();
   expect([answer.status, answer.text, server.requests.length]).toEqual([204, '', 1]);
 });
 

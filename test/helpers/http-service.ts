@@ -8,7 +8,7 @@ import { createRequestMetrics, type RequestMetrics } from '../../src/http/reques
 import { LIST_ALIAS, withListMethod } from '../../src/sandbox/list-method.ts';
 import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/services/client.ts';
 
-export interface Served {
+export interface TestServer {
   readonly origin: string;
   readonly requests: {
     readonly method: string;
@@ -19,17 +19,17 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export type Answerer = (request: IncomingMessage, response: ServerResponse, count: number) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-/** A server on 127.0.0.1 that records what it is asked; `answer` gets the number of the request, from 1. */
-export async function serve(answer: Answerer): Promise<Served> {
-  const requests: Served['requests'] = [];
+/** A server on 127.0.0.1 that records its requests. The handler receives the number of the request, from 1. */
+export async function startServer(handle: Handler): Promise<TestServer> {
+  const requests: TestServer['requests'] = [];
   const http = createServer((request, response) => {
     const method = request.method === LIST_ALIAS ? 'LIST' : (request.method ?? '');
     requests.push({ method, url: request.url ?? '', headers: request.headers, atMs: performance.now() });
-    answer(request, response, requests.length);
+    handle(request, response, requests.length);
   });
-  // Node's parser refuses LIST: the request line is renamed before it.
+  // Node's parser rejects LIST, so the request line is rewritten before it.
   const sockets = new Set<Socket>();
   const server = createNetServer((socket) => {
     sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy()));
@@ -47,17 +47,17 @@ export async function serve(answer: Answerer): Promise<Served> {
   };
 }
 
-export interface Talk {
-  readonly service: ServiceClient;
+export interface TestClient {
+  readonly client: ServiceClient;
   readonly metrics: RequestMetrics;
   /** Lines on stderr. */
   readonly lines: string[];
-  readonly stop: AbortController;
+  readonly abort: AbortController;
 }
 
 export const TOKEN = 'token-that-is-secret';
 
-export function targetFor(kind: TargetKind, origin: string, changes: Partial<Target> = {}): Target {
+export function createTarget(kind: TargetKind, origin: string, changes: Partial<Target> = {}): Target {
   return {
     name: kind,
     kind,
@@ -74,20 +74,20 @@ export function targetFor(kind: TargetKind, origin: string, changes: Partial<Tar
   };
 }
 
-/** A service with waits of milliseconds, and without the platform's documented rate. */
-export function talk(target: Target, options: Partial<ServiceClientOptions> = {}): Talk {
+/** A client whose waits take milliseconds, without the documented rate of the platform. */
+export function createTestClient(target: Target, options: Partial<ServiceClientOptions> = {}): TestClient {
   const redactor = createRedactor();
   redactor.add(TOKEN);
   const lines: string[] = [];
-  const stop = new AbortController();
-  const service = createServiceClient(target, {
+  const abort = new AbortController();
+  const client = createServiceClient(target, {
     redactor,
     log: createLog({ write: (text) => lines.push(text), redactor, quiet: false }),
-    signal: stop.signal,
+    signal: abort.signal,
     maxWaitMs: 60_000,
     limiter: new TargetLimiter({ share: 1 }),
     ...options,
     timeouts: { backoffMs: 2, maxBackoffMs: 4, attempts: 4, ...options.timeouts },
   });
-  return { service, metrics: createRequestMetrics(), lines, stop };
+  return { client, metrics: createRequestMetrics(), lines, abort };
 }
