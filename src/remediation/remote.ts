@@ -83,7 +83,7 @@ async function readItems(client: ServiceClient, operation: Operation, args: Args
 const SUBJECT_FAILURES = new Set(['not-found', 'invalid', 'server', 'conflict', 'timeout']);
 
 function isResult({ failure, serviceMessage }: ServiceError, allowFailure: boolean): boolean {
-  // A storage plugin that cannot list says so: its contents are then not reported (docs/services/scheduler.md#external-volumes).
+  // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
   const isUnsupported = /not support/iu.test(serviceMessage);
   return failure === 'not-found' || (allowFailure && SUBJECT_FAILURES.has(failure)) || isUnsupported;
 }

@@ -6,7 +6,7 @@ import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/find
 
 const acceptance = { reason: 'the supplier fixes it', owner: 'platform team', until: new Date(runTime(20)) };
 
-/** A finding of weight 2, open, in a warehouse of its own. */
+/** A new warehouse with one open finding of weight 2. */
 async function openFinding(): Promise<{ warehouse: FindingsWarehouse; id: string; one: () => Promise<Row> }> {
   const warehouse = await createFindingsWarehouse();
   await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true, 2)]);
@@ -23,7 +23,7 @@ async function reasons({ database }: FindingsWarehouse, id: string) {
 }
 
 describe('an accepted finding', () => {
-  test('keeps still until its end has passed, then is news again', async () => {
+  test('is not reported until it expires, then is new again', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 2)])).toMatchObject({
@@ -49,21 +49,21 @@ describe('an accepted finding', () => {
     expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'acceptance ended']);
   });
 
-  test('comes back at its end even where its source fails', async () => {
+  test('reopens when it expires, even where its source fails', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     await pullAndEvaluate(warehouse, 20, 'failed');
     expect(await one()).toMatchObject({ state: 'new', unassessed_since: runTime(20) });
   });
 
-  test('comes back at its end even where a run does not ask its target', async () => {
+  test('reopens when it expires, even where a run does not pull its target', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     await pullAndEvaluate(warehouse, 20, [], 'other');
     expect(await one()).toMatchObject({ state: 'new', last_seen: runTime(1), unassessed_since: null });
   });
 
-  test('comes back when its weight grows, and stays back', async () => {
+  test('reopens when its weight grows, and stays open', async () => {
     const { warehouse, id, one } = await openFinding();
     await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 3)])).toMatchObject({ returned: 1 });
@@ -73,7 +73,7 @@ describe('an accepted finding', () => {
     expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'got worse', 'no longer new']);
   });
 
-  test('comes back when its severity rises', async () => {
+  test('reopens when its severity rises', async () => {
     const warehouse = await createFindingsWarehouse();
     const root = (ends: string) => [{ root_id: 'root', active: true, not_after: ends }];
     await warehouse.pull(runTime(1), 'mesh', 'ca_roots', { ca_roots: root(runTime(5)) });
@@ -103,7 +103,7 @@ describe('an accepted finding', () => {
     expect(await one()).toMatchObject({ state: 'new', times_reopened: 1 });
   });
 
-  test('must be there, unresolved, and its end ahead; else nothing changes', async () => {
+  test('must exist, be unresolved and expire in the future; otherwise nothing changes', async () => {
     const { warehouse, id, one } = await openFinding();
     await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true)]);
     await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true), workspace('ws-2', false)]);

@@ -68,13 +68,13 @@ describe('agent pools', () => {
         agent('i', 'idle', NOW, 'scoped'),
       ],
     });
-    // the same pools in another target, where nothing is wrong
+    // the same pools in another target, without findings
     await warehouse.pull(NOW, 'other', 'agent_pools', { agent_pools: [pool('empty', false)] });
     await warehouse.pull(NOW, 'other', 'agents', { agents: [agent('a', 'idle', NOW, 'empty')] });
     await warehouse.evaluate(NOW);
   });
 
-  test('empty-agent-pool: no agents and no attached workspaces; an agent that is counted but not listed leaves it open', async () => {
+  test('empty-agent-pool: no agents and no attached workspaces; unknown where an agent is counted but not listed', async () => {
     expect(await warehouse.seen('empty-agent-pool')).toEqual({
       found: ['empty', 'empty-allowed'],
       unknown: ['counted'],

@@ -48,7 +48,7 @@ describe('agents', () => {
     await warehouse.evaluate(NOW);
   });
 
-  test('dead-agent: unknown, errored or exited, and silent for over deadAgentHours', async () => {
+  test('dead-agent: unknown, errored or exited, and no ping for over deadAgentHours', async () => {
     const rows = await warehouse.findings('dead-agent');
     expect(rows.map(({ target, subject_id }) => `${target} ${subject_id}`)).toEqual([
       'acme errored',

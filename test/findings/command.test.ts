@@ -38,7 +38,7 @@ describe('tidemark findings', () => {
     await publishWarehouse(directory, afterAll, twoRuns);
   });
 
-  test('shows everything not resolved, worst first, one line a cause, with no control characters', async () => {
+  test('shows every unresolved finding, most severe first, one line per cause, without control characters', async () => {
     const { exit, stdout } = await findings(directory, []);
     expect(exit).toBe(0);
     const lines = stdout.split('\n');
@@ -55,7 +55,7 @@ describe('tidemark findings', () => {
     expect(lines[5]).toBe('7 findings in 3 lines, 1 critical');
   });
 
-  test('prints rows with --json, details as objects, group and acceptance beside them', async () => {
+  test('prints rows with --json, with detail as an object, group and acceptance', async () => {
     const { stdout } = await findings(directory, ['--rule', 'outdated-version'], { json: true });
     const rows = JSON.parse(stdout);
     expect(rows).toHaveLength(5);
@@ -105,7 +105,7 @@ describe('tidemark findings', () => {
     expect(exit).toBe(2);
   });
 
-  test('says that there is no finding', async () => {
+  test('reports that there are no findings', async () => {
     expect((await findings(directory, ['--state', 'accepted'])).stdout).toBe('no findings\n');
   });
 
@@ -123,16 +123,16 @@ describe('tidemark findings', () => {
     if (code === 0) expect(outcome.stderr).toBe('');
   });
 
-  test('--fail-on counts what is standing, whatever state is listed', async () => {
+  test('--fail-on counts open findings, whatever state is listed', async () => {
     expect((await findings(directory, ['--fail-on', 'critical', '--state', 'resolved'])).exit).toBe(5);
   });
 
-  test('--fail-on with --state new or open counts those alone', async () => {
+  test('--fail-on with --state new or open counts only those', async () => {
     const code = async (state: string) => (await findings(directory, ['--fail-on', 'critical', '--state', state])).exit;
     expect([await code('new'), await code('open')]).toEqual([0, 5]);
   });
 
-  test('--fail-on exits 1 where a stale source may hide something', async () => {
+  test('--fail-on exits 1 where a stale source may hide findings', async () => {
     const args = ['--fail-on', 'warning', '--rule', 'failing-checks'];
     expect(await findings(directory, args, { now: '2026-11-20T14:15:00Z' })).toMatchObject({ exit: 0, stderr: '' });
     expect(await findings(directory, args, { now: '2026-11-20T14:15:01Z' })).toMatchObject({
@@ -144,7 +144,7 @@ describe('tidemark findings', () => {
   });
 });
 
-describe('what the gate cannot know', () => {
+describe('what --fail-on cannot know', () => {
   const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>, args = ['--fail-on', 'critical']) => {
     const directory = await emptyProject();
     await publishWarehouse(directory, onTestFinished, play);
@@ -162,7 +162,7 @@ describe('what the gate cannot know', () => {
     expect(exit).toBe(1);
   });
 
-  test('nothing, where only sources fail whose findings are never that bad', async () => {
+  test('nothing, where only sources fail whose findings never reach the severity', async () => {
     const { exit, stderr } = await gate(async (warehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.pull(LAST, 'acme', 'agents');
@@ -174,7 +174,7 @@ describe('what the gate cannot know', () => {
     expect(exit).toBe(0);
   });
 
-  test('a target never pulled matters only to rules about what it has', async () => {
+  test('a target that was never pulled matters only to rules about its own sources', async () => {
     const vaultOnly = async (warehouse: FindingsWarehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.evaluate(LAST);
@@ -202,7 +202,7 @@ describe('what the gate cannot know', () => {
 });
 
 describe('tidemark findings accept', () => {
-  test('takes findings until a day, publishes it, and lets the gate pass until then', async () => {
+  test('accepts findings until a day, publishes it, and lets --fail-on pass until then', async () => {
     const directory = await emptyProject();
     await publishWarehouse(directory, onTestFinished, twoRuns);
     const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).stdout);
@@ -227,7 +227,7 @@ describe('tidemark findings accept', () => {
     expect(await findings(directory, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ exit: 5 });
   });
 
-  test('refuses an unknown ID, an end that is none or has passed, and empty words', async () => {
+  test('refuses an unknown ID, an invalid or past date, and empty text', async () => {
     const directory = await emptyProject();
     await publishWarehouse(directory, onTestFinished, twoRuns);
     const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).stdout);
@@ -251,7 +251,7 @@ describe('tidemark findings accept', () => {
     });
   });
 
-  test('without a warehouse there is nothing to accept, and none is made', async () => {
+  test('without a warehouse there is nothing to accept, and none is created', async () => {
     const directory = await emptyProject();
     expect(
       await findings(directory, ['accept', 'f-1', '--reason', 'a', '--owner', 'b', '--until', '2027-01-01']),

@@ -15,7 +15,7 @@ function row({ name, severity, worst, subject, description, sources }: Rule): st
 
 const docs = () => readFile(join(PACKAGE_ROOT, 'docs/findings.md'), 'utf8');
 
-test('docs/findings.md lists every rule as its file declares it', async () => {
+test('docs/findings.md lists every rule as declared in its file', async () => {
   const text = await docs();
   const rows = [...(await loadRules(createSqlFiles([PACKAGE_ROOT]))).values()].map(row);
   const listed = text.split('\n').filter((line) => line.startsWith('| `') && line.split('|').length === 7);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { driftFindings, pullAndEvaluate, runTime, workspace } from '../helpers/drift-history.ts';
 import { createFindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
-test('the first evaluation of a target is a silent baseline, the next one makes news', async () => {
+test('the first evaluation of a target is a baseline, later ones report new findings', async () => {
   const warehouse = await createFindingsWarehouse();
   const first = await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true)]);
   expect(first).toMatchObject({ baseline: 1, found: 0, standing: 1, failed: [] });
@@ -107,7 +107,7 @@ test('a change of severity keeps the state, and is recorded in the events', asyn
   ]);
 });
 
-test('a warehouse whose columns stand in another order is written by name', async () => {
+test('a warehouse whose columns are in another order is written by name', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.database.run('alter table findings drop column severity');
   await warehouse.database.run('alter table findings add column severity varchar');
@@ -119,7 +119,7 @@ test('a warehouse whose columns stand in another order is written by name', asyn
   });
 });
 
-test('two targets with the same IDs live apart, and each begins with its own baseline', async () => {
+test('two targets with the same IDs are separate, and each starts with its own baseline', async () => {
   const warehouse = await createFindingsWarehouse();
   await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true)]);
   await warehouse.pull(runTime(2), 'acme', 'workspaces', { workspaces: [workspace('ws-1', true)] });

@@ -3,7 +3,7 @@ import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
 
-/** Rules of the policy `anonymous`, and what they grant beyond reading. */
+/** Rules of the policy `anonymous`, and what they grant beyond read access. */
 const CASES: readonly (readonly [name: string, rules: string | null, grants: readonly string[] | 'unknown'])[] = [
   ['reads', 'namespace "default" {\n  policy = "read"\n}\nnode { policy = "read" }\nplugin { policy = "list" }', []],
   [

@@ -13,7 +13,7 @@ import { createFindingsWarehouse, THRESHOLDS } from '../helpers/findings-warehou
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
 
-/** Rules in surface.md: those behind a playbook, and those that only report. */
+/** The documented rules: those with a playbook, and those that only report. */
 const RULES = [
   ...[
     'dead-agent',
@@ -51,7 +51,7 @@ const RULES = [
   'stale-source',
 ];
 
-/** A folder of a user's own, with rules in it. */
+/** A folder with custom rules. */
 async function ownRules(rules: Readonly<Record<string, string>>): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'tidemark-rules-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
@@ -63,14 +63,14 @@ async function ownRules(rules: Readonly<Record<string, string>>): Promise<string
 const HEAD = '-- rule: A rule of a user.\n-- severity: warning\n-- sources: workspaces\n-- subject: workspace\n';
 const pullWorkspaces = (ids: readonly string[]) => ({ workspaces: ids.map((external_id) => ({ external_id })) });
 
-test('every rule is there, and relies on sources that exist', async () => {
+test('every documented rule exists, and its sources exist', async () => {
   const rules = await loadRules(createSqlFiles([PACKAGE_ROOT]));
   expect([...rules.keys()].sort()).toEqual([...RULES].sort());
   const known = sources.map(({ name }) => name);
   for (const rule of rules.values()) expect(known, rule.name).toEqual(expect.arrayContaining([...rule.sources]));
 });
 
-test('every rule names all the sources whose tables it reads', async () => {
+test('every rule names all sources whose tables it reads', async () => {
   const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const labels = ['agent_pools']; // dead-agent and silent-agent read a pool's name only
@@ -84,7 +84,7 @@ test('every rule names all the sources whose tables it reads', async () => {
   }
 });
 
-test('a rule of a user is found beside the configuration, and overrides one of the same name', async () => {
+test('a custom rule is found beside the configuration, and overrides one of the same name', async () => {
   const root = await ownRules({
     'my-rule': `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces;\n`,
     'drifted-workspace': `${HEAD}select target, external_id as subject_id, 'mine' as title from workspaces`,
@@ -105,7 +105,7 @@ test('a rule of a user is found beside the configuration, and overrides one of t
   expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ title: 'mine' }]);
 });
 
-test('a rule added later begins with a baseline of its own', async () => {
+test('a rule added later starts with its own baseline', async () => {
   const rules = {
     'my-rule': `${HEAD}select target, external_id as subject_id, 'seen' as title from workspaces where false`,
   };
@@ -138,7 +138,7 @@ test('a rule that fails is reported and keeps its findings; other rules still ru
   expect(await warehouse.findings('drifted-workspace')).toMatchObject([{ state: 'new' }]);
 });
 
-test('a rule whose rows are not as they must be is refused, each for its reason', async () => {
+test('a rule with invalid rows is refused, with the reason', async () => {
   const wrong: Readonly<Record<string, readonly [sql: string, error: string]>> = {
     'no-target': ["select null as target, 'x' as subject_id, 'x' as title", 'returns a row without target'],
     'no-subject': ["select 'acme' as target, null as subject_id, 'x' as title", 'returns a row without subject_id'],
@@ -167,7 +167,7 @@ test('a rule whose rows are not as they must be is refused, each for its reason'
   expect(failed).toHaveLength(Object.keys(wrong).length);
 });
 
-test('a subject that a rule names twice counts once, with the worse', async () => {
+test('a subject that a rule names twice counts once, with the higher severity', async () => {
   const twice = `select 'acme' as target, 'x' as subject_id, unnest(['mild', 'bad']) as title, unnest(['info', 'critical']) as severity`;
   const root = await ownRules({ own: HEAD + twice });
   const warehouse = await createFindingsWarehouse({ roots: [root] });

@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 
-async function keysOf(versions: readonly (string | null)[]): Promise<readonly (string | null)[]> {
+async function readKeys(versions: readonly (string | null)[]): Promise<readonly (string | null)[]> {
   const database = await openDatabase(':memory:');
   onTestFinished(() => database.close());
   await database.run(await createSqlFiles([PACKAGE_ROOT]).render('warehouse/semver_key', { kind: 'temp macro' }));
@@ -18,7 +18,7 @@ async function keysOf(versions: readonly (string | null)[]): Promise<readonly (s
   return rows.map(({ key }) => key as string | null);
 }
 
-test('semver_key sorts as the semver library compares', async () => {
+test('semver_key sorts as the semver library does', async () => {
   const number = fc.constantFrom(0, 1, 2, 10, 99_999);
   const identifier = fc.oneof(
     fc.nat(12).map(String),
@@ -31,7 +31,7 @@ test('semver_key sorts as the semver library compares', async () => {
     )
     .filter((text) => semver.valid(text) !== null);
   const versions = fc.sample(version, { numRuns: 400, seed: 1 });
-  const keys = await keysOf(versions);
+  const keys = await readKeys(versions);
   const sign = (a: string, b: string) => (a < b ? -1 : Number(a > b));
   for (const [i, a] of versions.entries()) {
     expect(keys[i]!.endsWith('~'), a).toBe(semver.prerelease(a) === null);
@@ -40,8 +40,8 @@ test('semver_key sorts as the semver library compares', async () => {
   }
 });
 
-test('semver_key takes a leading v and short versions, and is null for what is no version', async () => {
-  const [plain, ...same] = await keysOf(['1.5.0', 'v1.5.0', '1.5', ' 1.5.0 ', '1.5.0+ent']);
+test('semver_key accepts a leading v and short versions, and is null for anything else', async () => {
+  const [plain, ...same] = await readKeys(['1.5.0', 'v1.5.0', '1.5', ' 1.5.0 ', '1.5.0+ent']);
   expect(new Set(same)).toEqual(new Set([plain]));
-  expect(await keysOf(['latest', '~> 1.5', '', '1.2.3.4', '1..2', '1.2.3-', null])).toEqual(Array(7).fill(null));
+  expect(await readKeys(['latest', '~> 1.5', '', '1.2.3.4', '1..2', '1.2.3-', null])).toEqual(Array(7).fill(null));
 });

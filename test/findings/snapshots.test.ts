@@ -59,8 +59,8 @@ describe('snapshots', () => {
     warehouse = await createFindingsWarehouse({ cleanup: afterAll });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
-        ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-unreported', 'old-and-undated-unready'].map((id) =>
-          volume(id),
+        ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-unreported', 'old-and-undated-unready'].map(
+          (id) => volume(id),
         ),
         volume('no-external-id', { external_id: null }),
         volume('cannot-list', { plugin_id: 'nfs' }),

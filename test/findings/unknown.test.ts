@@ -20,7 +20,7 @@ describe('unknown is not clean', () => {
     expect((await driftFindings(warehouse))['ws-1']).toMatchObject({ state: 'resolved', unassessed_since: null });
   });
 
-  test('time that passes while a source fails makes no findings from old rows', async () => {
+  test('a threshold that passes while a source fails makes no findings from old rows', async () => {
     const warehouse = await createFindingsWarehouse();
     const agents = [{ agent_id: 'a', pool_id: 'p', status: 'idle', last_ping_at: runTime(1) }];
     await warehouse.pull(runTime(1), 'acme', 'agents', { agents });
@@ -33,7 +33,7 @@ describe('unknown is not clean', () => {
     expect(await warehouse.findings('silent-agent')).toMatchObject([{ state: 'new', first_seen: runTime(4) }]);
   });
 
-  test('a rule of two sources needs both; the failure of one is said', async () => {
+  test('a rule of two sources needs both; the failure of one is reported', async () => {
     const warehouse = await createFindingsWarehouse();
     const pools = { agent_pools: [{ pool_id: 'p', agent_count: 0 }] };
     await warehouse.pull(runTime(1), 'acme', 'agents');
@@ -54,7 +54,7 @@ describe('unknown is not clean', () => {
     expect(await warehouse.findings('empty-agent-pool')).toMatchObject([{ state: 'resolved' }]);
   });
 
-  test('a run that does not try a source leaves its findings as they are', async () => {
+  test('a run that does not pull a source leaves its findings unchanged', async () => {
     const warehouse = await createFindingsWarehouse();
     await pullAndEvaluate(warehouse, 1, []);
     await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true)]);

@@ -22,7 +22,7 @@ export interface ApplyHarness {
   readonly place: PlaybookHarness;
   /** Answers in the services' place, for one test. */
   faultHook: FaultHook | undefined;
-  /** Plans and approves; caps do not matter. */
+  /** Plans with any `--max-percent`, and approves. */
   planAndApprove(): Promise<Plan>;
   apply(words?: readonly string[], exit?: number): Promise<Applied>;
   statuses(applied: Applied): readonly (readonly [string, string | null])[];
@@ -39,7 +39,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
   const ends: (() => Promise<void>)[] = [];
   let place: PlaybookHarness | undefined;
   let agents: Agent[] = [];
-  const stage: ApplyHarness = {
+  const harness: ApplyHarness = {
     get place() {
       return place!;
     },
@@ -67,7 +67,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
     place = await playbookHarness({
       ...options,
       cleanup,
-      faultHook: (...asked) => stage.faultHook?.(...asked),
+      faultHook: (...asked) => harness.faultHook?.(...asked),
     });
     agents = structuredClone(place.sandbox.services.platform.state.agents);
   });
@@ -75,13 +75,13 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
     place!.sandbox.log.length = 0;
   });
   afterEach(async () => {
-    stage.faultHook = undefined;
-    stage.reset((all) => all);
+    harness.faultHook = undefined;
+    harness.reset((all) => all);
     for (const file of ['ledger.ndjson', 'STOP', 'apply.lock'])
       await rm(join(place!.folder, 'data', file), { force: true });
   });
   afterAll(async () => {
     for (const end of ends.reverse()) await end();
   });
-  return stage;
+  return harness;
 }

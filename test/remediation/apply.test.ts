@@ -6,99 +6,99 @@ import { acquireLock } from '../../src/warehouse/lock.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
 
-const stage = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ playbook: 'reap-dead-agents' });
 
-const refusals = async (words: readonly string[] = []) => (await stage.place.apply(words, 6)).stderr;
+const refusals = async (words: readonly string[] = []) => (await harness.place.apply(words, 6)).stderr;
 
 test('a plan that is not approved is refused, and nothing is sent', async () => {
-  await stage.place.plan(['--max-percent', '100']);
-  stage.place.sandbox.log.length = 0;
+  await harness.place.plan(['--max-percent', '100']);
+  harness.place.sandbox.log.length = 0;
   expect(await refusals()).toContain('is not approved');
-  expect(stage.place.sandbox.log).toEqual([]);
+  expect(harness.place.sandbox.log).toEqual([]);
 });
 
 test('a plan of no actions is applied, and nothing is sent', async () => {
-  const { actions } = await stage.place.plan(['--target', 'vault']);
-  await stage.place.approve();
-  expect([actions, await stage.apply()]).toMatchObject([[], { rows: [], stopped: null }]);
-  expect(stage.place.sandbox.log).toEqual([]);
+  const { actions } = await harness.place.plan(['--target', 'vault']);
+  await harness.place.approve();
+  expect([actions, await harness.apply()]).toMatchObject([[], { rows: [], stopped: null }]);
+  expect(harness.place.sandbox.log).toEqual([]);
 });
 
 test('an expired plan is refused, one second before it is not', async () => {
-  const plan = await stage.planAndApprove();
+  const plan = await harness.planAndApprove();
   const end = Date.parse(plan.expires_at);
   expect(end - Date.parse(plan.created_at)).toBe(24 * 3_600_000);
-  const late = await stage.place.apply(['--now', new Date(end).toISOString()], 6);
+  const late = await harness.place.apply(['--now', new Date(end).toISOString()], 6);
   expect([late.stdout, late.stderr]).toEqual(['', expect.stringContaining('expired')]);
-  expect(stage.place.sandbox.log).toEqual([]);
-  const { rows } = await stage.apply(['--now', new Date(end - 1000).toISOString()]);
+  expect(harness.place.sandbox.log).toEqual([]);
+  const { rows } = await harness.apply(['--now', new Date(end - 1000).toISOString()]);
   expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });
 
 test('a plan of another warehouse is refused', async () => {
-  await stage.planAndApprove();
-  const moved = join(stage.place.folder, 'elsewhere');
-  await edit(stage.place, { data: './elsewhere' });
-  await stage.place.runJob();
-  stage.place.sandbox.log.length = 0;
+  await harness.planAndApprove();
+  const moved = join(harness.place.folder, 'elsewhere');
+  await edit(harness.place, { data: './elsewhere' });
+  await harness.place.runJob();
+  harness.place.sandbox.log.length = 0;
   expect(await refusals()).toContain('another warehouse');
-  expect(stage.writes()).toEqual([]);
-  await edit(stage.place, { data: './data' });
+  expect(harness.writes()).toEqual([]);
+  await edit(harness.place, { data: './data' });
   await rm(moved, { recursive: true });
 });
 
 test('a plan that was changed is refused', async () => {
-  const plan = await stage.planAndApprove();
-  const text = await readFile(stage.place.planFile, 'utf8');
-  await writeFile(stage.place.planFile, text.replaceAll(String(plan.actions[0]?.params.id), 'agent-other'));
+  const plan = await harness.planAndApprove();
+  const text = await readFile(harness.place.planFile, 'utf8');
+  await writeFile(harness.place.planFile, text.replaceAll(String(plan.actions[0]?.params.id), 'agent-other'));
   expect(await refusals()).toContain('was changed since it was made');
-  expect(stage.writes()).toEqual([]);
+  expect(harness.writes()).toEqual([]);
 });
 
 test('a subject that drifted since the plan is skipped with the reason, one that is gone needs no change', async () => {
-  const plan = await stage.planAndApprove();
-  stage.findAgent(plan, 0).status = 'idle';
-  stage.findAgent(plan, 1).lastPingAt = stage.place.sandbox.now.getTime();
-  const gone = stage.findAgent(plan, 2).id;
-  const { agents } = stage.place.sandbox.services.platform.state;
+  const plan = await harness.planAndApprove();
+  harness.findAgent(plan, 0).status = 'idle';
+  harness.findAgent(plan, 1).lastPingAt = harness.place.sandbox.now.getTime();
+  const gone = harness.findAgent(plan, 2).id;
+  const { agents } = harness.place.sandbox.services.platform.state;
   agents.splice(
     agents.findIndex(({ id }) => id === gone),
     1,
   );
-  const applied = await stage.apply();
-  expect(stage.statuses(applied)).toEqual([
+  const applied = await harness.apply();
+  expect(harness.statuses(applied)).toEqual([
     ['skipped', 'its status is idle'],
     ['skipped', expect.stringMatching(/^it pinged at /u)],
     ['skipped', 'no change needed: the agent is gone'],
   ]);
-  expect(stage.writes()).toEqual([]);
+  expect(harness.writes()).toEqual([]);
 });
 
 test('a refused write fails with the message of the service, and is tried again by the next apply', async () => {
-  const plan = await stage.planAndApprove();
+  const plan = await harness.planAndApprove();
   const body = JSON.stringify({ errors: [{ status: '412', title: 'cannot delete' }] });
-  stage.faultHook = ({ method, path }) =>
+  harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 412, body } : undefined;
-  const applied = await stage.apply([], 1);
-  expect(stage.statuses(applied)).toEqual([
+  const applied = await harness.apply([], 1);
+  expect(harness.statuses(applied)).toEqual([
     ['failed', expect.stringContaining('412 precondition: cannot delete')],
     ['applied', null],
     ['applied', null],
   ]);
-  stage.faultHook = undefined;
-  expect(stage.statuses(await stage.apply())).toEqual([
+  harness.faultHook = undefined;
+  expect(harness.statuses(await harness.apply())).toEqual([
     ['applied', null],
     ['applied', null],
     ['applied', null],
   ]);
-  expect(stage.writes()).toHaveLength(4);
+  expect(harness.writes()).toHaveLength(4);
 });
 
 test('a lost response is resolved by a read', async () => {
-  const plan = await stage.planAndApprove();
-  const { agents } = stage.place.sandbox.services.platform.state;
+  const plan = await harness.planAndApprove();
+  const { agents } = harness.place.sandbox.services.platform.state;
   const lost = { done: String(plan.actions[0]?.params.id), undone: String(plan.actions[1]?.params.id) };
-  stage.faultHook = ({ method, path }) => {
+  harness.faultHook = ({ method, path }) => {
     if (method !== 'DELETE') return undefined;
     if (path.endsWith(lost.done)) {
       agents.splice(
@@ -109,63 +109,63 @@ test('a lost response is resolved by a read', async () => {
     }
     return path.endsWith(lost.undone) ? { status: 502, body: 'bad gateway' } : undefined;
   };
-  const applied = await stage.apply([], 1);
-  expect(stage.statuses(applied)).toEqual([
+  const applied = await harness.apply([], 1);
+  expect(harness.statuses(applied)).toEqual([
     ['applied', expect.stringContaining('a read shows that it was applied')],
     ['failed', expect.stringContaining('a read shows that it was not applied')],
     ['applied', null],
   ]);
-  expect(stage.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(3);
 });
 
 test('an action that a read shows with a delay is applied, and sent once', async () => {
-  const plan = await stage.planAndApprove();
-  const agent = structuredClone(stage.findAgent(plan, 0));
+  const plan = await harness.planAndApprove();
+  const agent = structuredClone(harness.findAgent(plan, 0));
   let readings = 0;
-  stage.faultHook = ({ method, path }) => {
+  harness.faultHook = ({ method, path }) => {
     if (!path.endsWith(agent.id) || method !== 'GET' || readings++ !== 1) return undefined;
     const attributes = { status: agent.status, 'last-ping-at': null };
     return { status: 200, body: JSON.stringify({ data: { id: agent.id, type: 'agents', attributes } }) };
   };
-  const applied = await stage.apply();
-  expect(stage.statuses(applied)[0]).toEqual(['applied', null]);
-  expect([readings, stage.writes().length]).toEqual([3, 3]);
+  const applied = await harness.apply();
+  expect(harness.statuses(applied)[0]).toEqual(['applied', null]);
+  expect([readings, harness.writes().length]).toEqual([3, 3]);
 });
 
 test('an action that the service accepted and a read does not show is unconfirmed', async () => {
-  const plan = await stage.planAndApprove();
-  stage.faultHook = ({ method, path }) =>
+  const plan = await harness.planAndApprove();
+  harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
-  const applied = await stage.apply([], 1);
-  expect(stage.statuses(applied)[0]).toEqual(['unconfirmed', 'the service accepted it, and a read does not show it']);
-  stage.faultHook = undefined;
-  await stage.apply([], 1);
-  expect(stage.writes(), 'left to a person').toHaveLength(3);
+  const applied = await harness.apply([], 1);
+  expect(harness.statuses(applied)[0]).toEqual(['unconfirmed', 'the service accepted it, and a read does not show it']);
+  harness.faultHook = undefined;
+  await harness.apply([], 1);
+  expect(harness.writes(), 'left to a person').toHaveLength(3);
 });
 
 test('an action whose subject cannot be read is not sent', async () => {
-  await stage.planAndApprove();
-  stage.faultHook = ({ method }) =>
+  await harness.planAndApprove();
+  harness.faultHook = ({ method }) =>
     method === 'GET' ? { status: 401, body: '{"errors": ["unauthorized"]}' } : undefined;
-  const applied = await stage.apply(['--max-failures', '9'], 1);
-  expect(stage.statuses(applied).map(([status]) => status)).toEqual(['failed', 'failed', 'failed']);
-  expect(stage.statuses(applied)[0]?.[1]).toContain('the subject could not be read');
-  expect(stage.writes()).toEqual([]);
+  const applied = await harness.apply(['--max-failures', '9'], 1);
+  expect(harness.statuses(applied).map(([status]) => status)).toEqual(['failed', 'failed', 'failed']);
+  expect(harness.statuses(applied)[0]?.[1]).toContain('the subject could not be read');
+  expect(harness.writes()).toEqual([]);
 });
 
 test('it stops after --max-failures, and the next apply tries failed actions last', async () => {
-  const plan = await stage.planAndApprove();
+  const plan = await harness.planAndApprove();
   const refuse = { status: 412, body: '{"errors": []}' };
-  stage.faultHook = ({ method }) => (method === 'DELETE' ? refuse : undefined);
-  const first = await stage.apply(['--max-failures', '2'], 1);
+  harness.faultHook = ({ method }) => (method === 'DELETE' ? refuse : undefined);
+  const first = await harness.apply(['--max-failures', '2'], 1);
   expect(first.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
     ['a1', 'failed'],
     ['a2', 'failed'],
   ]);
   expect(first.stopped?.reason).toBe('2 actions failed or are unconfirmed');
-  stage.faultHook = ({ method, path }) =>
+  harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && !path.endsWith(String(plan.actions[2]?.params.id)) ? refuse : undefined;
-  const second = await stage.apply(['--max-failures', '1'], 1);
+  const second = await harness.apply(['--max-failures', '1'], 1);
   expect(second.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
     ['a1', 'failed'],
     ['a3', 'applied'],
@@ -173,76 +173,76 @@ test('it stops after --max-failures, and the next apply tries failed actions las
 });
 
 test('a file STOP stops it before the next action, and removing it lets it continue', async () => {
-  await stage.planAndApprove();
-  const file = join(stage.place.folder, 'data', 'STOP');
+  await harness.planAndApprove();
+  const file = join(harness.place.folder, 'data', 'STOP');
   let deleted = 0;
-  stage.faultHook = ({ method }) => {
+  harness.faultHook = ({ method }) => {
     if (method === 'DELETE' && ++deleted === 1) writeFileSync(file, '');
     return undefined;
   };
-  const first = await stage.apply([], 6);
+  const first = await harness.apply([], 6);
   expect(first.rows.map(({ status }) => status)).toEqual(['applied']);
   expect(first.stopped?.reason).toContain('STOP exists');
   await rm(file);
-  const second = await stage.apply();
+  const second = await harness.apply();
   expect(second.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
-  expect(stage.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(3);
 });
 
 test('a signal stops it before the next action, and the current one is completed', async () => {
-  await stage.planAndApprove();
+  await harness.planAndApprove();
   const stop = new AbortController();
-  stage.faultHook = ({ method }) => {
+  harness.faultHook = ({ method }) => {
     if (method === 'DELETE') stop.abort();
     return undefined;
   };
-  const words = ['playbook', 'apply', stage.place.planFile, '--json'];
-  const result = await stage.place.tidemark(words, { signal: stop.signal });
+  const words = ['playbook', 'apply', harness.place.planFile, '--json'];
+  const result = await harness.place.tidemark(words, { signal: stop.signal });
   expect(result.exit).toBe(1);
   expect(result.json<{ rows: { status: string }[] }>().rows.map(({ status }) => status)).toEqual(['applied']);
-  expect(stage.writes()).toHaveLength(1);
+  expect(harness.writes()).toHaveLength(1);
 });
 
 test('of two concurrent applies, one acts and the other is refused', async () => {
-  await stage.planAndApprove();
-  const words = ['playbook', 'apply', stage.place.planFile, '--json'];
-  let second: ReturnType<typeof stage.place.tidemark> | undefined;
+  await harness.planAndApprove();
+  const words = ['playbook', 'apply', harness.place.planFile, '--json'];
+  let second: ReturnType<typeof harness.place.tidemark> | undefined;
   let isOver = false;
   // The first is kept busy reading until the second, which begins meanwhile, has come to its end.
-  stage.faultHook = ({ method }) => {
+  harness.faultHook = ({ method }) => {
     if (method !== 'GET') return undefined;
-    second ??= stage.place.tidemark(words).finally(() => {
+    second ??= harness.place.tidemark(words).finally(() => {
       isOver = true;
     });
     return isOver ? undefined : { status: 503, body: '' };
   };
-  const first = await stage.place.tidemark(words);
+  const first = await harness.place.tidemark(words);
   expect([first.exit, await second]).toMatchObject([
     0,
     { exit: 6, stderr: expect.stringContaining('locked by plan p-') },
   ]);
-  expect(stage.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(3);
 });
 
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
-  await stage.planAndApprove();
-  const release = await acquireLock(join(stage.place.folder, 'data', 'lock'), 'a run', new Date());
-  const result = await stage.place.apply();
+  await harness.planAndApprove();
+  const release = await acquireLock(join(harness.place.folder, 'data', 'lock'), 'a run', new Date());
+  const result = await harness.place.apply();
   await release();
   expect(result.stderr).toContain('the next run will update the table actions');
-  expect(await stage.place.ledger()).toHaveLength(3);
+  expect(await harness.place.ledger()).toHaveLength(3);
 });
 
 test('a finding that was accepted since the plan is skipped', async () => {
-  const plan = await stage.planAndApprove();
+  const plan = await harness.planAndApprove();
   const id = plan.actions[1]!.finding_id;
   const accept = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
-  expect((await stage.place.tidemark(['findings', 'accept', id, ...accept])).exit).toBe(0);
-  const applied = await stage.apply();
-  expect(stage.statuses(applied)[1]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
-  expect(stage.writes()).toHaveLength(2);
+  expect((await harness.place.tidemark(['findings', 'accept', id, ...accept])).exit).toBe(0);
+  const applied = await harness.apply();
+  expect(harness.statuses(applied)[1]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
+  expect(harness.writes()).toHaveLength(2);
 
-  const later = await stage.place.plan(['--max-percent', '100']);
+  const later = await harness.place.plan(['--max-percent', '100']);
   expect(later.actions.map(({ finding_id }) => finding_id)).not.toContain(id);
   expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
 });

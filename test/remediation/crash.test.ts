@@ -7,17 +7,17 @@ import { applyHarness } from './apply-harness.ts';
 /** A kill leaves the ledger up to some byte, and a service that did, or did not do, what was sent last. */
 
 describe('an action that a read can verify', () => {
-  const stage = applyHarness({ playbook: 'reap-dead-agents' });
-  const data = () => `${stage.place.folder}/data`;
+  const harness = applyHarness({ playbook: 'reap-dead-agents' });
+  const data = () => `${harness.place.folder}/data`;
 
   test('killed between any two states, it is applied once', async () => {
-    const plan = await stage.planAndApprove();
-    await stage.apply();
+    const plan = await harness.planAndApprove();
+    await harness.apply();
     const text = await readFile(ledgerFile(data()), 'utf8');
     const lines = text.split('\n').slice(0, -1);
     const events = lines.map((line) => JSON.parse(line) as { event: string; action_id: string });
     expect(events.map(({ event }) => event)).toEqual(['intent', 'outcome', 'intent', 'outcome', 'intent', 'outcome']);
-    const idOf = (action: string) => String(plan.actions.find(({ action_id }) => action_id === action)?.params.id);
+    const findId = (action: string) => String(plan.actions.find(({ action_id }) => action_id === action)?.params.id);
 
     for (let kept = 0; kept <= lines.length; kept++) {
       const open = events[kept - 1]?.event === 'intent' ? events[kept - 1]?.action_id : undefined;
@@ -32,20 +32,20 @@ describe('an action that a read can verify', () => {
               .map((line) => `${line}\n`)
               .join('') + next,
           );
-          const gone = new Set(concluded.map(({ action_id }) => idOf(action_id)));
-          if (sent && open !== undefined) gone.add(idOf(open));
-          stage.reset((agents) => agents.filter(({ id }) => !gone.has(id)));
+          const gone = new Set(concluded.map(({ action_id }) => findId(action_id)));
+          if (sent && open !== undefined) gone.add(findId(open));
+          harness.reset((agents) => agents.filter(({ id }) => !gone.has(id)));
 
-          const applied = await stage.apply();
+          const applied = await harness.apply();
           const place = `${kept} lines kept${isTruncated ? ' and a truncated one' : ''}, the last ${sent ? 'sent' : 'not sent'}`;
           expect(
             applied.rows.map(({ status }) => status),
             place,
           ).toEqual(['applied', 'applied', 'applied']);
-          expect(stage.writes(), place).toHaveLength(3 - gone.size);
+          expect(harness.writes(), place).toHaveLength(3 - gone.size);
           const expected = new Set(plan.actions.map(({ params }) => params.id));
           expect(
-            stage.agents().filter((id) => expected.has(id)),
+            harness.agents().filter((id) => expected.has(id)),
             place,
           ).toEqual([]);
           if (sent) {
@@ -58,31 +58,31 @@ describe('an action that a read can verify', () => {
   });
 
   test('interrupted, and its subject drifted since: unconfirmed', async () => {
-    const plan = await stage.planAndApprove();
-    await stage.apply();
+    const plan = await harness.planAndApprove();
+    await harness.apply();
     const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
     await writeFile(ledgerFile(data()), `${intent}\n`);
-    stage.reset((agents) => agents);
-    stage.findAgent(plan, 0).status = 'busy';
-    const applied = await stage.apply([], 1);
-    expect(stage.statuses(applied)[0]).toEqual([
+    harness.reset((agents) => agents);
+    harness.findAgent(plan, 0).status = 'busy';
+    const applied = await harness.apply([], 1);
+    expect(harness.statuses(applied)[0]).toEqual([
       'unconfirmed',
       'interrupted, and its status is busy now: check the subject, and make a new plan if the action is still needed',
     ]);
   });
 
   test('interrupted, and its subject cannot be read: it stays open for the next apply', async () => {
-    const plan = await stage.planAndApprove();
-    await stage.apply();
+    const plan = await harness.planAndApprove();
+    await harness.apply();
     const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
     await writeFile(ledgerFile(data()), `${intent}\n`);
     const id = String(plan.actions[0]?.params.id);
-    stage.reset((agents) => agents.filter((agent) => agent.id !== id));
-    stage.faultHook = ({ path }) => (path.endsWith(id) ? { status: 401, body: '{"errors": []}' } : undefined);
-    expect(stage.statuses(await stage.apply([], 1))[0]?.[0]).toBe('unconfirmed');
-    stage.faultHook = undefined;
-    expect(stage.statuses(await stage.apply())[0]?.[0]).toBe('applied');
-    expect(stage.writes()).toHaveLength(2);
+    harness.reset((agents) => agents.filter((agent) => agent.id !== id));
+    harness.faultHook = ({ path }) => (path.endsWith(id) ? { status: 401, body: '{"errors": []}' } : undefined);
+    expect(harness.statuses(await harness.apply([], 1))[0]?.[0]).toBe('unconfirmed');
+    harness.faultHook = undefined;
+    expect(harness.statuses(await harness.apply())[0]?.[0]).toBe('applied');
+    expect(harness.writes()).toHaveLength(2);
   });
 });
 

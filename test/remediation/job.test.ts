@@ -13,12 +13,12 @@ import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
 import { applyHarness } from './apply-harness.ts';
 
-const stage = applyHarness({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
+const harness = applyHarness({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
 
 async function prepare(playbooks: readonly Record<string, unknown>[]) {
-  const { folder } = stage.place;
+  const { folder } = harness.place;
   await writeFile(join(folder, 'jobs', 'acting.yaml'), stringify({ pull: false, playbooks }));
-  const context = quietContext(folder, { clock: frozenClock(stage.place.sandbox.now) });
+  const context = quietContext(folder, { clock: frozenClock(harness.place.sandbox.now) });
   const config = loadConfig(join(folder, 'tidemark.yaml'), {}, context.redactor);
   return { config, context, job: await loadJob(config, {}, 'acting') };
 }
@@ -34,7 +34,7 @@ test('mode plan writes a plan file, and changes nothing', async () => {
   expect(result).toMatchObject({ name: 'reap-dead-agents', applied: null, refused: null, exit: 0 });
   expect(await readPlan(result!.file!)).toEqual(result?.plan);
   expect(result?.plan).toMatchObject({ approval: null, actions: [{}, {}, {}] });
-  expect(stage.writes()).toEqual([]);
+  expect(harness.writes()).toEqual([]);
 });
 
 test('mode apply applies reversible actions, approved by the name in the job file', async () => {
@@ -45,7 +45,7 @@ test('mode apply applies reversible actions, approved by the name in the job fil
     ['applied', 'platform team'],
   ]);
   expect(result?.exit).toBe(0);
-  expect(stage.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(3);
 });
 
 test('a playbook that exceeds its limits is refused, and the next one runs', async () => {
@@ -57,7 +57,7 @@ test('a playbook that exceeds its limits is refused, and the next one runs', asy
     [expect.stringContaining('2 of 9 rows of agent_pools in acme are 22.2 %'), 6, undefined],
     [null, 0, 1],
   ]);
-  expect(stage.writes()).toEqual([]);
+  expect(harness.writes()).toEqual([]);
 });
 
 test.each([
@@ -92,14 +92,14 @@ test('a run in progress plans from the findings it just evaluated, before they a
 test('the table actions is a copy of the ledger, and the warehouse keeps its ID', async () => {
   const { config, context } = await prepare([]);
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
-  const [before] = await stage.place.rows('select warehouse_id from warehouse_identity');
+  const [before] = await harness.place.rows('select warehouse_id from warehouse_identity');
   await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: "o'brien\n=cmd" }]);
   for (let count = 0; count < 2; count++) await withWarehouse(options, (warehouse) => syncLedger(warehouse, config));
-  const ledger = await stage.place.ledger();
-  expect(await stage.place.rows('select * from actions order by action_id')).toMatchObject(
+  const ledger = await harness.place.ledger();
+  expect(await harness.place.rows('select * from actions order by action_id')).toMatchObject(
     ledger.map(({ started_at: _s, finished_at: _f, ...row }) => row),
   );
-  expect(await stage.place.rows('select warehouse_id from warehouse_identity')).toEqual([before]);
+  expect(await harness.place.rows('select warehouse_id from warehouse_identity')).toEqual([before]);
   expect(await readFile(join(config.data, 'ledger.ndjson'), 'utf8')).not.toContain('\n=cmd');
 });
 
@@ -107,38 +107,38 @@ test('a damaged ledger is logged, and does not fail the run', async () => {
   const warnings: string[] = [];
   const { config, context } = await prepare([]);
   await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
-  const before = await stage.place.rows('select count(*) as actions from actions');
+  const before = await harness.place.rows('select count(*) as actions from actions');
   await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const log = { ...context.log, warn: (line: string) => warnings.push(line) };
   await withWarehouse(options, (warehouse) => syncLedger(warehouse, config, log));
   expect(warnings).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
-  expect(await stage.place.rows('select count(*) as actions from actions')).toEqual(before);
+  expect(await harness.place.rows('select count(*) as actions from actions')).toEqual(before);
   await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config))).rejects.toMatchObject({
     code: 'DATA',
   });
 });
 
 test('tidemark run plans, applies and updates the table', async () => {
-  const { folder } = stage.place;
+  const { folder } = harness.place;
   const playbooks = [{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }];
   await writeFile(join(folder, 'jobs', 'nightly.yaml'), stringify({ pull: ['agents', 'agent_pools'], playbooks }));
-  const result = await stage.place.tidemark(['run', 'nightly', '--json']);
+  const result = await harness.place.tidemark(['run', 'nightly', '--json']);
   expect([result.exit, /^error/mu.test(result.stderr)]).toEqual([0, false]);
   expect(result.json<{ playbooks: { exit: number }[] }>().playbooks.map(({ exit }) => exit)).toEqual([0]);
-  expect(await stage.place.rows('select distinct status, approved_by from actions')).toEqual([
+  expect(await harness.place.rows('select distinct status, approved_by from actions')).toEqual([
     { status: 'applied', approved_by: 'platform team' },
   ]);
-  expect(stage.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(3);
 });
 
 test('tidemark run refuses a job with an irreversible playbook before it pulls', async () => {
-  const { folder } = stage.place;
+  const { folder } = harness.place;
   await writeFile(
     join(folder, 'jobs', 'nightly.yaml'),
     stringify({ pull: 'all', playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] }),
   );
-  const result = await stage.place.tidemark(['run', 'nightly']);
+  const result = await harness.place.tidemark(['run', 'nightly']);
   expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('has actions that cannot be undone')]);
-  expect(stage.place.sandbox.log).toEqual([]);
+  expect(harness.place.sandbox.log).toEqual([]);
 });

@@ -6,19 +6,19 @@ import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
 
-const stage = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ playbook: 'reap-dead-agents' });
 const PLAN = ['playbook', 'plan', 'reap-dead-agents'];
 
 /** Plans with options that must be refused, without a file, and returns the error. */
 async function refused(words: readonly string[], exit: number): Promise<string> {
-  await rm(stage.place.planFile, { force: true });
-  const result = await stage.place.tidemark([...PLAN, '-o', stage.place.planFile, ...words]);
-  expect([result.exit, existsSync(stage.place.planFile)]).toEqual([exit, false]);
+  await rm(harness.place.planFile, { force: true });
+  const result = await harness.place.tidemark([...PLAN, '-o', harness.place.planFile, ...words]);
+  expect([result.exit, existsSync(harness.place.planFile)]).toEqual([exit, false]);
   return result.stderr;
 }
 
 test('three of the agents are within the limits, and the plan has every documented field', async () => {
-  const plan = await stage.place.plan();
+  const plan = await harness.place.plan();
   expect(Object.keys(plan)).toEqual(
     expect.arrayContaining([
       'plan_id',
@@ -33,7 +33,7 @@ test('three of the agents are within the limits, and the plan has every document
     ]),
   );
   expect(plan).toMatchObject({ playbook: 'reap-dead-agents', approval: null, skipped: [] });
-  const [{ run_id } = {}] = await stage.place.rows('select max(run_id) as run_id from runs');
+  const [{ run_id } = {}] = await harness.place.rows('select max(run_id) as run_id from runs');
   expect(plan.run_id).toBe(run_id);
   for (const action of plan.actions) {
     expect(action).toMatchObject({
@@ -49,16 +49,16 @@ test('three of the agents are within the limits, and the plan has every document
 
 test('a plan beyond --max-actions is refused, with no file', async () => {
   expect(await refused(['--max-actions', '2'], 6)).toContain('3 actions are more than --max-actions 2');
-  expect((await stage.place.plan(['--max-actions', '3'])).actions).toHaveLength(3);
+  expect((await harness.place.plan(['--max-actions', '3'])).actions).toHaveLength(3);
 });
 
 test('a plan beyond --max-percent of the rows of its table is refused, with no file', async () => {
-  const [{ n: agents } = {}] = await stage.place.rows('select count(*) as n from agents');
+  const [{ n: agents } = {}] = await harness.place.rows('select count(*) as n from agents');
   const share = (3 * 100) / Number(agents);
   expect(await refused(['--max-percent', (share - 0.01).toFixed(3)], 6)).toContain(
     `3 of ${agents} rows of agents in acme`,
   );
-  expect((await stage.place.plan(['--max-percent', (share + 0.001).toFixed(3)])).actions).toHaveLength(3);
+  expect((await harness.place.plan(['--max-percent', (share + 0.001).toFixed(3)])).actions).toHaveLength(3);
 });
 
 test.each([
@@ -73,37 +73,37 @@ test.each([
 });
 
 test('an unknown playbook or target is a usage error that suggests the closest name', async () => {
-  const result = await stage.place.tidemark(['playbook', 'plan', 'reap-dead-agent']);
+  const result = await harness.place.tidemark(['playbook', 'plan', 'reap-dead-agent']);
   expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('did you mean reap-dead-agents?')]);
   expect(await refused(['--target', 'acmee'], 2)).toContain('did you mean acme?');
 });
 
 test('findings of a source that failed since, or that a run could not assess, are skipped with the reason', async () => {
   const reasons = async () => {
-    const plan = await stage.place.plan();
+    const plan = await harness.place.plan();
     expect(plan.actions).toEqual([]);
     expect(plan.skipped).toHaveLength(3);
     return [...new Set(plan.skipped.map(({ reason }) => reason))];
   };
   const down = ({ path }: { readonly path: string }) =>
     path.endsWith('/agents') ? { status: 404, body: '{"errors": []}' } : undefined;
-  const pull = (now: string) => stage.place.tidemark(['pull', '--source', 'agents', '--now', now]);
+  const pull = (now: string) => harness.place.tidemark(['pull', '--source', 'agents', '--now', now]);
 
-  stage.faultHook = down;
+  harness.faultHook = down;
   expect((await pull('2026-10-01T02:15:10Z')).exit).not.toBe(0);
   expect(await reasons()).toEqual(['source agents is stale: the status of its last pull is failed']);
-  expect((await stage.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:15:20Z'])).exit).not.toBe(0);
-  stage.faultHook = undefined;
+  expect((await harness.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:15:20Z'])).exit).not.toBe(0);
+  harness.faultHook = undefined;
   expect((await pull('2026-10-01T02:16:00Z')).exit).toBe(0);
   expect(await reasons()).toEqual(['not assessed since 2026-10-01T02:15:20Z: it may no longer apply']);
 
-  expect((await stage.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:17:00Z'])).exit).toBe(0);
-  expect((await stage.place.plan(['--now', '2026-10-01T02:18:00Z'])).actions).toHaveLength(3);
+  expect((await harness.place.tidemark(['run', 'playbook', '--now', '2026-10-01T02:17:00Z'])).exit).toBe(0);
+  expect((await harness.place.plan(['--now', '2026-10-01T02:18:00Z'])).actions).toHaveLength(3);
 });
 
 test('findings of a source that was not pulled for staleHours are skipped with the reason', async () => {
-  expect((await stage.place.plan(['--now', '2026-10-02T14:17:00Z'])).actions).toHaveLength(3);
-  const plan = await stage.place.plan(['--now', '2026-10-02T14:17:01Z']);
+  expect((await harness.place.plan(['--now', '2026-10-02T14:17:00Z'])).actions).toHaveLength(3);
+  const plan = await harness.place.plan(['--now', '2026-10-02T14:17:01Z']);
   expect(plan.actions).toEqual([]);
   expect(new Set(plan.skipped.map(({ reason }) => reason))).toEqual(
     new Set(['source agents is stale: last pulled at 2026-10-01T02:17:00Z']),
@@ -111,33 +111,33 @@ test('findings of a source that was not pulled for staleHours are skipped with t
 });
 
 test('approving needs --irreversible only for irreversible actions', async () => {
-  await stage.place.plan();
-  const approve = ['playbook', 'approve', stage.place.planFile, '--by', 'the operator'];
-  expect((await stage.place.tidemark(approve)).exit).toBe(0);
-  expect(JSON.parse(await readFile(stage.place.planFile, 'utf8')).approval).toMatchObject({
+  await harness.place.plan();
+  const approve = ['playbook', 'approve', harness.place.planFile, '--by', 'the operator'];
+  expect((await harness.place.tidemark(approve)).exit).toBe(0);
+  expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approval).toMatchObject({
     by: 'the operator',
     irreversible: false,
   });
 });
 
 test('an approval without a name, or of an expired plan, is refused', async () => {
-  await stage.place.plan(['--now', '2026-10-01T05:00:00Z']);
-  const approve = ['playbook', 'approve', stage.place.planFile];
-  expect((await stage.place.tidemark(approve)).exit).toBe(2);
-  expect((await stage.place.tidemark([...approve, '--by', ' '])).exit).toBe(2);
-  expect((await stage.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-02T05:00:00Z'])).exit).toBe(6);
-  expect((await stage.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-01T04:59:59Z'])).exit).toBe(6);
-  expect(JSON.parse(await readFile(stage.place.planFile, 'utf8')).approval).toBeNull();
+  await harness.place.plan(['--now', '2026-10-01T05:00:00Z']);
+  const approve = ['playbook', 'approve', harness.place.planFile];
+  expect((await harness.place.tidemark(approve)).exit).toBe(2);
+  expect((await harness.place.tidemark([...approve, '--by', ' '])).exit).toBe(2);
+  expect((await harness.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-02T05:00:00Z'])).exit).toBe(6);
+  expect((await harness.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-01T04:59:59Z'])).exit).toBe(6);
+  expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approval).toBeNull();
 });
 
 test('a target that is no longer configured receives no request', async () => {
-  await stage.place.plan();
-  await stage.place.approve();
-  await stage.place.configure((config) => {
+  await harness.place.plan();
+  await harness.place.approve();
+  await harness.place.configure((config) => {
     findTarget(config, 'acme').name = 'renamed';
   });
-  const { rows } = (await stage.place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
-  await stage.place.configure((config) => {
+  const { rows } = (await harness.place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+  await harness.place.configure((config) => {
     findTarget(config, 'renamed').name = 'acme';
   });
   expect(new Set(rows.map(({ status, reason }) => `${status}: ${reason}`))).toEqual(
@@ -146,8 +146,8 @@ test('a target that is no longer configured receives no request', async () => {
 });
 
 test('the table shows action, target, reason, since and reversible', async () => {
-  await stage.place.plan();
-  const { stdout } = await stage.place.tidemark(['playbook', 'show', stage.place.planFile]);
+  await harness.place.plan();
+  const { stdout } = await harness.place.tidemark(['playbook', 'show', harness.place.planFile]);
   expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'ACTION', 'TARGET', 'REASON', 'SINCE', 'REVERSIBLE']);
   expect(stdout).toMatch(/a1 {2}delete agent .* {2}acme {3}Agent .* has sent no ping since .* {2}2026-10-01 {2}yes/u);
   expect(stdout).toContain('not approved; valid until');
@@ -170,12 +170,12 @@ test('a finding whose subject cannot be read is skipped with the reason, and log
 
 test('findings that no run confirmed within staleHours are skipped, even if their sources were pulled since', async () => {
   const now = ['--now', '2026-10-02T14:17:01Z'];
-  expect((await stage.place.tidemark(['pull', '--source', 'agents', ...now])).exit).toBe(0);
-  const { actions, skipped } = await stage.place.plan(now);
+  expect((await harness.place.tidemark(['pull', '--source', 'agents', ...now])).exit).toBe(0);
+  const { actions, skipped } = await harness.place.plan(now);
   expect([actions, new Set(skipped.map(({ reason }) => reason))]).toEqual([
     [],
     new Set(['last found at 2026-10-01T02:17:00Z: run a job to evaluate the rule again']),
   ]);
-  expect((await stage.place.tidemark(['run', 'playbook', ...now])).exit).toBe(0);
-  expect((await stage.place.plan([...now, '--max-percent', '100'])).skipped).toEqual([]);
+  expect((await harness.place.tidemark(['run', 'playbook', ...now])).exit).toBe(0);
+  expect((await harness.place.plan([...now, '--max-percent', '100'])).skipped).toEqual([]);
 });

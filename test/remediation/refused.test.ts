@@ -9,17 +9,17 @@ interface Row {
   readonly reason: string | null;
 }
 
-const stage = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ playbook: 'reap-dead-agents' });
 
 test('the service refuses to delete an agent that comes back after the guard was read: 412', async () => {
-  const plan = await stage.planAndApprove();
-  const back = stage.findAgent(plan, 1);
-  stage.faultHook = ({ method, path }) => {
+  const plan = await harness.planAndApprove();
+  const back = harness.findAgent(plan, 1);
+  harness.faultHook = ({ method, path }) => {
     if (method === 'DELETE' && path.endsWith(back.id)) back.status = 'busy';
     return undefined;
   };
-  const applied = await stage.apply([], 1);
-  expect(stage.statuses(applied)).toEqual([
+  const applied = await harness.apply([], 1);
+  expect(harness.statuses(applied)).toEqual([
     ['applied', null],
     [
       'failed',
@@ -28,19 +28,19 @@ test('the service refuses to delete an agent that comes back after the guard was
     ['applied', null],
   ]);
   expect(applied.rows[1]).toMatchObject({ before: { status: expect.any(String) }, after: { status: 'busy' } });
-  expect(stage.agents()).toContain(back.id);
+  expect(harness.agents()).toContain(back.id);
 });
 
 test('an agent that someone else deletes after the guard was read needs no change', async () => {
-  const plan = await stage.planAndApprove();
-  const gone = stage.findAgent(plan, 1).id;
-  stage.faultHook = ({ method, path }) => {
-    const { agents } = stage.place.sandbox.services.platform.state;
+  const plan = await harness.planAndApprove();
+  const gone = harness.findAgent(plan, 1).id;
+  harness.faultHook = ({ method, path }) => {
+    const { agents } = harness.place.sandbox.services.platform.state;
     const index = agents.findIndex(({ id }) => id === gone);
     if (method === 'DELETE' && path.endsWith(gone) && index >= 0) agents.splice(index, 1);
     return undefined;
   };
-  expect(stage.statuses(await stage.apply())).toEqual([
+  expect(harness.statuses(await harness.apply())).toEqual([
     ['applied', null],
     ['skipped', 'no change needed: the agent is gone'],
     ['applied', null],

@@ -48,8 +48,8 @@ export function registeredIds(volumes: ReadResult, pluginId: string, externalId:
 }
 
 /**
- * A time as ISO 8601. The unit follows from the size of the number: the real service sends seconds since 1970, the specification
- * says nanoseconds (docs/services/scheduler.md#snapshots).
+ * A time as ISO 8601. The specification names no unit, and the real product sends seconds (docs/services/scheduler.md#snapshots), so
+ * the unit follows from the size of the number.
  */
 export function parseTimestamp(count: unknown): string | null {
   if (typeof count !== 'number' && typeof count !== 'bigint') return null;
