@@ -63,7 +63,7 @@ function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): st
     `<title>${escapeXml(title)}</title>`,
     `<desc>${escapeXml(describeSeries(spec.series))}</desc>`,
     ...yTicks.map((tick) => drawYTick(tick, y(tick), left, width)),
-    ...timeTicks(times, size.maxTicks).map(({ at, label }, index) => drawXTick(label, x(at), height, index === 0)),
+    ...timeTicks(times, size.maxTicks).map(({ at, label }) => drawXTick(label, x(at), height)),
     ...marks,
   ];
   return `${head}${parts.join('')}</svg>`;
@@ -114,17 +114,16 @@ function drawYTick(tick: number, y: number, left: number, width: number): string
   return `${rule}<text x="${left - 8}" y="${at}" dy=".32em" text-anchor="end">${formatCount(tick)}</text>`;
 }
 
-function drawXTick(label: string, x: number, height: number, isFirst: boolean): string {
-  const bottom = height - MARGIN.bottom;
-  const tick = `<path class="axis" d="M${round(x)},${bottom}v5"/>`;
-  const anchor = isFirst ? 'start' : 'middle';
-  return `${tick}<text x="${round(x) - (isFirst ? 8 : 0)}" y="${height - 6}" text-anchor="${anchor}">${label}</text>`;
+function drawXTick(label: string, x: number, height: number): string {
+  const tick = `<path class="axis" d="M${round(x)},${height - MARGIN.bottom}v5"/>`;
+  return `${tick}<text x="${round(x)}" y="${height - 6}" text-anchor="middle">${label}</text>`;
 }
 
 const DAY_STEPS = [1, 2, 3, 7, 14, 28] as const;
 const MONTH_STEPS = [1, 2, 3, 6, 12] as const;
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' });
+const MONTH_AND_YEAR = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 const MAX_DAYS = 120;
 
 interface Tick {
@@ -145,7 +144,10 @@ export function timeTicks(times: readonly Date[], maxTicks: number): readonly Ti
   }
   const months = MONTH_STEPS.map((candidate) => utcMonth.every(candidate)?.range(first, last) ?? []);
   const fitting = months.find((ticks) => ticks.length <= Math.max(2, Math.floor(maxTicks * 0.8))) ?? [];
-  return fitting.map((at) => ({ at, label: MONTH.format(at) }));
+  return fitting.map((at, index) => {
+    const showsYear = index === 0 || at.getUTCMonth() === 0;
+    return { at, label: (showsYear ? MONTH_AND_YEAR : MONTH).format(at) };
+  });
 }
 
 /** Moves the points of daily series to the start of their days, where the ticks are. Other series stay unchanged. */
