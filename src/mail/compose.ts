@@ -4,11 +4,10 @@ import { toUtcDate } from '../reports/archive.ts';
 import { toSpreadsheetCsv } from '../reports/csv.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { buildDigest, CSV_NAME, type Digest } from './digest.ts';
+import { buildDigest, CSV_NAME, createDigestRenderer, type Digest, type DigestRenderer } from './digest.ts';
 import { type DigestData, hasChanged, MAX_LINES, readDigestData } from './digest-data.ts';
 import type { Attachment, Message } from './message.ts';
 import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
-import { createDigestRenderer, type DigestRenderer } from './templates.ts';
 import { type MailSettings, resolveMailSettings } from './transport.ts';
 
 /** What a digest needs to know of its job. */

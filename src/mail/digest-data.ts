@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { DAY_MS } from '../core/duration.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { thresholdParams } from '../reports/data.ts';
@@ -151,7 +152,6 @@ export function formatChange({ value, before, added, resolved }: Metric): string
   return value > before ? `+${value - before}` : `−${before - value}`;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
 const MIN_SPARKLINE_DAYS = 14;
 const MAX_SPARKLINE_DAYS = 35;
 

@@ -1,6 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { sanitizeHeader } from '../config/mail-address.ts';
+import { HOUR_MS } from '../core/duration.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
+import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 import { type DigestData, formatChange, MAX_ATTACHED, type Metric } from './digest-data.ts';
 import {
   type AgedFinding,
@@ -70,7 +72,7 @@ export interface DigestOptions {
 export const CSV_NAME = 'findings.csv';
 const MAX_RESOLVED = 10;
 /** From this interval between digests on, the digest lists the oldest findings. */
-const LONG_INTERVAL_MS = 48 * 60 * 60_000;
+const LONG_INTERVAL_MS = 48 * HOUR_MS;
 
 export function buildDigest(options: DigestOptions, audience: Audience, data: DigestData): Digest {
   const { config, job, asOf, maxLines } = options;
@@ -128,4 +130,23 @@ function listLinks({ reportsUrl }: DigestOptions['config'], reports: readonly st
 
 function pageUrl(base = '', name: string): string {
   return `${base.replace(/\/+$/u, '')}/${encodeURIComponent(name)}.html`;
+}
+
+/** Renders the two parts of a digest, from `reports/digest.hbs` and `reports/digest.txt.hbs`. */
+export interface DigestRenderer {
+  html(digest: Digest): string;
+  text(digest: Digest): string;
+}
+
+export async function createDigestRenderer(roots: readonly string[]): Promise<DigestRenderer> {
+  const [html, text, htmlSource, textSource] = await Promise.all([
+    createTemplateEngine(roots, 'html'),
+    createTemplateEngine(roots, 'text'),
+    readTemplate(roots, 'digest.hbs'),
+    readTemplate(roots, 'digest.txt.hbs'),
+  ]);
+  return {
+    html: (digest) => html.render('reports/digest.hbs', htmlSource, digest),
+    text: (digest) => `${text.render('reports/digest.txt.hbs', textSource, digest).trim()}\n`,
+  };
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
+import { DAY_MS } from '../core/duration.ts';
 import { errorMessage } from '../core/errors.ts';
 import { withWarehouse } from '../warehouse/session.ts';
 import { toMailOptions } from './message.ts';
@@ -113,7 +114,7 @@ async function sendOne(
   { message, createdAt }: PendingMessage,
 ): Promise<SendResult> {
   const now = context.clock.now();
-  if (now.getTime() - Date.parse(createdAt) > MAX_PENDING_DAYS * 24 * 60 * 60_000) {
+  if (now.getTime() - Date.parse(createdAt) > MAX_PENDING_DAYS * DAY_MS) {
     return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
   }
   const { sender } = resolveMailSettings(config);

@@ -114,14 +114,14 @@ describe('the agent-health report', () => {
 
   it('shows the change of each status, and the trend of pools without a live agent', async () => {
     const warehouse = await createReportWarehouse();
-    const night = (at: string, status: string, other: string | null) =>
+    const pullAgents = (at: string, status: string, other: string | null) =>
       warehouse.pull(at, {
         agent_pools: [pool('one'), pool('two')],
         agents: [agent('a', 'one', status, at), ...(other ? [agent('b', 'two', other, at)] : [])],
       });
-    await night(FIRST, 'idle', 'busy');
-    await night(SECOND, 'errored', 'busy');
-    await night(THIRD, 'exited', null);
+    await pullAgents(FIRST, 'idle', 'busy');
+    await pullAgents(SECOND, 'errored', 'busy');
+    await pullAgents(THIRD, 'exited', null);
     const { by_status, trend, summary, pools_down } = await warehouse.data('agent-health', THIRD);
     expect(by_status).toMatchObject([
       { status: 'exited', agents: 1, agents_before: 0, change: 1 },

@@ -22,7 +22,7 @@ describe('the check-failure report', () => {
         workspace('unsure', { checks_unknown: 1 }),
         workspace('bare', none),
         workspace('untold', { checks_failed: null, checks_errored: null, checks_unknown: null, checks_passed: null }),
-        workspace('half-told', { ...none, checks_passed: null }),
+        workspace('half-reported', { ...none, checks_passed: null }),
         workspace('well'),
       ],
     });

@@ -113,8 +113,8 @@ describe('the drift report', () => {
 
   it('counts earlier drifts, and lists three starts within thirty days as flapping', async () => {
     const warehouse = await createReportWarehouse();
-    for (const [index, night] of RUNS.slice(0, 6).entries()) {
-      await warehouse.pull(night, {
+    for (const [index, at] of RUNS.slice(0, 6).entries()) {
+      await warehouse.pull(at, {
         workspaces: [index % 2 === 0 ? drifting('flaps') : workspace('flaps'), drifting('steady')],
       });
     }

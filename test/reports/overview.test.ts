@@ -107,7 +107,7 @@ describe('the overview', () => {
 
   it('compares metrics with the previous run where their report has no previous value', async () => {
     const warehouse = await createReportWarehouse();
-    const night = (at: string, hoursSilent: number) =>
+    const pullSilent = (at: string, hoursSilent: number) =>
       warehouse.pull(at, {
         agent_pools: [{ pool_id: 'p', name: 'p' }],
         agents: [
@@ -119,11 +119,11 @@ describe('the overview', () => {
           },
         ],
       });
-    await night(FIRST, 0);
+    await pullSilent(FIRST, 0);
     expect((await warehouse.data('overview', FIRST)).areas).toContainEqual(
       expect.objectContaining({ measure: 'silent agents', number: 0, before: null }),
     );
-    await night(SECOND, 3);
+    await pullSilent(SECOND, 3);
     expect((await warehouse.data('overview', SECOND)).areas).toContainEqual(
       expect.objectContaining({ measure: 'silent agents', number: 1, before: 0 }),
     );

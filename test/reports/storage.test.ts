@@ -47,9 +47,9 @@ const claim = (id: string, allocation: string, client_status: string | null) => 
 const listing = { plugin_id: 'csi', supported: true };
 const pick = (rows: unknown, field = 'volume') => (rows as Record<string, unknown>[]).map((row) => row[field]);
 
-const pull = async (night: PulledTables) => {
+const pull = async (tables: PulledTables) => {
   const warehouse = await createReportWarehouse();
-  await warehouse.pull(AS_OF, { external_volume_listings: [listing], volume_snapshot_listings: [listing], ...night });
+  await warehouse.pull(AS_OF, { external_volume_listings: [listing], volume_snapshot_listings: [listing], ...tables });
   return warehouse.data('storage', AS_OF);
 };
 
