@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
+import { DAY_MS } from '../core/duration.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -79,8 +80,6 @@ export async function verifyLanding(config: Config, { run_id, target, files }: M
       throw new TidemarkError('DATA', `the landing file ${file} was changed after the extraction`);
   }
 }
-
-const DAY_MS = 86_400_000;
 
 /** Removes landings older than `landingDays`. */
 export async function pruneLandings(config: Config, now: Date): Promise<void> {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { HOUR_MS } from '../core/duration.ts';
 import type { Log } from '../core/log.ts';
 import { type Manifest, targetFingerprint } from '../landing/manifest.ts';
 import { landingDirectory, listLandings, readManifests } from '../landing/store.ts';
@@ -18,7 +19,7 @@ interface InFlightRun {
 const MARK = 'unfinished.json';
 
 /** How long after its start an interrupted run can be resumed: older rows are not those of this run (docs/decisions/0009). */
-const RESUME_WITHIN_MS = 6 * 3_600_000;
+const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
 export async function markInFlight(config: Config, run: InFlightRun): Promise<void> {
   const directory = landingDirectory(config, run.run_id);

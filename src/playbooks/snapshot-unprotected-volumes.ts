@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { DAY_MS } from '../core/duration.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
 import { booleanAt, listItems, responseBody, textAt, valueAt } from './lib/json-path.ts';
 import { externalVolumes, isListed, parseTimestamp, requestedNamespace, snapshots } from './lib/volumes.ts';
-
-const DAY_MS = 86_400_000;
 
 const detail = z.object({
   volume_id: z.string(),

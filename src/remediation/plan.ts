@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
+import { DAY_MS } from '../core/duration.ts';
 import { loadRules } from '../findings/rules.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
@@ -12,7 +13,7 @@ import { selectFindings } from './select-findings.ts';
 import { ensureWarehouseId, readWarehouseId } from './warehouse-id.ts';
 
 /** A plan must be approved and applied within this time. */
-const VALID_MS = 24 * 3_600_000;
+const VALID_MS = DAY_MS;
 
 export interface PlanOptions {
   readonly config: Config;

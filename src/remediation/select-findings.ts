@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../core/duration.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { PlaybookFinding } from './define.ts';
@@ -83,5 +84,5 @@ function explainStaleness(
 }
 
 function hoursBetween(time: string, now: Date): number {
-  return (now.getTime() - Date.parse(time)) / 3_600_000;
+  return (now.getTime() - Date.parse(time)) / HOUR_MS;
 }
