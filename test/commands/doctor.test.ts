@@ -10,7 +10,7 @@ describe('doctor', () => {
     for (const about of ['acme', 'vault', 'nomad', 'scaler', 'consul', 'warehouse']) {
       expect(stdout).toMatch(new RegExp(`^ok +${about} `, 'mu'));
     }
-    expect(stdout).toMatch(/acme +rate limit +1000 requests a second/u);
+    expect(stdout).toMatch(/acme +rate limit +1000 requests per second/u);
     expect(stdout).toMatch(/vault +mesh_roles +permitted/u);
   });
 

@@ -7,7 +7,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 
 const LINKED = ['queries', 'reports', 'jobs', 'templates', 'node_modules', 'package.json'];
 
-/** The package built from the present sources in a folder of its own, so that no other build is in the way. */
+/** The package built from the current sources in a folder of its own, independent of other builds. */
 export async function buildPackage(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'tidemark-built-'));
   afterAll(() => rm(root, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ export async function buildPackage(): Promise<string> {
 }
 
 export interface Ended {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exit: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -4,8 +4,8 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { tempFolder } from '../helpers/temp.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { digestOf, wrongIn } from './estate.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -16,7 +16,7 @@ function mountSmall(folder: string, mebibytes: number): string | undefined {
   return mounted.status === 0 ? undefined : (mounted.error?.message ?? mounted.stderr.trim());
 }
 
-/** Why no small disk can be made here: mounting one takes the right to. */
+/** Why no small disk can be mounted here. */
 async function whyNoMount(): Promise<string | undefined> {
   const folder = await tempFolder(() => {});
   const reason = mountSmall(folder, 1);
@@ -33,14 +33,14 @@ interface SmallDisk {
   readonly place: TestProject;
   readonly data: string;
   readonly published: string;
-  /** Leaves so many bytes free; the room comes back with `rm(ballast)`. */
+  /** Fills the disk up to a number of free bytes; `rm(ballast)` frees it again. */
   readonly fillBut: (bytes: number) => void;
-  /** The same, as soon as a service is asked for something that matches. */
+  /** The same, at a matching request. */
   readonly fillWhenAsked: (path: RegExp, bytes: number) => void;
   readonly ballast: string;
 }
 
-/** A workplace whose data lie on a disk of so many MiB. */
+/** A project whose data is on a disk of some MiB. */
 async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   let when: { path: RegExp; bytes: number } | undefined;
   const place = await testProject({
@@ -77,34 +77,34 @@ async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   };
 }
 
-const TOLD = /the disk is full: (\d+) bytes are needed in (\S+), (\d+) are free\n.*nothing is lost/u;
+const DISK_FULL = /the disk is full: (\d+) bytes are needed in (\S+), (\d+) are free\n.*nothing is lost/u;
 
 describe.skipIf(reason !== undefined)('a disk that is full', () => {
-  test('before the first run: 1, with the bytes that are needed, and nothing written or asked', async () => {
+  test('before the first run: exit code 1 with the required bytes, and nothing is written or requested', async () => {
     const { place, data } = await smallDisk(8);
     const run = await place.tidemark(['pull']);
     expect(run.exit).toBe(1);
-    const [, needed, where, free] = TOLD.exec(run.stderr) ?? [];
+    const [, needed, where, free] = DISK_FULL.exec(run.stderr) ?? [];
     expect(Number(needed)).toBeGreaterThan(Number(free));
     expect(where).toBe(data);
     expect(await readdir(data)).toEqual([]);
     expect(place.sandbox.log).toEqual([]);
   });
 
-  test('before a later run: what is published stays', async () => {
+  test('before a later run: the published warehouse stays', async () => {
     const { place, published, fillBut, ballast } = await smallDisk(128);
     await place.pull(['--target', 'acme']);
     const before = await digestOf(published);
     fillBut(20 * MEBIBYTE);
     const run = await place.tidemark(['pull', '--target', 'acme']);
     expect(run.exit).toBe(1);
-    expect(run.stderr).toMatch(TOLD);
+    expect(run.stderr).toMatch(DISK_FULL);
     expect(await digestOf(published)).toBe(before);
     await rm(ballast);
     await place.pull(['--target', 'acme']);
   });
 
-  // The room is looked at before; what fills a disk during a run is another program, or a service with more to say.
+  // Disk space is checked before the run; another program, or a larger response, can still fill the disk.
   test.each([
     [0, 0],
     [0, 0.01],
@@ -123,7 +123,7 @@ describe.skipIf(reason !== undefined)('a disk that is full', () => {
       fillWhenAsked(/\/explorer/u, size * part + mebibytes * MEBIBYTE);
       const run = await place.tidemark(['pull', '--target', 'acme']);
       expect(run.exit, run.stderr).toBe(1);
-      expect(run.stderr).toMatch(TOLD);
+      expect(run.stderr).toMatch(DISK_FULL);
       expect(await digestOf(published)).toBe(before);
       expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
 
@@ -132,9 +132,9 @@ describe.skipIf(reason !== undefined)('a disk that is full', () => {
       expect(next.exit, next.stderr).toBe(0);
       expect(await wrongIn(published)).toEqual([]);
       const database = await openDatabase(published, { readOnly: true });
-      const [row] = await database.rows("select count(distinct as_of) as nights from pulls where status = 'complete'");
+      const [row] = await database.rows("select count(distinct as_of) as runs from pulls where status = 'complete'");
       database.close();
-      expect(Number(row?.nights)).toBeGreaterThan(1);
+      expect(Number(row?.runs)).toBeGreaterThan(1);
     },
   );
 });

@@ -13,7 +13,7 @@ export async function digestOf(file: string): Promise<string> {
     .digest('hex');
 }
 
-/** What a warehouse holds now, table by table, without when: equal for equal answers of the services. */
+/** The current rows of a warehouse by table, without times: equal for equal responses of the services. */
 export async function contentsOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   const database = await openDatabase(file, { readOnly: true });
   try {

@@ -5,11 +5,11 @@ import { buildPackage, type Child, start } from './child.ts';
 import { contentsOf, digestOf, wrongIn } from './estate.ts';
 
 const KILLS = 50;
-/** After so many kills a run is left to its end, and the estate moves on. */
+/** After so many kills, one run completes and the sandbox advances a day. */
 const EACH = 10;
 const TARGET = ['--target', 'acme'];
 
-test('killed at any moment, what is published is the old or the new, and the next run completes', async () => {
+test('after a kill at any time, the published warehouse is the old or the new one, and the next run completes', async () => {
   const command = await buildPackage();
   const place = await testProject({ workspaces: 30 });
   const published = join(place.folder, 'data', 'warehouse.duckdb');
@@ -26,17 +26,17 @@ test('killed at any moment, what is published is the old or the new, and the nex
     const timer = setTimeout(() => child.process.kill('SIGKILL'), afterMs);
     const { stderr } = await child.ended;
     clearTimeout(timer);
-    const told = `kill ${kill}, after ${afterMs.toFixed(0)} of ${whole.afterMs.toFixed(0)} ms:\n${stderr}`;
+    const details = `kill ${kill}, after ${afterMs.toFixed(0)} of ${whole.afterMs.toFixed(0)} ms:\n${stderr}`;
 
     if ((await digestOf(published)) === before) moments.old++;
     else {
       moments.new++;
-      expect(await wrongIn(published), told).toEqual([]);
+      expect(await wrongIn(published), details).toEqual([]);
     }
     if (kill % EACH > 0) continue;
     const next = await pull().ended;
-    expect(next.exit, `${told}${next.stderr}`).toBe(0);
-    expect(await wrongIn(published), told).toEqual([]);
+    expect(next.exit, `${details}${next.stderr}`).toBe(0);
+    expect(await wrongIn(published), details).toEqual([]);
   }
   expect(moments.old, 'the old one stayed at least once').toBeGreaterThan(0);
 

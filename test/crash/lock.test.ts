@@ -4,12 +4,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acquireLock, currentProcess, isAlive } from '../../src/warehouse/lock.ts';
-import { testProject } from '../helpers/test-project.ts';
 import { tempFolder } from '../helpers/temp.ts';
+import { testProject } from '../helpers/test-project.ts';
 
 const lockFile = async () => join(await tempFolder(), 'data', 'lock');
 
-/** A lock as another holder left it, whose time was last renewed some seconds ago. */
+/** A lock of another owner, last touched some seconds ago. */
 async function leave(file: string, holder: Record<string, unknown> | string, silentSeconds = 0): Promise<void> {
   const give = await acquireLock(file, 'to make the folder');
   await give();
@@ -32,7 +32,7 @@ const since = new Date(Date.now() - 300_000).toISOString();
 const here = { host: hostname(), since };
 
 describe('the lock', () => {
-  test('keeps a second run out with 6, naming the holder and the age, and lets it in afterwards', async () => {
+  test('stops a second run with 6, naming the owner and the age, and admits it afterwards', async () => {
     const place = await testProject({ workspaces: 10 });
     const give = await acquireLock(
       join(place.folder, 'data', 'lock'),
@@ -50,7 +50,7 @@ describe('the lock', () => {
     expect(await readdir(join(place.folder, 'data'))).not.toContain('lock');
   });
 
-  test('of a process that is gone is taken over at once', async () => {
+  test('of a process that has ended is taken over at once', async () => {
     const file = await lockFile();
     await leave(file, { ...here, pid: await endedProcess(), startTime: undefined });
     const give = await acquireLock(file, 'pull');
@@ -58,20 +58,20 @@ describe('the lock', () => {
     await give();
   });
 
-  test('of a process whose number another has now is taken over: containers start at 1 again', async () => {
+  test('of a process whose number was reused is taken over, as in containers', async () => {
     const file = await lockFile();
     await leave(file, { ...here, pid: process.pid, startTime: 'another-boot 12345' });
     await (await acquireLock(file, 'pull'))();
   });
 
-  test('of this very process is kept: two jobs of one scheduler', async () => {
+  test('of the same process is kept: two jobs of one daemon', async () => {
     const file = await lockFile();
     const give = await acquireLock(file, 'nightly');
     await expect(acquireLock(file, 'weekly')).rejects.toMatchObject({ code: 'LOCKED' });
     await give();
   });
 
-  test('of another host is kept while it is renewed, and taken over a minute after it was last', async () => {
+  test('of another host is kept while it is touched, and taken over a minute later', async () => {
     const file = await lockFile();
     await leave(file, { pid: 1, host: 'elsewhere', since }, 30);
     await expect(acquireLock(file, 'pull')).rejects.toThrow(/process 1 on elsewhere\) for 5 min/u);
@@ -93,14 +93,16 @@ describe('the lock', () => {
     },
   );
 
-  test('that is dead goes to one of many who want it', async () => {
+  test('that is stale goes to one of many processes', async () => {
     const file = await lockFile();
     await leave(file, { ...here, pid: await endedProcess() });
-    const takers = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => acquireLock(file, `taker ${index}`)));
+    const takers = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) => acquireLock(file, `taker ${index}`)),
+    );
     expect(takers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
   });
 
-  test('that was taken over is not given back by the one who lost it', async () => {
+  test('that was taken over is not released by its former owner', async () => {
     const file = await lockFile();
     const giveLost = await acquireLock(file, 'slept through');
     const old = new Date(Date.now() - 90_000);
@@ -113,7 +115,7 @@ describe('the lock', () => {
   });
 });
 
-test('a process is told from a later one with its number', () => {
+test('a process differs from a later one with the same number', () => {
   expect(isAlive(currentProcess())).toBe(true);
   expect(isAlive({ ...currentProcess(), startTime: 'before the last start of the machine' })).toBe(
     process.platform !== 'linux',

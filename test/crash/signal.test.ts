@@ -11,7 +11,7 @@ beforeAll(async () => {
   command = await buildPackage();
 });
 
-/** A workplace whose autoscaler takes connections and never says a word. */
+/** A project whose autoscaler accepts connections and never responds. */
 async function silent(): Promise<{ place: TestProject; asked: Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket));
@@ -33,7 +33,7 @@ async function silent(): Promise<{ place: TestProject; asked: Promise<void> }> {
 const pull = (place: TestProject): Child =>
   start(command, ['pull', '--now', place.sandbox.now.toISOString()], place.folder);
 
-/** Waits until so many sources are loaded, which the lines on stderr say. */
+/** Waits until stderr reports some number of loaded sources. */
 async function loaded({ process }: Child, sources: number): Promise<void> {
   let text = '';
   await new Promise<void>((resolve) => {
@@ -45,7 +45,7 @@ async function loaded({ process }: Child, sources: number): Promise<void> {
 }
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  test('ends a run by itself with 1: interrupted, what is whole published, the lock given back', async () => {
+  test('ends a run with exit code 1: interrupted, complete sources published, the lock released', async () => {
     const { place, asked } = await silent();
     const child = pull(place);
     await Promise.all([asked, loaded(child, 18)]);

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** What the service behind answered, whole. */
+/** The complete response of the service. */
 export interface Upstream {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,18 +12,18 @@ export interface Asked {
   readonly method: string;
   /** Path and query as sent. */
   readonly url: string;
-  /** How many requests before this one were met by the same fault. */
+  /** The number of earlier requests with the same fault. */
   readonly before: number;
 }
 
-/** Does to an answer what a bad night does, on the bare socket. */
+/** Writes a faulty response to the raw socket. */
 export type Fault = (socket: Socket, answer: Upstream, asked: Asked) => void;
 
 export interface FaultProxy {
   readonly url: string;
-  /** Requests as they came, with all headers. */
+  /** All requests, with their headers. */
   readonly heads: string[];
-  /** From now on, answers to requests that match go wrong: so many of them, or all. */
+  /** From now on, breaks responses to matching requests: some number of them, or all. */
   break(path: RegExp, fault: Fault, times: number): void;
   mend(): void;
   close(): Promise<void>;
@@ -109,13 +109,13 @@ function ask(origin: string, method: string, url: string, fields: readonly strin
   });
 }
 
-/** The head of an answer as it goes over the wire. */
+/** The header of a response as sent. */
 export function headOf({ status, headers }: Upstream, more: Readonly<Record<string, string | number>>): string {
   const fields = Object.entries({ ...headers, ...more, connection: 'close' });
   return `HTTP/1.1 ${status} Said\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-/** Sends an answer as it should be. */
+/** Sends an intact response. */
 export function send(socket: Socket, answer: Upstream): void {
   socket.write(headOf(answer, { 'content-length': answer.body.length }));
   socket.end(answer.body);

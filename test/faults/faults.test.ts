@@ -2,24 +2,31 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HttpTimeouts } from '../../src/core/context.ts';
 import type { Fault } from './fault-proxy.ts';
 import * as faults from './faults.ts';
-import { type Estate, estate, KINDS, type NightOptions, type Outcome, type Way } from './night.ts';
+import {
+  type FaultOptions,
+  type FaultyProject,
+  faultyProject,
+  KINDS,
+  type PulledState,
+  type PullKind,
+} from './faulty-project.ts';
 import * as rows from './row-faults.ts';
 
-let place: Estate;
+let place: FaultyProject;
 beforeAll(async () => {
-  place = await estate((end) => afterAll(end));
+  place = await faultyProject((end) => afterAll(end));
 }, 120_000);
 
-/** What `pulls` says of a way's failure; of all of them, where it is one. */
-type Says = RegExp | Partial<Record<Way, RegExp>>;
+/** The error in `pulls` by kind, or of all kinds. */
+type Says = RegExp | Partial<Record<PullKind, RegExp>>;
 
 interface Case {
-  readonly fault: Fault | Partial<Record<Way, Fault>>;
+  readonly fault: Fault | Partial<Record<PullKind, Fault>>;
   readonly says: Says;
-  /** Ways that a single fault is enough for: what happened once would happen again. */
-  readonly final?: readonly Way[];
+  /** Kinds that fail after a single fault, since a retry would not help. */
+  readonly final?: readonly PullKind[];
   readonly timeouts?: Partial<HttpTimeouts>;
-  readonly paths?: NightOptions['paths'];
+  readonly paths?: FaultOptions['paths'];
 }
 
 const ALL = [...KINDS];
@@ -34,7 +41,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timeouts: silent },
   'connections are reset within answers': { fault: faults.resetWithin, says: broken },
   'answers end after each tenth in turn': { fault: faults.cutFrom(0), says: broken, timeouts: { attempts: 10 } },
-  // An answer of the wrong form is asked for three times at most: four nights see all tenths.
+  // A malformed response is retried twice at most: four runs cover all tenths.
   ...Object.fromEntries(
     [0, 3, 6, 9].map((tenth) => [
       `answers of no stated length end after ${tenth} tenths and the next`,
@@ -74,7 +81,7 @@ const CASES: Readonly<Record<string, Case>> = {
     final: ['token', 'single'], // what Nomad and Consul say with 500 is their last word (live-services.md F)
   },
   'status 503 comes': { fault: faults.unavailable, says: /503 (?:server|sealed)/u },
-  'status 429 comes without a header': { fault: faults.turnedAway, says: /429 rate-limited/u },
+  'status 429 comes without a header': { fault: faults.throttled, says: /429 rate-limited/u },
   'Retry-After is 0': { fault: faults.retryAfter('0'), says: /429 rate-limited/u },
   'Retry-After is a part of a second': { fault: faults.retryAfter('0.2'), says: /429 rate-limited/u },
   'Retry-After is a date': {
@@ -106,7 +113,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a row is missing': { fault: rows.rowMissing, says: /got \d+ rows, but the service reports 230/u },
   'the total moves with every page': {
     fault: rows.totalMoves,
-    says: /the total moved from \d+ to \d+ while paging, 3 times in a row/u,
+    says: /the total changed from \d+ to \d+ between pages, 3 times in a row/u,
     paths: { csv: /explorer\?|export/u },
   },
   'a page or its token comes again and again': {
@@ -116,42 +123,42 @@ const CASES: Readonly<Record<string, Case>> = {
   'the token is refused in the middle': { fault: rows.refusedLater, says: /401 unauthorized/u, final: ALL },
 };
 
-function expectFailed({ run, pulls, tables }: Outcome, ways: readonly Way[], says: Says): void {
-  for (const way of ways) {
-    const pattern = says instanceof RegExp ? says : says[way]!;
-    expect(pulls[way], way).toMatchObject({ status: 'failed', error: expect.stringMatching(pattern) });
-    expect(run.stderr).toMatch(new RegExp(`warning: ${way}: \\w+: failed: `, 'u'));
+function expectFailed({ run, pulls, tables }: PulledState, kinds: readonly PullKind[], says: Says): void {
+  for (const kind of kinds) {
+    const pattern = says instanceof RegExp ? says : says[kind]!;
+    expect(pulls[kind], kind).toMatchObject({ status: 'failed', error: expect.stringMatching(pattern) });
+    expect(run.stderr).toMatch(new RegExp(`warning: ${kind}: \\w+: failed: `, 'u'));
   }
   expect(pulls.healthy.status).toBe('complete');
   expect(tables, 'every table is as it was').toEqual(place.good.tables);
 }
 
 describe.each(Object.entries(CASES))('when %s', (_, { fault, says, final = [], timeouts = {}, paths = {} }) => {
-  const ways = typeof fault === 'function' ? ALL : ALL.filter((way) => fault[way]);
+  const kinds = typeof fault === 'function' ? ALL : ALL.filter((kind) => fault[kind]);
   const options = { timeouts: { attempts: 2, ...timeouts }, paths };
 
-  test('always, the sources fail, say why, and leave their tables as they were; the exit is 1', async () => {
-    const night = await place.night(fault, options);
-    expect(night.run.exit).toBe(1);
-    expectFailed(night, ways, says);
-    for (const way of ALL.filter((other) => !ways.includes(other))) expect(night.pulls[way].status).toBe('complete');
+  test('always, the sources fail with the reason and leave their tables unchanged; the exit code is 1', async () => {
+    const state = await place.pull(fault, options);
+    expect(state.run.exit).toBe(1);
+    expectFailed(state, kinds, says);
+    for (const kind of ALL.filter((other) => !kinds.includes(other))) expect(state.pulls[kind].status).toBe('complete');
   });
 
-  test('once, they are asked again where that may help', async () => {
-    const night = await place.night(fault, { ...options, times: 1 });
-    const failed = final.filter((way) => ways.includes(way) && night.pulls[way].status !== 'complete');
-    expectFailed(night, failed, says);
-    for (const way of ALL.filter((other) => !failed.includes(other))) {
-      expect(night.pulls[way], `${way}: ${night.run.stderr}`).toMatchObject({ status: 'complete', error: null });
+  test('once, they are retried if that can help', async () => {
+    const state = await place.pull(fault, { ...options, times: 1 });
+    const failed = final.filter((kind) => kinds.includes(kind) && state.pulls[kind].status !== 'complete');
+    expectFailed(state, failed, says);
+    for (const kind of ALL.filter((other) => !failed.includes(other))) {
+      expect(state.pulls[kind], `${kind}: ${state.run.stderr}`).toMatchObject({ status: 'complete', error: null });
     }
-    expect(night.run.exit).toBe(failed.length > 0 ? 1 : 0);
+    expect(state.run.exit).toBe(failed.length > 0 ? 1 : 0);
   });
 });
 
 describe('a redirect to another origin', () => {
   test('is not followed, and the token does not go there', async () => {
     const elsewhere = place.proxies.single;
-    const night = await place.night(
+    const state = await place.pull(
       {
         list: faults.redirect(`${elsewhere.url}/steal`),
         token: faults.redirect(`${elsewhere.url}/steal`),
@@ -161,7 +168,7 @@ describe('a redirect to another origin', () => {
       { timeouts: { attempts: 2 } },
     );
     expectFailed(
-      night,
+      state,
       ['csv', 'pages', 'list', 'token'],
       /302 malformed: redirect to http:\/\/127\.0\.0\.1:\d+: the token is not sent to another origin/u,
     );
@@ -170,21 +177,21 @@ describe('a redirect to another origin', () => {
 });
 
 describe('a burst of status 503', () => {
-  test('is waited out, and counted', async () => {
-    const night = await place.night(faults.unavailable, { times: 2, timeouts: { attempts: 4 } });
-    expect(night.run.exit, night.run.stderr).toBe(0);
-    expect(night.tables).toEqual(place.good.tables);
-    expect(night.pulls.single).toMatchObject({ status: 'complete', requests: 3, retries: 2 });
+  test('is retried after a wait, and counted', async () => {
+    const state = await place.pull(faults.unavailable, { times: 2, timeouts: { attempts: 4 } });
+    expect(state.run.exit, state.run.stderr).toBe(0);
+    expect(state.tables).toEqual(place.good.tables);
+    expect(state.pulls.single).toMatchObject({ status: 'complete', requests: 3, retries: 2 });
   });
 
-  test('of status 429 is counted as turned away', async () => {
-    const night = await place.night(faults.turnedAway, { times: 2, timeouts: { attempts: 4 } });
-    expect(night.run.exit, night.run.stderr).toBe(0);
-    expect(night.pulls.single).toMatchObject({ requests: 3, retries: 2, throttled: 2 });
+  test('of status 429 is counted as throttled', async () => {
+    const state = await place.pull(faults.throttled, { times: 2, timeouts: { attempts: 4 } });
+    expect(state.run.exit, state.run.stderr).toBe(0);
+    expect(state.pulls.single).toMatchObject({ requests: 3, retries: 2, throttled: 2 });
   });
 });
 
-describe('a CSV that is wrong in itself', () => {
+describe('an invalid CSV', () => {
   const onlyExport = { paths: { csv: /export/u }, timeouts: { attempts: 2 } };
 
   test.each([
@@ -196,8 +203,8 @@ describe('a CSV that is wrong in itself', () => {
       faults.quietlyCutFrom(tenth),
       /line \d+ of the CSV is invalid|rows, but the service reports 230/u,
     ]),
-  ])('and %s is asked for again, then by pages; the file is kept', async (_, fault, says) => {
-    const { run, pulls, tables } = await place.night({ csv: fault }, onlyExport);
+  ])('that %s is requested again, then as JSON pages; the file is kept', async (_, fault, says) => {
+    const { run, pulls, tables } = await place.pull({ csv: fault }, onlyExport);
     expect(run.exit, run.stderr).toBe(0);
     expect(
       run.stderr.match(new RegExp(`csv: workspaces: workspaces: .*${says.source}.*; retrying`, 'gu')),

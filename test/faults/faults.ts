@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { type Fault, headOf, send, type Upstream } from './fault-proxy.ts';
 
-/** Everything that goes wrong on the way, by name. */
+/** Faults of the transfer, by name. */
 
 const saying =
   (change: (answer: Upstream) => Partial<Upstream>): Fault =>
@@ -20,7 +20,7 @@ export const resetWithin: Fault = (socket, answer) => {
   socket.write(answer.body.subarray(0, Math.floor(answer.body.length / 2)), () => socket.resetAndDestroy());
 };
 
-/** A byte now and then: never silent, never done. */
+/** One byte at a time: never idle, never complete. */
 export const drip: Fault = (socket, answer) => {
   socket.write(headOf(answer, { 'content-length': answer.body.length + 1_000_000 }));
   const timer = setInterval(() => socket.write(' '), 20);
@@ -31,7 +31,7 @@ function upTo({ body }: Upstream, tenths: number): Buffer {
   return body.subarray(0, Math.floor((body.length * (tenths % 10)) / 10));
 }
 
-/** Ends after so many tenths, a tenth later with each request; the length that was promised tells. */
+/** Truncates after some tenths, one more with each request; the content length shows it. */
 export const cutFrom =
   (tenths: number): Fault =>
   (socket, answer, { before }) => {
@@ -39,7 +39,7 @@ export const cutFrom =
     socket.end(upTo(answer, tenths + before));
   };
 
-/** The same without a promise: the end of the connection looks like the end of the answer. */
+/** The same without a content length: the end of the connection looks like the end of the response. */
 export const quietlyCutFrom =
   (tenths: number): Fault =>
   (socket, answer, { before }) => {
@@ -47,7 +47,7 @@ export const quietlyCutFrom =
     socket.end(upTo(answer, tenths + before));
   };
 
-/** Ends in the middle at the end of a line or of an item: what came is well-formed as far as it goes. */
+/** Truncates at the end of a line or of an item, so that the rest is well-formed. */
 export const cutBetweenLines: Fault = (socket, answer) => {
   const half = answer.body.indexOf('\n', Math.floor(answer.body.length / 2));
   socket.write(headOf(answer, {}));
@@ -82,7 +82,7 @@ export const nothing = status(204);
 export const unauthorized = status(401, {}, '{"errors": ["no"]}');
 export const failing = status(500, {}, 'Internal Server Error');
 export const unavailable = status(503);
-export const turnedAway = status(429);
+export const throttled = status(429);
 export const retryAfter =
   (value: string | (() => string)): Fault =>
   (socket, answer, asked) =>

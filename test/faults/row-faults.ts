@@ -1,10 +1,10 @@
 import { type Fault, send, type Upstream } from './fault-proxy.ts';
 import { status } from './faults.ts';
-import type { Way } from './night.ts';
+import type { PullKind } from './faulty-project.ts';
 
-/** Answers that are well-formed and wrong, each in the terms of its way of asking. */
+/** Well-formed responses with wrong rows, by kind. */
 
-type PerWay = Partial<Record<Way, Fault>>;
+type PerWay = Partial<Record<PullKind, Fault>>;
 
 const json =
   (change: (value: never, headers: Record<string, string>) => unknown): Fault =>
@@ -22,7 +22,7 @@ const lines =
       body: Buffer.from(`${change(answer.body.toString('utf8').trimEnd().split('\n')).join('\n')}\n`),
     });
 
-/** For requests to the export and to the pages that are asked for in its place. */
+/** For requests of the export and of its fallback. */
 const csvOrPages =
   (csv: Fault, pages: Fault): Fault =>
   (socket, answer, asked) =>
@@ -38,7 +38,7 @@ const pageWithoutId = json((document: Document) => {
   return document;
 });
 
-/** The 17th line's key is emptied, whatever column it is in. */
+/** Empties the key of line 17, whatever its column. */
 const rowWithoutKey = lines((all) => {
   const names = all[0]!.replaceAll('"', '').split(',');
   const values = all[16]!.split('","');
@@ -60,7 +60,7 @@ export const withoutKey: PerWay = {
   }),
 };
 
-/** A row fewer than the service counts. */
+/** One row fewer than the service reports. */
 const pageWithoutRow = json((document: Document) => ({ ...document, data: document.data.slice(1) }));
 export const rowMissing: PerWay = {
   csv: csvOrPages(
@@ -77,7 +77,7 @@ const movedTotal = json((document: Document) => {
 });
 export const totalMoves: PerWay = { csv: csvOrPages(send, movedTotal), pages: movedTotal };
 
-/** Every page has the rows of the first that came. */
+/** Every page has the rows of the first one. */
 let first: Document['data'] | undefined;
 const firstAgain = json((document: Document) => {
   first ??= document.data;
@@ -87,7 +87,7 @@ const tokenAgain: Fault = (socket, answer) =>
   send(socket, { ...answer, headers: { ...answer.headers, 'x-nomad-nexttoken': 'second' } });
 export const repeats: PerWay = { pages: firstAgain, token: tokenAgain };
 
-/** The token is taken away in the middle: the first answers still come. */
+/** The token expires in between: the first responses are intact. */
 const later =
   (from: number, fault: Fault): Fault =>
   (socket, answer: Upstream, asked) =>

@@ -12,7 +12,7 @@ import { readRows } from '../helpers/rows.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { QUICK } from './quick.ts';
 
-/** A certificate authority, a server's certificate of it, a client's, and one that nobody signed. */
+/** A certificate authority, its certificates of a server and a client, and a self-signed one. */
 let folder: string;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;
 const pem = (name: string) => join(folder, `${name}.pem`);
@@ -56,7 +56,7 @@ beforeAll(async () => {
   afterAll(() => sandbox.close());
 });
 
-/** Passes everything on to the sandbox's autoscaler. */
+/** Forwards everything to the sandbox's autoscaler. */
 function passOn(request: IncomingMessage, response: ServerResponse): void {
   const passed = httpRequest(
     new URL(request.url ?? '/', sandbox.urls.autoscaler),
@@ -83,7 +83,7 @@ const secure = (name: string, more: ServerOptions = {}): Promise<number> =>
     ),
   );
 
-/** A proxy that tunnels, and says to where. */
+/** A tunnelling proxy that records the destinations. */
 async function proxy(): Promise<{ port: number; tunnels: string[] }> {
   const tunnels: string[] = [];
   const server = createNetServer((socket) => {
@@ -140,7 +140,7 @@ describe('TLS', () => {
     ],
     ['a certificate that nobody signed', 'self', 'ca', /DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY/u],
     ['a certificate of another host', 'elsewhere', 'ca', /ERR_TLS_CERT_ALTNAME_INVALID/u],
-  ])('refuses %s, at once, and says what to do', async (_, name, authority, code) => {
+  ])('rejects %s at once, with a hint', async (_, name, authority, code) => {
     const target = authority === undefined ? {} : { caFile: pem(authority) };
     const { run, rows } = await pull({ url: `https://localhost:${await secure(name)}`, target });
     expect(run.exit).toBe(3);
@@ -149,14 +149,14 @@ describe('TLS', () => {
     expect(rows).toBe(0);
   });
 
-  test('is verified whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+  test('is verified whatever NODE_TLS_REJECT_UNAUTHORIZED is', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
     const { run } = await pull({ url: `https://localhost:${await secure('self')}` });
     expect(run.stderr).toContain('the TLS connection failed');
   });
 
-  test('shows the client’s certificate where one is asked for', async () => {
+  test('presents the client certificate on request', async () => {
     const url = `https://localhost:${await secure('server', { ca: readFileSync(pem('ca')), requestCert: true, rejectUnauthorized: true })}`;
     const without = await pull({ url, target: { caFile: pem('ca') } });
     expect(without.run.exit).toBe(3);
@@ -166,7 +166,7 @@ describe('TLS', () => {
     expect(rows).toBeGreaterThan(0);
   });
 
-  test('of a certificate file that cannot be read is a mistake in the configuration', async () => {
+  test('with an unreadable certificate file is a configuration error', async () => {
     const cwd = await tempFolder();
     writeFileSync(
       join(cwd, 'tidemark.yaml'),
@@ -179,7 +179,7 @@ describe('TLS', () => {
 });
 
 describe('a proxy', () => {
-  test('is used where HTTPS_PROXY says so, its password told to nobody', async () => {
+  test('is used with HTTPS_PROXY, and its password is not logged', async () => {
     const { port, tunnels } = await proxy();
     const service = await secure('server');
     const env = { HTTPS_PROXY: `http://tide:pass-word-1234@127.0.0.1:${port}` };
@@ -191,7 +191,7 @@ describe('a proxy', () => {
     expect(run.stderr).not.toContain('pass-word');
   });
 
-  test('verifies who is behind it all the same', async () => {
+  test('does not disable the verification of the server', async () => {
     const { port } = await proxy();
     const { run } = await pull({
       url: `https://localhost:${await secure('self')}`,
@@ -201,7 +201,7 @@ describe('a proxy', () => {
     expect(run.stderr).toContain('the TLS connection failed');
   });
 
-  test.each(['localhost', '*', 'example.com,localhost'])('is left out where NO_PROXY is %s', async (names) => {
+  test.each(['localhost', '*', 'example.com,localhost'])('is not used if NO_PROXY is %s', async (names) => {
     const { port, tunnels } = await proxy();
     const env = { HTTPS_PROXY: `http://127.0.0.1:${port}`, NO_PROXY: names };
     const { run } = await pull({
@@ -222,7 +222,7 @@ describe('a proxy', () => {
     ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*\(2 requests/u],
     ['hangs up without an answer', '', /no connection.*\(2 requests/u],
     ['does not answer', undefined, /no connection within.*\(2 requests/u],
-  ])('that %s is told', async (_, answer, says) => {
+  ])('that %s is reported', async (_, answer, says) => {
     const port = await listening(
       createNetServer((socket) => {
         socket.on('error', () => socket.destroy());
@@ -236,7 +236,7 @@ describe('a proxy', () => {
     expect(run.stderr).toMatch(says);
   });
 
-  test('may be named without its scheme', async () => {
+  test('may be given without a scheme', async () => {
     const { port, tunnels } = await proxy();
     const service = await secure('server');
     const env = { HTTPS_PROXY: `127.0.0.1:${port}` };
@@ -260,7 +260,7 @@ describe('a proxy', () => {
     },
   );
 
-  test('that is not there is told, without its password', async () => {
+  test('that is unreachable is reported, without its password', async () => {
     const env = { HTTPS_PROXY: 'http://tide:pass-word-1234@127.0.0.1:9' };
     const { run } = await pull({
       url: `https://localhost:${await secure('server')}`,

@@ -13,13 +13,13 @@ const TF_VERSIONS = ['--source', 'tf_versions'];
 const TEXT_CSV = { 'content-type': 'text/csv; charset=utf-8' };
 
 interface Damage {
-  /** What comes in place of the CSV export. */
+  /** The replacement of the CSV export. */
   readonly csv?: (rows: readonly string[]) => string | Response;
-  /** Whether JSON pages are refused, so that no other way is left. */
+  /** Rejects JSON pages, so that no fallback is left. */
   readonly onlyCsv?: boolean;
 }
 
-/** A platform whose export of tool versions is damaged; `version,workspace_count,workspaces` by itself. */
+/** A platform with a damaged export of `tf_versions`, which has the columns `version,workspace_count,workspaces`. */
 async function damaged({ csv, onlyCsv = false }: Damage): Promise<TestProject> {
   let place: TestProject;
   const faultHook: FaultHook = ({ path, query }, service) => {
@@ -69,7 +69,7 @@ describe('a CSV export', () => {
     await expectTable(place, 'tf_versions', 'documents');
   });
 
-  test('keeps a column that is not documented in `extra`, without secrets, and reads a missing one as null', async () => {
+  test('keeps an unknown column in `extra`, without secrets, and reads a missing one as null', async () => {
     const place = await damaged({
       onlyCsv: true,
       csv: (lines) =>
@@ -94,10 +94,10 @@ describe('a CSV export', () => {
       }
     }
     const [run] = await readdir(landing);
-    await place.pull([...TF_VERSIONS, '--from', String(run)]); // what is kept is what its manifest says
+    await place.pull([...TF_VERSIONS, '--from', String(run)]); // the landing matches its manifest
   });
 
-  test('takes a bare `null` for nothing, and a quoted "null" of the same file too', async () => {
+  test('reads a bare `null` as null, and a quoted "null" of the same file too', async () => {
     const place = await damaged({
       onlyCsv: true,
       csv: (lines) => text(lines.map((line, index) => (index === 0 ? line : `${line.split(',')[0]},null,null`))),
@@ -109,7 +109,7 @@ describe('a CSV export', () => {
     expect(row).toEqual({ n: exportLines(place).length - 1, counts: 0, lists: 0 });
   });
 
-  test('reads with a byte order mark and with Windows line ends', async () => {
+  test('accepts a byte order mark and CRLF line endings', async () => {
     const place = await damaged({ onlyCsv: true, csv: (lines) => `\uFEFF${lines.join('\r\n')}\r\n` });
     await place.pull(TF_VERSIONS);
     await expectTable(place, 'tf_versions', 'documents');
@@ -128,12 +128,12 @@ describe('a CSV export', () => {
       /without version/,
     ],
     [
-      'with a key that stands twice',
+      'with a repeated key',
       (lines: readonly string[]) => text([...lines.slice(0, -1), lines[1]!]),
       /2 rows have the key/,
     ],
     [
-      'with a count that is no number',
+      'with a count that is not a number',
       (lines: readonly string[]) => text([...lines.slice(0, -1), '"9.9.9","many","a"']),
       /line \d+ of the CSV is invalid: Error when converting column "workspace_count"/,
     ],
@@ -142,19 +142,15 @@ describe('a CSV export', () => {
       (lines: readonly string[]) => text([...lines.slice(0, -1), '"9.9.9"']),
       /line \d+ of the CSV is invalid: Expected Number of Columns: 3 Found: 1/,
     ],
+    ['with a quote that never closes', (lines: readonly string[]) => text([...lines, '"9.9.9","1","a']), /is invalid/],
     [
-      'with a quote that never closes',
-      (lines: readonly string[]) => text([...lines, '"9.9.9","1","a']),
-      /not as declared/,
-    ],
-    [
-      'that is shorter than the service counts',
+      'with fewer rows than the service reports',
       (lines: readonly string[]) => text(lines.slice(0, -2)),
       /got \d+ rows, but the service reports \d+/,
     ],
-    ['that ends within a row', (lines: readonly string[]) => text(lines).slice(0, -20), /not as declared|rows came/],
+    ['that ends within a row', (lines: readonly string[]) => text(lines).slice(0, -20), /is invalid|got \d+ rows/],
     ['of a header alone', (lines: readonly string[]) => text(lines.slice(0, 1)), /got 0 rows, but the service reports/],
-  ])('%s is refused, told, and asked for by pages instead', async (_what, csv, reason) => {
+  ])('%s is rejected and logged, and JSON pages are used instead', async (_what, csv, reason) => {
     const place = await damaged({ csv });
     const { stderr } = await place.pull(TF_VERSIONS);
     expect(stderr).toMatch(reason);
@@ -169,7 +165,7 @@ describe('a CSV export', () => {
     expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.csv']);
   });
 
-  test('that is a login page with status 200 is no empty table: the pull fails and the rows stay', async () => {
+  test('that is a login page with status 200 is not an empty table: the pull fails and the rows stay', async () => {
     let broken = false;
     const page: Response = {
       status: 200,
@@ -184,14 +180,14 @@ describe('a CSV export', () => {
     await expectTable(place, 'tf_versions', 'documents');
   });
 
-  test('of which no way is left is a failure with the last words of the service', async () => {
+  test('without a fallback fails with the last message of the service', async () => {
     const place = await damaged({ onlyCsv: true, csv: (lines) => text(lines.slice(0, -2)) });
     expect(await failure(place)).toContain('no pages today');
     expect(await place.rows('select 1 as x from tf_versions')).toEqual([]);
   });
 });
 
-test('a time that is none is refused with its line, never taken for an absent one', async () => {
+test('an invalid timestamp is rejected with its line, and not read as null', async () => {
   const rows = ['external_id,workspace_name,workspace_created_at', '"ws-1","a","2026-01-02T03:04:05+00:00"'];
   const place = await testProject({
     workspaces: 2,

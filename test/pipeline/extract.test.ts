@@ -9,7 +9,7 @@ const json = (data: unknown) => ({
   body: JSON.stringify({ data }),
 });
 
-test('providers with keys each, more of them than are worked on at once, come whole', async () => {
+test('more providers with keys than the concurrency limit are extracted completely', async () => {
   const place = await testProject({
     workspaces: 2,
     faultHook: ({ path, method }) => {
@@ -24,7 +24,7 @@ test('providers with keys each, more of them than are worked on at once, come wh
   expect(await place.rows('select count(*)::int as n from key_distributions')).toEqual([{ n: 2 * MANY.length }]);
 });
 
-test('the first failure ends the source: nothing more is asked, and it is the one that is told', async () => {
+test('the first failure ends the source: no more requests are sent, and it is the one reported', async () => {
   let reads = 0;
   const place = await testProject({
     workspaces: 2,

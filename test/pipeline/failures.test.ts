@@ -11,7 +11,7 @@ interface Switch {
   readonly intercept: FaultHook;
 }
 
-/** Refuses what a test names, from the moment it says so. */
+/** Rejects matching requests once a test starts it. */
 function refusing(matches: (path: string) => boolean): Switch {
   const refusal: Switch = {
     on: false,
@@ -22,7 +22,7 @@ function refusing(matches: (path: string) => boolean): Switch {
 
 const statuses = ({ pulls }: RunResult) => Object.fromEntries(pulls.map(({ source, status }) => [source, status]));
 
-test('a source that fails leaves its tables as they were, the others go on, and `pulls` says so', async () => {
+test('a failed source leaves its tables unchanged and is recorded in `pulls`; the others continue', async () => {
   const agents = refusing((path) => path.endsWith('/agents'));
   const place = await testProject({ ...SMALL, faultHook: agents.intercept });
   await place.pull();
@@ -53,7 +53,7 @@ test('a source that fails leaves its tables as they were, the others go on, and 
   expect(status.stdout).toMatch(/agents +failed .*true .*403/);
 });
 
-test('one page of many that is refused makes the whole source fail, not a part of it load', async () => {
+test('one rejected page of many fails the whole source: no part of it is loaded', async () => {
   const place = await testProject({
     ...SMALL,
     faultHook: ({ path }, service) =>
@@ -64,7 +64,7 @@ test('one page of many that is refused makes the whole source fail, not a part o
   expect(await place.rows('select * from key_versions')).toEqual([]);
 });
 
-test('when nothing came the exit is 3 and what was there stays', async () => {
+test('if every source fails, the exit code is 3 and the rows stay', async () => {
   const everything = refusing(() => true);
   const place = await testProject({ ...SMALL, faultHook: everything.intercept });
   await place.pull(['--target', 'vault']);
@@ -74,7 +74,7 @@ test('when nothing came the exit is 3 and what was there stays', async () => {
   await expectTable(place, 'keys', 'documents');
 });
 
-test('a thing that goes between listing and reading is gone, not a failure', async () => {
+test('an item deleted between listing and reading is not a failure', async () => {
   let first = true;
   const place = await testProject({
     ...SMALL,
@@ -90,17 +90,17 @@ test('a thing that goes between listing and reading is gone, not a failure', asy
   await expectTable(place, 'keys', 'documents');
 });
 
-test('a thing that is listed but answers 404 fails the source: it may be there and not permitted', async () => {
+test('an item that is still listed but returns 404 fails the source: it may exist without permission to read it', async () => {
   const place = await testProject({
     ...SMALL,
     faultHook: ({ method, path }, service) =>
       method === 'GET' && path === '/v1/acl/policy/anonymous' ? service.error(404, 'ACL policy not found') : undefined,
   });
   const { stderr } = await place.pull(['--source', 'acl_policies'], 3);
-  expect(stderr).toContain('anonymous is listed but answers that it is not found');
+  expect(stderr).toContain('anonymous is listed but returns 404');
 });
 
-test('a total that moves while paging is asked for again, and the rows are one consistent set', async () => {
+test('if the total changes between pages, the pages are fetched again, and the rows are consistent', async () => {
   let moved = false;
   const place = await testProject({
     workspaces: 250,
@@ -115,11 +115,11 @@ test('a total that moves while paging is asked for again, and the rows are one c
     findTarget(config, 'acme').explorer = 'json';
   });
   const { stderr } = await place.pull(['--source', 'workspaces']);
-  expect(stderr).toContain('the total moved from 250 to 249');
+  expect(stderr).toContain('the total changed from 250 to 249');
   await expectTable(place, 'workspaces', 'documents');
 });
 
-test('a stopped run changes nothing, says interrupted, and the next one is whole', async () => {
+test('a stopped run changes nothing and is recorded as interrupted; the next one is complete', async () => {
   const stop = new AbortController();
   const place = await testProject({
     ...SMALL,
@@ -136,7 +136,7 @@ test('a stopped run changes nothing, says interrupted, and the next one is whole
   await expectTable(place, 'agents', 'documents');
 });
 
-test('wrong token, unknown organization and a host where nothing listens are each named, with what to do', async () => {
+test('a wrong token, an unknown organization and an unreachable host are each reported with a hint', async () => {
   const place = await testProject(SMALL);
   await place.configure((config) => {
     findTarget(config, 'acme').organization = 'acne';

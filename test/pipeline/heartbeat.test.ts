@@ -62,7 +62,7 @@ test('a run that throws pings /fail and still throws', async () => {
 test.each([
   [404, 'returned status 404'],
   ['silent', 'timed out'],
-] as const)('a heartbeat that is %s never fails the job, and its path is not told', async (status, words) => {
+] as const)('a heartbeat that is %s never fails the job, and its path is not logged', async (status, words) => {
   const { lines, options } = await heartbeatServer(status);
   expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');
   expect(lines).toHaveLength(2);
@@ -70,7 +70,7 @@ test.each([
   expect(lines.join()).not.toContain('s3cret-id');
 });
 
-test('a heartbeat that nobody answers never fails the job', async () => {
+test('an unreachable heartbeat never fails the job', async () => {
   const { redactor, log, lines } = mailContext('2026-11-20T02:15:00Z');
   const options = { url: 'http://127.0.0.1:1/ping/s3cret-id', log, env: {}, redactor };
   expect(await withHeartbeat(options, yes, async () => 'done')).toBe('done');
@@ -78,11 +78,11 @@ test('a heartbeat that nobody answers never fails the job', async () => {
   expect(lines.join()).not.toContain('s3cret-id');
 });
 
-test('without a heartbeat the work is just done', async () => {
+test('without a heartbeat only the work runs', async () => {
   expect(await withHeartbeat(undefined, yes, async () => 'done')).toBe('done');
 });
 
-test('a proxy is used as for the services', async () => {
+test('the proxy of the services is used', async () => {
   const tunnels: string[] = [];
   const proxy = createServer().listen(0, '127.0.0.1');
   proxy.on('connect', ({ url }, socket) => {

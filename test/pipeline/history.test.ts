@@ -18,7 +18,7 @@ describe('a workspace over several pulls', () => {
       { id },
     );
 
-  test('what did not change gets no new row; what did, exactly one, and the old one ends where it begins', async () => {
+  test('an unchanged row gets no new version; a changed one gets exactly one, and the old version ends where it begins', async () => {
     const place = await testProject(SMALL);
     const [changed, kept] = place.sandbox.services.platform.state.workspaces;
     changed!.drifted = false;
@@ -36,7 +36,7 @@ describe('a workspace over several pulls', () => {
     expect(total?.n).toBe(21);
   });
 
-  test('unknown is not false: null, true and null again are three versions', async () => {
+  test('null is not false: null, true and null again are three versions', async () => {
     const place = await testProject(SMALL);
     const [workspace] = place.sandbox.services.platform.state.workspaces;
     for (const [minute, drifted] of [null, true, null].entries()) {
@@ -46,7 +46,7 @@ describe('a workspace over several pulls', () => {
     expect((await versions(place, workspace!.id)).map(({ drifted }) => drifted)).toEqual([null, true, null]);
   });
 
-  test('a row that is gone ends, and one that comes back begins anew', async () => {
+  test('a deleted row ends its version, and one that returns begins a new one', async () => {
     const place = await testProject(SMALL);
     const { workspaces } = place.sandbox.services.platform.state;
     const [gone] = workspaces;
@@ -61,8 +61,8 @@ describe('a workspace over several pulls', () => {
   });
 });
 
-describe('moments', () => {
-  test('the same moment again, and a clock that went back, still come after what is there', async () => {
+describe('as_of', () => {
+  test('a repeated time, and a clock that went back, are still later than the previous run', async () => {
     const place = await testProject(SMALL);
     const [workspace] = place.sandbox.services.platform.state.workspaces;
     const runs: RunResult[] = [];
@@ -85,9 +85,9 @@ describe('moments', () => {
   });
 });
 
-describe('five nights of everything', () => {
+describe('five runs of all sources', () => {
   let place: TestProject;
-  const nights: { readonly at: string; readonly tables: Readonly<Record<string, readonly object[]>> }[] = [];
+  const runs: { readonly at: string; readonly tables: Readonly<Record<string, readonly object[]>> }[] = [];
   const present = async () => {
     const tables = await Promise.all(
       sourceTables.map(async (name) => [name, byKey(name, await place.rows(`select * from ${name}`))] as const),
@@ -97,32 +97,32 @@ describe('five nights of everything', () => {
 
   beforeAll(async () => {
     place = await testProject({ workspaces: 60, cleanup: afterAll });
-    for (let night = 0; night < 5; night++) {
-      if (night > 0) place.sandbox.tick();
-      nights.push({ at: await asOf(place), tables: await present() });
+    for (let run = 0; run < 5; run++) {
+      if (run > 0) place.sandbox.tick();
+      runs.push({ at: await asOf(place), tables: await present() });
     }
   });
 
-  test.each(sourceTables)('%s_at a moment, and until the next pull, is what was there', async (name) => {
-    for (const [index, { at, tables }] of nights.entries()) {
-      const next = nights[index + 1]?.at;
+  test.each(sourceTables)('%s_at a time, until the next pull, is the table then', async (name) => {
+    for (const [index, { at, tables }] of runs.entries()) {
+      const next = runs[index + 1]?.at;
       const lastInstant = next ? new Date(Date.parse(next) - 1).toISOString() : '9999-12-31';
-      for (const moment of [at, lastInstant]) {
-        const rows = await place.rows(`select * from ${name}_at($moment)`, { moment });
-        expect(byKey(name, rows), `night ${index} seen at ${moment}`).toEqual(tables[name]);
+      for (const time of [at, lastInstant]) {
+        const rows = await place.rows(`select * from ${name}_at($time)`, { time });
+        expect(byKey(name, rows), `run ${index} at ${time}`).toEqual(tables[name]);
       }
     }
     expect(await place.rows(`select * from ${name}_at('2026-09-30')`)).toEqual([]);
   });
 
-  test.each(sourceTables)('%s_before a moment is what the pull before left', async (name) => {
-    for (const [index, { tables }] of nights.slice(0, -1).entries()) {
-      const rows = await place.rows(`select * from ${name}_before($moment)`, { moment: nights[index + 1]!.at });
-      expect(byKey(name, rows), `before night ${index + 1}`).toEqual(tables[name]);
+  test.each(sourceTables)('%s_before a time is the table of the previous pull', async (name) => {
+    for (const [index, { tables }] of runs.slice(0, -1).entries()) {
+      const rows = await place.rows(`select * from ${name}_before($time)`, { time: runs[index + 1]!.at });
+      expect(byKey(name, rows), `before run ${index + 1}`).toEqual(tables[name]);
     }
   });
 
-  test('pulling the last night again writes no history, but for the time that health was asked at', async () => {
+  test('pulling again without changes writes no history, except the time of the health check', async () => {
     const counts = async () => {
       const names = sourceTables.filter((name) => name !== 'autoscaler_health');
       const rows = await Promise.all(names.map((name) => place.rows(`select count(*) as n from ${name}_history`)));

@@ -16,7 +16,7 @@ async function put({ folder }: TestProject, files: Readonly<Record<string, strin
   }
 }
 
-test('what a job names wrongly is told before anything is pulled, all at once', async () => {
+test('unknown names in a job are reported together, before the run starts', async () => {
   const place = await testProject({ workspaces: 10 });
   const wrong = {
     schedule: '0 2 * * *',
@@ -36,7 +36,7 @@ test('what a job names wrongly is told before anything is pulled, all at once', 
   expect((await place.tidemark(['sql', 'from runs'])).exit).toBe(3); // there is no warehouse yet
 });
 
-test('a schedule tells the problems of every job file at once', async () => {
+test('a schedule reports the issues of all job files together', async () => {
   const place = await testProject({ workspaces: 10 });
   await put(place, { 'jobs/a.yaml': 'schedule: never', 'jobs/b.yaml': 'pull: [1]' });
   const { exit, stderr } = await place.tidemark(['schedule']);
@@ -44,7 +44,7 @@ test('a schedule tells the problems of every job file at once', async () => {
   expect(stderr).toMatch(/a\.yaml:1: schedule: .*\n.*b\.yaml:1: pull: must be all, false or a list of sources/u);
 });
 
-test('a report that cannot be made takes no other with it, and exits 1', async () => {
+test('a failed report does not stop the others, and the exit code is 1', async () => {
   const place = await testProject({ workspaces: 10 });
   const job = { pull: ['workspaces'], reports: ['mine', 'drift', 'overview'] };
   await put(place, { ...FILES, 'jobs/nightly.yaml': stringify(job) });
@@ -53,7 +53,7 @@ test('a report that cannot be made takes no other with it, and exits 1', async (
   expect(stderr).toContain('report mine: queries/reports/mine/summary.sql: ');
 });
 
-test('`tidemark report` writes the others, and exits 4', async () => {
+test('`tidemark report` writes the other reports, and exits with 4', async () => {
   const place = await testProject({ workspaces: 10 });
   await put(place, FILES);
   await place.tidemark(['pull', '--source', 'workspaces']);

@@ -9,7 +9,7 @@ async function jobOf(place: TestProject, job: Record<string, unknown>): Promise<
   await writeFile(join(place.folder, 'jobs', 'act.yaml'), stringify(job));
 }
 
-test('a job plans and applies its playbooks: the deed is in `actions`, the far side changed, the plan is kept', async () => {
+test('a job plans and applies its playbooks: the action is in `actions`, the service has changed, the plan is kept', async () => {
   const place = await testProject();
   await jobOf(place, {
     reports: ['overview'],
@@ -38,7 +38,7 @@ test('a job plans and applies its playbooks: the deed is in `actions`, the far s
   expect(reap.approval).toBeNull();
 });
 
-test('a job that would apply what cannot be undone is refused before anything is pulled', async () => {
+test('a job that would apply irreversible actions is rejected before the run starts', async () => {
   const place = await testProject();
   await jobOf(place, { playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] });
   const result = await place.tidemark(['run', 'act']);

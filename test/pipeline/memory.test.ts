@@ -5,7 +5,7 @@ import { type TestProject, testProject } from '../helpers/test-project.ts';
 const POOLS = ['--source', 'agent_pools'];
 const RELATED = 40_000;
 
-/** A pool with more workspaces than loads usually have memory for: its page is one line of 20 MB. */
+/** A pool with more workspaces than the memory limit of loads allows: its page is one line of 20 MB. */
 const workspaces = Array.from({ length: RELATED }, (_, index) => ({
   id: `ws-${index}`,
   type: 'workspaces',
@@ -44,14 +44,14 @@ const count = async (place: TestProject) =>
   (await place.rows('select count(*) as n from agent_pool_workspaces where pool_id = $pool', { pool: 'apool-1' }))[0]
     ?.n;
 
-test('a load that needs more memory than loads usually get has all of `memoryLimit`', async () => {
+test('a load that runs out of memory is repeated with all of `memoryLimit`', async () => {
   const place = await large('1GB');
   const { pulls } = (await place.pull(POOLS)).json<RunResult>();
   expect(pulls).toMatchObject([{ source: 'agent_pools', status: 'complete', rows: 1, retries: 0 }]);
   expect(await count(place)).toBe(RELATED);
 });
 
-test('a load that needs more than `memoryLimit` fails with what to do, and what landed can be loaded then', async () => {
+test('a load that needs more than `memoryLimit` fails with a hint, and its landing can be loaded later', async () => {
   const place = await large('60MB');
   const { run_id, pulls } = (await place.pull(POOLS, 3)).json<RunResult>();
   expect(pulls).toMatchObject([{ status: 'failed', retries: 0 }]);

@@ -5,7 +5,7 @@ import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SOURCE = ['--source', 'workspaces'];
 
-/** Pulls `before` workspaces, then as many fewer as `gone` says. */
+/** Pulls `before` workspaces, then again without `gone` of them. */
 async function shrunk(before: number, gone: number): Promise<TestProject> {
   const place = await testProject({ workspaces: before });
   await place.pull(SOURCE);
@@ -18,7 +18,7 @@ async function present(place: TestProject): Promise<unknown> {
   return row?.n;
 }
 
-test('more than half of the rows gone at once is quarantined: nothing changes and the exit is 1', async () => {
+test('a pull that would delete more than half of the rows is quarantined: nothing changes and the exit code is 1', async () => {
   const place = await shrunk(20, 11);
   const result = await place.pull(SOURCE, 1);
   expect(result.json<RunResult>().pulls[0]).toMatchObject({ status: 'quarantined', rows: null });
@@ -29,7 +29,7 @@ test('more than half of the rows gone at once is quarantined: nothing changes an
   expect(pull).toEqual({ status: 'quarantined' });
 });
 
-test('--accept-shrink pulls that source and takes the loss; the next pull is an ordinary one', async () => {
+test('--accept-shrink pulls the source and deletes the rows; the next pull is checked again', async () => {
   const place = await shrunk(20, 11);
   await place.pull(SOURCE, 1);
   const asked = place.sandbox.log.length;
@@ -44,19 +44,19 @@ test('--accept-shrink pulls that source and takes the loss; the next pull is an 
 test.each([
   ['exactly half of them', 20, 10],
   ['two of two: too few to be a mass', 2, 2],
-])('%s may go', async (_what, before, gone) => {
+])('%s may be deleted', async (_what, before, gone) => {
   const place = await shrunk(before, gone);
   await place.pull(SOURCE);
   expect(await present(place)).toBe(before - gone);
 });
 
-test('three of three are a mass', async () => {
+test('three of three are quarantined', async () => {
   const place = await shrunk(3, 3);
   await place.pull(SOURCE, 1);
   expect(await present(place)).toBe(3);
 });
 
-test('shrinkPercent moves the bound', async () => {
+test('shrinkPercent sets the threshold', async () => {
   const place = await shrunk(20, 11);
   await place.configure((config) => {
     config.shrinkPercent = 60;
@@ -65,7 +65,7 @@ test('shrinkPercent moves the bound', async () => {
   expect(await present(place)).toBe(9);
 });
 
-test('renaming all workspaces is a change, not a disappearance', async () => {
+test('renaming all workspaces changes rows and deletes none', async () => {
   const place = await testProject({ workspaces: 10 });
   await place.pull(SOURCE);
   for (const workspace of place.sandbox.services.platform.state.workspaces) workspace.name += '-renamed';

@@ -21,14 +21,14 @@ const removeWarehouse = async ({ folder }: TestProject) => {
 const pullOf = async (place: TestProject, words: readonly string[] = [], exit = 0) =>
   (await place.pull(words, exit)).json<RunResult>();
 
-test('landings fill an empty warehouse again, without the network, as it was', async () => {
+test('landings restore an empty warehouse without the network', async () => {
   const place = await testProject({ workspaces: 30 });
-  const nights: { id: string; tables: unknown }[] = [];
-  for (let night = 0; night < 2; night++) {
-    if (night > 0) place.sandbox.tick();
-    nights.push({ id: (await pullOf(place)).run_id, tables: await contents(place) });
+  const runs: { id: string; tables: unknown }[] = [];
+  for (let run = 0; run < 2; run++) {
+    if (run > 0) place.sandbox.tick();
+    runs.push({ id: (await pullOf(place)).run_id, tables: await contents(place) });
   }
-  const [first, second] = nights as [(typeof nights)[0], (typeof nights)[0]];
+  const [first, second] = runs as [(typeof runs)[0], (typeof runs)[0]];
   await removeWarehouse(place);
   const asked = place.sandbox.log.length;
 
@@ -47,7 +47,7 @@ test('landings fill an empty warehouse again, without the network, as it was', a
   expect(place.sandbox.log.length).toBe(asked);
 });
 
-test('a run that landed nothing is told with the nearest, and a source that it lacks fails alone', async () => {
+test('an unknown run is reported with the closest match, and a source without a landing fails alone', async () => {
   const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'keys']);
   const unknown = await place.tidemark(['pull', '--from', `${run_id.slice(0, -2)}1Z`]);
@@ -59,7 +59,7 @@ test('a run that landed nothing is told with the nearest, and a source that it l
   expect(failed).toContain('mesh_roles');
 });
 
-test('a run of some sources is loaded again as it was, and nothing else is called failed', async () => {
+test('a run of some sources is replayed, and no other source fails', async () => {
   const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'keys', '--source', 'workspaces']);
   await removeWarehouse(place);
@@ -68,20 +68,20 @@ test('a run of some sources is loaded again as it was, and nothing else is calle
   expect(pulls.map(({ target, source }) => `${target} ${source}`).sort()).toEqual(['acme workspaces', 'vault keys']);
 });
 
-test('a landed file that was changed since is refused', async () => {
+test('a landed file that has changed is rejected', async () => {
   const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullOf(place, ['--source', 'tf_versions']);
   const file = join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv');
   await writeFile(file, 'version,workspace_count,workspaces\n"6.6.6","1","x"\n');
   const { stderr } = await place.pull(['--from', run_id, '--source', 'tf_versions'], 3);
-  expect(stderr).toContain('tf_versions.csv is not what was landed');
+  expect(stderr).toContain('the landing file tf_versions.csv was changed after the extraction');
 });
 
-test('landings older than landingDays go; younger ones and what is not a landing stay', async () => {
+test('landings older than landingDays are removed; newer ones and other files stay', async () => {
   const place = await testProject({ workspaces: 10 });
   const landing = join(place.folder, 'data', 'landing');
   await place.pull(['--source', 'keys']);
-  for (let night = 0; night < 14; night++) place.sandbox.tick();
+  for (let run = 0; run < 14; run++) place.sandbox.tick();
   await place.pull(['--source', 'keys']);
   expect((await readdir(landing)).sort()).toEqual(['20261001T021500Z', '20261015T021500Z']);
   await writeFile(join(landing, 'README'), 'mine');
@@ -90,7 +90,7 @@ test('landings older than landingDays go; younger ones and what is not a landing
   expect((await readdir(landing)).sort()).toEqual(['20261015T021500Z', '20261016T021500Z', 'README']);
 });
 
-test('a working file that was lost is made anew from the published warehouse', async () => {
+test('a missing working file is restored from the published warehouse', async () => {
   const place = await testProject({ workspaces: 10 });
   await place.pull(['--source', 'keys']);
   await rm(join(place.folder, 'data', 'work'), { recursive: true });
@@ -102,7 +102,7 @@ test('a working file that was lost is made anew from the published warehouse', a
   expect(row).toEqual({ both: true });
 });
 
-test('a reader keeps what it opened while a pull publishes the next, and no log is left beside it', async () => {
+test('an open reader keeps its version while a pull publishes the next, and no log is left behind', async () => {
   const place = await testProject({ workspaces: 10 });
   await place.pull(['--source', 'keys']);
   const { openDatabase } = await import('../../src/warehouse/database.ts');

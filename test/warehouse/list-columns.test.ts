@@ -30,10 +30,10 @@ afterEach(async () => {
 
 type Lists = Readonly<Record<string, string | null>>;
 
-const momentOf = (night: number) => new Date(Date.UTC(2026, 0, 1 + night)).toISOString();
+const dayTime = (run: number) => new Date(Date.UTC(2026, 0, 1 + run)).toISOString();
 
-/** Loads lists by version, as a pull of one night would. */
-async function load(lists: Lists, night: number, target = 'acme'): Promise<void> {
+/** Loads lists by version, as one pull does. */
+async function load(lists: Lists, run: number, target = 'acme'): Promise<void> {
   await database.run(
     'create or replace temp table stage_tf_versions as select * exclude (valid_from, valid_to) from tf_versions_history limit 0',
   );
@@ -43,12 +43,12 @@ async function load(lists: Lists, night: number, target = 'acme'): Promise<void>
     await database.run(sql, { target, version, workspaces });
   }
   await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, target, momentOf(night));
+  await mergeStage(database, files, table, target, dayTime(run));
 }
 
-async function listsAt(night: number, target = 'acme'): Promise<Lists> {
+async function listsAt(run: number, target = 'acme'): Promise<Lists> {
   const sql = 'select version, workspaces from tf_versions_at($at) where target = $target order by version';
-  const rows = await database.rows(sql, { at: momentOf(night), target });
+  const rows = await database.rows(sql, { at: dayTime(run), target });
   return Object.fromEntries(rows.map(({ version, workspaces }) => [version, workspaces])) as Lists;
 }
 
@@ -57,7 +57,7 @@ async function count(sql: string): Promise<number> {
   return Number(row?.n);
 }
 
-test('a list is read back as it was sent, whatever its order, repeats and separators', async () => {
+test('a list is read back unchanged, whatever its order, repeats and separators', async () => {
   const lists = {
     '1.0.0': 'b, a, c',
     '1.1.0': 'a, a, b, a',
@@ -69,7 +69,7 @@ test('a list is read back as it was sent, whatever its order, repeats and separa
   expect(await listsAt(0)).toEqual(lists);
 });
 
-test('one name more costs one member, and one version of the row', async () => {
+test('one added name costs one member, and one version of the row', async () => {
   const names = Array.from({ length: 500 }, (_, index) => `ws-${index}`);
   await load({ '1.0.0': names.join(', ') }, 0);
   await load({ '1.0.0': ['new-first', ...names.slice(0, 250), 'new-middle', ...names.slice(250)].join(', ') }, 1);
@@ -78,14 +78,14 @@ test('one name more costs one member, and one version of the row', async () => {
   expect(await listsAt(0)).toEqual({ '1.0.0': names.join(', ') });
 });
 
-test('the same lists again write nothing', async () => {
+test('unchanged lists write nothing', async () => {
   await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 0);
   await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 1);
   expect(await count('select count(*) as n from tf_versions_members')).toBe(3);
   expect(await count('select count(*) as n from tf_versions_history')).toBe(2);
 });
 
-test('a version that goes takes its members along, and no other target’s', async () => {
+test('a deleted row ends its members, and those of no other target', async () => {
   await load({ '1.0.0': 'a, b', '1.1.0': 'c' }, 0);
   await load({ '1.0.0': 'z' }, 0, 'other');
   await load({ '1.1.0': 'c' }, 1);
@@ -96,30 +96,30 @@ test('a version that goes takes its members along, and no other target’s', asy
   );
 });
 
-test('sixty insertions at one place run out of fractions, and the list still reads back', async () => {
+test('sixty insertions at one place use up the fractions, and the list is still correct', async () => {
   const names = ['first', 'last'];
-  for (let night = 0; night < 60; night++) {
-    names.splice(1, 0, `n${night}`);
-    await load({ '1.0.0': names.join(', ') }, night);
-    expect(await listsAt(night)).toEqual({ '1.0.0': names.join(', ') });
+  for (let run = 0; run < 60; run++) {
+    names.splice(1, 0, `n${run}`);
+    await load({ '1.0.0': names.join(', ') }, run);
+    expect(await listsAt(run)).toEqual({ '1.0.0': names.join(', ') });
   }
 });
 
-test('forty nights of random changes: every night reads back as it was loaded', async () => {
+test('forty runs of random changes: each is read back as it was loaded', async () => {
   const random = createRandom('members');
-  const nights: Lists[] = [];
+  const runs: Lists[] = [];
   let lists: Record<string, string[]> = { '1.0.0': ['a', 'b'], '1.1.0': [] };
-  for (let night = 0; night < 40; night++) {
+  for (let run = 0; run < 40; run++) {
     lists = Object.fromEntries(Object.entries(lists).map(([version, names]) => [version, changed(names)]));
-    if (random.chance(0.2)) lists[`2.${night}.0`] = ['fresh'];
+    if (random.chance(0.2)) lists[`2.${run}.0`] = ['fresh'];
     if (random.chance(0.1)) delete lists[random.pick(Object.keys(lists))];
     const loaded = Object.fromEntries(
       Object.entries(lists).map(([version, names]) => [version, names.join(', ') || null]),
     );
-    nights.push(loaded);
-    await load(loaded, night);
+    runs.push(loaded);
+    await load(loaded, run);
   }
-  for (const [night, loaded] of nights.entries()) expect(await listsAt(night), `night ${night}`).toEqual(loaded);
+  for (const [run, loaded] of runs.entries()) expect(await listsAt(run), `run ${run}`).toEqual(loaded);
 
   function changed(names: readonly string[]): string[] {
     const next = names.filter(() => !random.chance(0.1));

@@ -10,6 +10,6 @@ test.each([
   ['600MB', '250000KB'],
   ['100MB', '100000KB'],
   ['512KB', '512KB'],
-])('of %s loads get %s', (limit, loads) => {
+])('with memoryLimit %s, loads get %s', (limit, loads) => {
   expect(loadMemoryLimit(limit)).toBe(loads);
 });

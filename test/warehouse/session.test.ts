@@ -8,7 +8,7 @@ import { tempFolder } from '../helpers/temp.ts';
 
 const SESSION = { purpose: 'test', now: new Date(0), log: QUIET };
 
-test('the work finds every view of the schema, unless it says that it settles it itself', async () => {
+test('the views exist when the work starts, unless the migration is deferred', async () => {
   const ask = ({ database }: Warehouse) => database.rows('select count(*) as n from source_state');
   const config = mailConfig(await tempFolder());
   expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
@@ -22,7 +22,7 @@ test('the work finds every view of the schema, unless it says that it settles it
   expect(await settled).toEqual([{ n: 0 }]);
 });
 
-test('a schema that is not finished is not published, and the next session finishes it', async () => {
+test('an unfinished migration is not published, and the next session finishes it', async () => {
   const config = mailConfig(await tempFolder());
   const { published } = warehouseFiles(config.data);
   const failing = withWarehouse({ ...SESSION, config, deferMigration: true }, () => Promise.reject(new Error('no')));

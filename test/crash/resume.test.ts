@@ -5,7 +5,7 @@ import type { FaultHook } from '../../src/sandbox/answer.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 import { contentsOf, wrongIn } from './estate.ts';
 
-/** A workplace whose commands can be stopped when the service is asked for something. */
+/** A project whose commands can be stopped at a matching request. */
 async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
   let trap: { path: RegExp; stop: AbortController } | undefined;
   const faultHook: FaultHook = ({ path }) => {
@@ -28,9 +28,10 @@ async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp)
 const minutesLater = (place: TestProject, minutes: number) =>
   new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
 
-const asked = (place: TestProject, path: RegExp) => place.sandbox.log.filter((request) => path.test(request.path)).length;
+const asked = (place: TestProject, path: RegExp) =>
+  place.sandbox.log.filter((request) => path.test(request.path)).length;
 
-/** Pulls one night, and is stopped in the next one while the agents are asked for: their requests come last. */
+/** Pulls once, and stops the next run while it extracts agents, whose requests come last. */
 async function interrupted() {
   const { place, stopAt, go } = await stoppable();
   await place.configure((config) => {
@@ -44,8 +45,8 @@ async function interrupted() {
   return { place, run };
 }
 
-describe('a run that was stopped', () => {
-  test('ends with 1, says so, and publishes what is whole', async () => {
+describe('an interrupted run', () => {
+  test('exits with 1, is recorded, and publishes the complete sources', async () => {
     const { place, run } = await interrupted();
     expect(run.exit).toBe(1);
     expect(await place.rows('select status from runs order by started_at')).toEqual([
@@ -55,7 +56,7 @@ describe('a run that was stopped', () => {
     expect(await wrongIn(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
   });
 
-  test('is continued: what it landed is not asked for again, and the night counts once', async () => {
+  test('is resumed: landed sources are not extracted again, and the pull counts once', async () => {
     const { place } = await interrupted();
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
@@ -66,10 +67,8 @@ describe('a run that was stopped', () => {
     expect(latest.every(({ status }) => status === 'complete')).toBe(true);
     expect(latest.filter(({ requests }) => requests === 0).length).toBeGreaterThan(0);
 
-    const night = await place.rows(
-      "select distinct previous_as_of from source_state where target = 'acme' order by all",
-    );
-    expect(night, 'the complete pull before is that of the night before').toEqual([
+    const run = await place.rows("select distinct previous_as_of from source_state where target = 'acme' order by all");
+    expect(run, 'the previous complete pull is that of the day before').toEqual([
       { previous_as_of: '2026-10-01T02:15:00Z' },
     ]);
     const other = await testProject({ workspaces: 30 });
@@ -79,7 +78,7 @@ describe('a run that was stopped', () => {
     expect(await contentsOf(file(place.folder))).toEqual(await contentsOf(file(other.folder)));
   });
 
-  test('is not continued twice, once the next has come to its end', async () => {
+  test('is not resumed again once the next run has ended', async () => {
     const { place } = await interrupted();
     await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     const third = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 40)]);
@@ -87,7 +86,7 @@ describe('a run that was stopped', () => {
     expect(asked(place, /explorer\/export\/csv/u)).toBeGreaterThanOrEqual(4);
   });
 
-  test('is asked for anew after six hours, or with --fresh', async () => {
+  test('is extracted again after six hours, or with --fresh', async () => {
     for (const words of [['--now', 'later'], ['--fresh']]) {
       const { place } = await interrupted();
       const at = words.includes('later') ? minutesLater(place, 361) : minutesLater(place, 30);
@@ -102,7 +101,7 @@ describe('a run that was stopped', () => {
     }
   });
 
-  test('is asked for anew where the target has become another service', async () => {
+  test('is extracted again if the target is another service', async () => {
     const { place } = await interrupted();
     await place.configure((config) => {
       findTarget(config, 'acme').organization = 'another';
@@ -116,7 +115,7 @@ describe('a run that was stopped', () => {
     ['of which a manifest was lost with the power', 'acme/saved_views.json', '\0\0', true],
     ['of which a manifest says nothing', 'acme/saved_views.json', 'null', true],
     ['whose own mark says nothing', 'unfinished.json', 'null', false],
-  ])('%s does not stop the next', async (_, file, text, continues) => {
+  ])('%s does not stop the next run', async (_, file, text, continues) => {
     const { place } = await interrupted();
     await writeFile(join(place.folder, 'data', 'landing', '20261002T021500Z', file), text);
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
@@ -124,7 +123,7 @@ describe('a run that was stopped', () => {
     expect(next.stderr.includes('resuming run')).toBe(continues);
   });
 
-  test('and whose loads are lost is loaded from its landing, but for a file that was changed since', async () => {
+  test('is loaded from its landing if the loads are lost, except for a changed file', async () => {
     const { place } = await interrupted();
     const data = join(place.folder, 'data');
     await rm(join(data, 'work'), { recursive: true });
@@ -135,7 +134,7 @@ describe('a run that was stopped', () => {
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
     expect(next.stderr).toContain(
-      'saved_views: saved_views.ndjson is not what was landed: it was changed; extracting again',
+      'saved_views: the landing file saved_views.ndjson was changed after the extraction; extracting again',
     );
     const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
     expect(free).toEqual({ n: manifests.length - 1 });

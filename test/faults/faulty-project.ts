@@ -11,12 +11,12 @@ import { type Cleanup, tempFolder } from '../helpers/temp.ts';
 import { type Asked, type Fault, type FaultProxy, faultProxy, type Upstream } from './fault-proxy.ts';
 import { QUICK } from './quick.ts';
 
-/** The five ways in which sources ask, each as a target of its own whose every answer comes through a proxy. */
+/** The five kinds of extraction, each as a target of its own behind a proxy. */
 export const KINDS = ['csv', 'pages', 'list', 'token', 'single'] as const;
-export type Way = (typeof KINDS)[number];
+export type PullKind = (typeof KINDS)[number];
 
-/** Which service, which source of it, and the requests that bring its rows. */
-const WAYS: Readonly<Record<Way, { kind: Kind; source: string; rows: RegExp }>> = {
+/** The service, the source, and the requests that return its rows. */
+const PULL_KINDS: Readonly<Record<PullKind, { kind: Kind; source: string; rows: RegExp }>> = {
   csv: { kind: 'platform', source: 'workspaces', rows: /export\/csv|explorer\?.*page\[size\]=100/u },
   pages: { kind: 'platform', source: 'workspaces', rows: /explorer\?.*page\[size\]=100/u },
   list: { kind: 'secrets', source: 'keys', rows: /keymgmt\/key/u },
@@ -32,61 +32,64 @@ export interface PullRow {
   readonly throttled: number;
 }
 
-export interface Outcome {
+export interface PulledState {
   readonly run: CliRun;
-  readonly pulls: Readonly<Record<Way | 'healthy', PullRow>>;
-  /** Every table, but for those of the healthy target. */
+  readonly pulls: Readonly<Record<PullKind | 'healthy', PullRow>>;
+  /** All tables, except those of the healthy target. */
   readonly tables: unknown;
 }
 
-/** An estate that was pulled once in good order. */
-export interface Estate {
-  readonly proxies: Readonly<Record<Way, FaultProxy>>;
+/** A project after one pull without faults. */
+export interface FaultyProject {
+  readonly proxies: Readonly<Record<PullKind, FaultProxy>>;
   readonly folder: string;
-  readonly good: Outcome;
-  /** Pulls once more while answers with rows go wrong, so many of each way's or all. */
-  /** Names of the files that the last night landed of a way. */
-  landed(way: Way): Promise<readonly string[]>;
-  night(fault: Fault | Partial<Record<Way, Fault>>, options?: NightOptions): Promise<Outcome>;
+  readonly good: PulledState;
+  /** Pulls again with faults in the responses with rows: some number per kind, or all. */
+  /** The files that the last run landed for a kind. */
+  landed(kind: PullKind): Promise<readonly string[]>;
+  pull(fault: Fault | Partial<Record<PullKind, Fault>>, options?: FaultOptions): Promise<PulledState>;
 }
 
-export interface NightOptions {
+export interface FaultOptions {
   /** @default all */
   readonly times?: number;
   readonly timeouts?: Partial<HttpTimeouts>;
-  /** Which requests, where not those that bring rows. */
-  readonly paths?: Partial<Record<Way, RegExp>>;
+  /** The requests to break. @default those that return rows */
+  readonly paths?: Partial<Record<PullKind, RegExp>>;
 }
 
-export async function estate(cleanup: Cleanup): Promise<Estate> {
+export async function faultyProject(cleanup: Cleanup): Promise<FaultyProject> {
   const sandbox = await startSandbox({ workspaces: 230, rate: 1000 });
   cleanup(() => sandbox.close());
   const folder = await tempFolder(cleanup);
-  const proxies = {} as Record<Way, FaultProxy>;
-  for (const way of KINDS) {
-    proxies[way] = await faultProxy(sandbox.urls[WAYS[way].kind], way === 'token' ? inTwoPages : undefined);
-    cleanup(() => proxies[way].close());
+  const proxies = {} as Record<PullKind, FaultProxy>;
+  for (const kind of KINDS) {
+    proxies[kind] = await faultProxy(sandbox.urls[PULL_KINDS[kind].kind], kind === 'token' ? inTwoPages : undefined);
+    cleanup(() => proxies[kind].close());
   }
-  const targets = KINDS.map((way) => ({
-    name: way,
-    kind: WAYS[way].kind,
-    url: proxies[way].url,
-    token: sandbox.tokens[WAYS[way].kind].read,
-    ...(WAYS[way].kind === 'platform' && { organization: sandbox.services.platform.state.organization }),
-    ...(way === 'pages' && { explorer: 'json' }),
+  const targets = KINDS.map((kind) => ({
+    name: kind,
+    kind: PULL_KINDS[kind].kind,
+    url: proxies[kind].url,
+    token: sandbox.tokens[PULL_KINDS[kind].kind].read,
+    ...(PULL_KINDS[kind].kind === 'platform' && { organization: sandbox.services.platform.state.organization }),
+    ...(kind === 'pages' && { explorer: 'json' }),
     limits: { requestsPerSecond: 1000, concurrency: 4 },
   }));
   const healthy = { name: 'healthy', kind: 'autoscaler', url: sandbox.urls.autoscaler };
   await writeFile(join(folder, 'tidemark.yaml'), stringify({ maxWait: 5, targets: [...targets, healthy] }));
 
-  const night: Estate['night'] = async (fault, { times = Number.POSITIVE_INFINITY, timeouts = {}, paths = {} } = {}) => {
-    for (const way of KINDS) {
-      const mine = typeof fault === 'function' ? fault : fault[way];
-      proxies[way].heads.length = 0;
-      if (mine) proxies[way].break(paths[way] ?? WAYS[way].rows, mine, times);
-      else proxies[way].mend();
+  const pull: FaultyProject['pull'] = async (
+    fault,
+    { times = Number.POSITIVE_INFINITY, timeouts = {}, paths = {} } = {},
+  ) => {
+    for (const kind of KINDS) {
+      const mine = typeof fault === 'function' ? fault : fault[kind];
+      proxies[kind].heads.length = 0;
+      if (mine) proxies[kind].break(paths[kind] ?? PULL_KINDS[kind].rows, mine, times);
+      else proxies[kind].mend();
     }
-    const sources = [...new Set([...KINDS.map((way) => WAYS[way].source), 'autoscaler_health'])];
+    const sources = [...new Set([...KINDS.map((kind) => PULL_KINDS[kind].source), 'autoscaler_health'])];
     const words = ['pull', '--fresh', ...sources.flatMap((source) => ['--source', source])];
     const run = await cli([...words, '--now', sandbox.now.toISOString()], {
       cwd: folder,
@@ -94,18 +97,18 @@ export async function estate(cleanup: Cleanup): Promise<Estate> {
     });
     return outcome(folder, run);
   };
-  const landed = async (way: Way) => {
+  const landed = async (kind: PullKind) => {
     const root = join(folder, 'data', 'landing');
     const runs = await readRows(
       join(folder, 'data', 'warehouse.duckdb'),
       'select arg_max(run_id, started_at) as last from runs',
     );
-    return readdir(join(root, String(runs[0]?.last), way));
+    return readdir(join(root, String(runs[0]?.last), kind));
   };
-  return { proxies, folder, landed, good: await night({}), night };
+  return { proxies, folder, landed, good: await pull({}), pull };
 }
 
-async function outcome(folder: string, run: CliRun): Promise<Outcome> {
+async function outcome(folder: string, run: CliRun): Promise<PulledState> {
   const file = join(folder, 'data', 'warehouse.duckdb');
   const rows = await readRows(
     file,
@@ -115,12 +118,12 @@ async function outcome(folder: string, run: CliRun): Promise<Outcome> {
   const { autoscaler_health: _asked, ...tables } = await contentsOf(file);
   return {
     run,
-    pulls: Object.fromEntries(rows.map(({ target, ...row }) => [target, row])) as unknown as Outcome['pulls'],
+    pulls: Object.fromEntries(rows.map(({ target, ...row }) => [target, row])) as unknown as PulledState['pulls'],
     tables,
   };
 }
 
-/** The sandbox has too few policies for two pages: here are two all the same. */
+/** Splits the few policies of the sandbox into two pages. */
 function inTwoPages(answer: Upstream, { url }: Asked): Upstream {
   if (!/\/acl\/policies/u.test(url)) return answer;
   const items = JSON.parse(answer.body.toString('utf8')) as unknown[];

@@ -18,7 +18,7 @@ beforeEach(async () => {
   place.sandbox.tick();
 });
 
-/** Every byte of a part of a file, turned over. */
+/** Inverts every byte of a part of a file. */
 async function spoil(file: string, from: number, bytes: number): Promise<void> {
   const handle = await open(file, 'r+');
   const part = Buffer.alloc(bytes);
@@ -27,7 +27,7 @@ async function spoil(file: string, from: number, bytes: number): Promise<void> {
   await handle.close();
 }
 
-/** Leaves a log of changes beside a file, as a killed writer would: never part of the file itself. */
+/** Leaves a write-ahead log beside a file, as a killed writer does. */
 async function leaveLog(file: string, sql: string): Promise<void> {
   const copy = `${file}.other`;
   await copyFile(file, copy);
@@ -49,13 +49,13 @@ async function expectRenewed(): Promise<void> {
   expect(await readdir(join(work, '..'))).toContain('warehouse.duckdb.damaged');
 }
 
-describe('a working file that is damaged is set aside and made anew from the published one', () => {
-  test('where it is something else', async () => {
+describe('a corrupt working file is moved aside and restored from the published one', () => {
+  test('if it is not a database', async () => {
     await writeFile(work, 'not a database');
     await expectRenewed();
   });
 
-  test('where it is another database', async () => {
+  test('if it is another database', async () => {
     await rm(work);
     const database = await openDatabase(work);
     await database.run('create table other (a integer)');
@@ -63,18 +63,18 @@ describe('a working file that is damaged is set aside and made anew from the pub
     await expectRenewed();
   });
 
-  test('where it is empty', async () => {
+  test('if it is empty', async () => {
     await truncate(work, 0);
     await writeFile(work, Buffer.alloc(100));
     await expectRenewed();
   });
 
-  test('where it ends in the middle', async () => {
+  test('if it is truncated', async () => {
     await truncate(work, Math.floor((await readFile(work)).length / 2));
     await expectRenewed();
   });
 
-  test('where a block is spoilt that only reading its table shows', async () => {
+  test('if a block is corrupt that only a scan of its table finds', async () => {
     const database = await openDatabase(work);
     await database.run("create table large as select repeat('x', 50) || hash(range) as text from range(50000)");
     await database.run('checkpoint');
@@ -87,7 +87,7 @@ describe('a working file that is damaged is set aside and made anew from the pub
     await expectRenewed();
   });
 
-  test('and where that one is damaged as well, it is said with what can be done', async () => {
+  test('if both files are corrupt, the error has a hint', async () => {
     await chmod(published, 0o644);
     for (const file of [work, published]) await spoil(file, 4096, (await readFile(file)).length - 4096);
     const run = await place.tidemark(['pull', '--target', 'vault']);
@@ -95,7 +95,7 @@ describe('a working file that is damaged is set aside and made anew from the pub
     expect(run.stderr).toMatch(/warehouse\.duckdb is corrupt as well\n.*tidemark pull --from RUN/u);
   });
 
-  test('where its log does not replay', async () => {
+  test('if its log cannot be replayed', async () => {
     await leaveLog(work, 'create table other as select * from range(100000)');
     const { length } = await readFile(`${work}.wal`);
     await spoil(`${work}.wal`, Math.floor(length / 3), Math.floor(length / 3));
@@ -103,7 +103,7 @@ describe('a working file that is damaged is set aside and made anew from the pub
   });
 });
 
-test('a published file that is damaged is said by whoever reads it, with 4, and published anew by the next run', async () => {
+test('readers of a corrupt published file exit with 4, and the next run publishes it again', async () => {
   await chmod(published, 0o644);
   await truncate(published, 9000);
   for (const reads of [['sql', 'select 1'], ['status'], ['report', 'drift'], ['findings']]) {
@@ -114,21 +114,21 @@ test('a published file that is damaged is said by whoever reads it, with 4, and 
   expect(await wrongIn(published)).toEqual([]);
 });
 
-test('a log beside the published file is another file’s, and goes without being replayed', async () => {
+test('a stale log beside the published file is removed without being replayed', async () => {
   await leaveLog(published, 'create table other as select 1');
   await place.pull(['--target', 'vault']);
   expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
   expect(await place.rows("select count(*) as n from duckdb_tables() where table_name = 'other'")).toEqual([{ n: 0 }]);
 });
 
-test('a log whose working file is gone is not replayed into the one made anew', async () => {
+test('the log of a missing working file is not replayed into the restored one', async () => {
   await leaveLog(work, 'create table other as select 1');
   await rm(work);
   await place.pull(['--target', 'vault']);
   expect(await place.rows("select count(*) as n from duckdb_tables() where table_name = 'other'")).toEqual([{ n: 0 }]);
 });
 
-test('a log beside the working file is its own: what a killed run had committed stays', async () => {
+test('the log of the working file is replayed: the commits of a killed run stay', async () => {
   await leaveLog(
     work,
     "insert into runs (run_id, job, status, started_at) values ('killed', 'pull', 'running', now())",
@@ -137,13 +137,13 @@ test('a log beside the working file is its own: what a killed run had committed 
   expect(await place.rows("select status from runs where run_id = 'killed'")).toEqual([{ status: 'interrupted' }]);
 });
 
-test('half a copy of a killed publishing is removed', async () => {
+test('the partial copy of a killed publish is removed', async () => {
   await writeFile(`${published}.next`, 'half');
   await place.pull(['--target', 'vault']);
   expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
 });
 
-test('a working file that another program holds open is left alone, and the run refused with 6', async () => {
+test('a working file that another program has open stays, and the run exits with 6', async () => {
   const holder = start(
     '-e',
     [

@@ -8,20 +8,20 @@ import { QUICK } from './quick.ts';
 const VIEWS = ['workspaces', 'tf_versions', 'providers', 'modules'] as const;
 
 interface Heavy {
-  /** A query that keeps more rows than this is too much. */
+  /** Queries that match more rows than this overload the service. */
   readonly most: number;
   readonly status?: number;
-  /** Whether the total and a sample, a page each, are too much as well. */
+  /** Whether requests for the total and a sample overload it as well. */
   readonly pagesToo?: boolean;
 }
 
-/** A sandbox whose explorer answers 504 to queries that keep too many rows. */
+/** A sandbox whose explorer responds with 504 to queries that match too many rows. */
 async function heavy({ most, status = 504, pagesToo = false }: Heavy): Promise<TestProject> {
   let place: TestProject | undefined;
   let probing = false;
   place = await testProject({
     workspaces: 120,
-    rateHeaders: most >= 0, // told limits would be kept while nothing answers
+    rateHeaders: most >= 0, // advertised limits would be kept while nothing responds
     faultHook: (ask, service) => {
       const csv = ask.path.endsWith('/explorer/export/csv');
       const page = ask.path.endsWith('/explorer') && Number(ask.query.get('page[size]')) <= 100;
@@ -43,22 +43,22 @@ async function manifest(place: TestProject, view: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(place.folder, 'data', 'landing', run!, 'acme', `${view}.json`), 'utf8'));
 }
 
-describe('an explorer query that is too much for the service', () => {
-  test.each(VIEWS)('%s: comes in parts, each row once', async (view) => {
+describe('an explorer query that overloads the service', () => {
+  test.each(VIEWS)('%s: is fetched in partitions, each row once', async (view) => {
     const plain = await testProject({ workspaces: 120 });
     await plain.pull(['--source', view]);
     const whole = await plain.rows(`select * from ${view} order by all`);
     const place = await heavy({ most: Math.ceil(whole.length / 3) });
     const run = await place.tidemark(['pull', '--source', view], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(0);
-    expect(run.stderr).toContain('asking in parts');
+    expect(run.stderr).toContain('fetching it in partitions');
     expect(await place.rows(`select * from ${view} order by all`)).toEqual(whole);
     const [pull] = await place.rows('select rows, expected_rows from pulls');
     expect(pull).toEqual({ rows: whole.length, expected_rows: whole.length });
     expect((await manifest(place, view)).files.length).toBeGreaterThan(2);
   });
 
-  test('parts are found where neither the total nor a page of the whole comes', async () => {
+  test('partitions are found without the total or a sample', async () => {
     const place = await heavy({ most: 60, pagesToo: true, status: 500 });
     const run = await place.tidemark(['pull', '--source', 'workspaces'], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(0);
@@ -66,7 +66,7 @@ describe('an explorer query that is too much for the service', () => {
     expect(row).toEqual({ rows: 120, ids: 120 });
   });
 
-  test('and where most characters divide nothing: versions have no letters', async () => {
+  test('partitions are found if most characters split nothing, as in versions', async () => {
     const plain = await testProject({ workspaces: 120 });
     await plain.pull(['--source', 'tf_versions']);
     const whole = await plain.rows('select * from tf_versions order by all');
@@ -76,7 +76,7 @@ describe('an explorer query that is too much for the service', () => {
     expect(await place.rows('select * from tf_versions order by all')).toEqual(whole);
   });
 
-  test('pages of JSON come in parts as well', async () => {
+  test('JSON pages are partitioned as well', async () => {
     const place = await heavy({ most: 60, pagesToo: true });
     await place.configure((config) => {
       findTarget(config, 'acme').explorer = 'json';
@@ -87,7 +87,7 @@ describe('an explorer query that is too much for the service', () => {
     expect(row).toEqual({ rows: 120, ids: 120 });
   });
 
-  test('an outage ends the attempt to divide', async () => {
+  test('an outage ends the partitioning', async () => {
     const place = await heavy({ most: -1, pagesToo: true, status: 503 });
     const run = await place.tidemark(['pull', '--source', 'workspaces'], { timeouts: QUICK });
     expect(run.exit, run.stderr).toBe(3);
