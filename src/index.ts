@@ -1,27 +1,179 @@
-/**
- * Tidemark as a library: every operation of the five services, typed from its declaration.
- *
- * ```ts
- * import { connect, loadConfig, platform } from 'tidemark';
- * const answer = await connect(target, options).call(platform.agents.list, { agent_pool_id: 'apool-1' });
- * ```
- */
-export { type Config, loadConfig, type Target, type TargetKind } from './core/config.ts';
+import { resolve } from 'node:path';
+import { type Config, loadConfig } from './config/config.ts';
+import { loadJob } from './config/job.ts';
+import { frozenClock, systemClock } from './core/clock.ts';
+import { createColors } from './core/color.ts';
+import type { Context } from './core/context.ts';
+import { TidemarkError } from './core/errors.ts';
+import type { Log } from './core/log.ts';
+import { createRedactor } from './core/redact/redactor.ts';
+import { type Definitions, loadDefinitions, type Plugin } from './pipeline/plugins.ts';
+import { assertPulls, runPulls, selectPulls } from './pipeline/pull.ts';
+import type { RunResult } from './pipeline/run.ts';
+import { type JobResult, runJob } from './pipeline/run-job.ts';
+import { type ApiClient, createApiClient } from './services/api-client.ts';
+import type { ServiceClient } from './services/client.ts';
+import { ServiceClients } from './services/clients.ts';
+import { runQuery } from './warehouse/query.ts';
+import type { Row } from './warehouse/values.ts';
+
+/** Tidemark as a library. docs/library.md describes it. */
+
+export { z } from 'zod';
+export type { Config, Target, TargetKind } from './config/config.ts';
 export { TidemarkError } from './core/errors.ts';
-export { createLog, type Log } from './core/log.ts';
-export { createRedactor, type Redactor } from './core/redact.ts';
-export { createLimiter, type Limiter, limiterFor } from './http/limiter.ts';
-export { createMeter, type Meter } from './http/meter.ts';
-export { type Failure, ServiceError } from './http/service-error.ts';
-export type { Timing } from './http/timing.ts';
-export type { Answer, Page } from './services/answer.ts';
+export type { Log } from './core/log.ts';
+export { type HttpFailure, ServiceError } from './http/errors.ts';
+export { type Definitions, definePlugin, type Plugin } from './pipeline/plugins.ts';
+export type { PullOutcome, RunResult, RunStatus } from './pipeline/run.ts';
+export type { JobResult } from './pipeline/run-job.ts';
+export * from './playbooks/lib/json-path.ts';
 export {
-  type CallOptions,
-  type ConnectOptions,
-  connect,
-  type DownloadOptions,
-  type Service,
-} from './services/connect.ts';
-export type { Downloaded } from './services/download.ts';
+  type ActionDeclaration,
+  type ActionDefinition,
+  defineAction,
+  definePlaybook,
+  drifted,
+  type PlanContext,
+  type PlannedAction,
+  type Playbook,
+  type PlaybookFinding,
+  type Precondition,
+  ready,
+  satisfied,
+  skip,
+} from './remediation/define.ts';
+export type { ApiClient } from './services/api-client.ts';
+export type * from './services/api-results.ts';
+export type { RequestOptions, ServiceClient } from './services/client.ts';
 export { autoscaler, mesh, operations, platform, scheduler, secrets } from './services/index.ts';
-export type { Args, ArgsOf, Operation, Param } from './services/operation.ts';
+export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
+export type { ResponsePage, ServiceResponse } from './services/response.ts';
+export { extractPages } from './sources/shared/snapshot-pages.ts';
+export { defineSource, type ExtractContext, type SourceDefinition } from './sources/source.ts';
+export { version } from './version.ts';
+export type { Row, Value } from './warehouse/values.ts';
+
+export interface TidemarkOptions extends Plugin {
+  /** Path of the configuration. @default './tidemark.yaml' */
+  readonly config?: string;
+  /** Environment variables for the configuration, and for HTTPS_PROXY and its kin. @default process.env */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Receives progress, warnings and errors, without secrets. @default none */
+  readonly log?: Log;
+  /** Aborts runs, queries and calls. */
+  readonly signal?: AbortSignal;
+  /** Used as the current time. @default the system clock */
+  readonly now?: Date;
+}
+
+export interface PullSelection {
+  /** @default all */
+  readonly targets?: readonly string[];
+  /** @default all */
+  readonly sources?: readonly string[];
+}
+
+/** A project: a configuration with its warehouse, its jobs and its targets. */
+export class Tidemark {
+  readonly config: Config;
+  readonly #context: Context;
+  readonly #definitions: Definitions;
+  readonly #clients: ServiceClients;
+
+  /** Use `createTidemark`. */
+  constructor(config: Config, context: Context, definitions: Definitions) {
+    this.config = config;
+    this.#context = context;
+    this.#definitions = definitions;
+    this.#clients = new ServiceClients(config, context, context.signal);
+  }
+
+  /** Runs a job as `tidemark run` does. A failed source does not reject: see `status` and `pulls` of the result. */
+  async run(job: string): Promise<JobResult> {
+    const loaded = await loadJob(this.config, this.#context.env, job);
+    return runJob(this.config, this.#context, loaded, this.#definitions);
+  }
+
+  /** Extracts and loads as `tidemark pull` does. */
+  async pull(selection: PullSelection = {}): Promise<RunResult> {
+    const pulls = assertPulls(selectPulls(this.config, selection, this.#definitions.sources));
+    return runPulls(this.config, this.#context, { pulls });
+  }
+
+  /** Runs one SELECT on the published warehouse. `params` are the values of `$name`; `asOf` shows every table as of this time. */
+  async query(
+    sql: string,
+    params: Readonly<Record<string, string | number | boolean>> = {},
+    { asOf }: { readonly asOf?: Date } = {},
+  ): Promise<readonly Row[]> {
+    const { rows } = await runQuery({
+      config: this.config,
+      query: sql,
+      params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)])),
+      signal: this.#context.signal,
+      ...(asOf && { asOf }),
+    });
+    return rows;
+  }
+
+  /** The operations of a target as typed methods. */
+  client(target: string): ApiClient {
+    return createApiClient(this.serviceClient(target));
+  }
+
+  /** Calls any operation of a target, also one of your own. */
+  serviceClient(target: string): ServiceClient {
+    const found = this.config.targets.find(({ name }) => name === target);
+    if (found) return this.#clients.get(found);
+    const known = this.config.targets.map(({ name }) => name).join(', ');
+    throw new TidemarkError('USAGE', `unknown target ${target}`, { hint: `known are ${known}` });
+  }
+
+  /** Closes idle connections. */
+  async close(): Promise<void> {
+    await this.#clients.close();
+  }
+}
+
+/**
+ * Reads a configuration and its plugins.
+ * @throws TidemarkError CONFIG with every problem of the configuration, the plugins and the given definitions.
+ */
+export async function createTidemark(options: TidemarkOptions = {}): Promise<Tidemark> {
+  const { sources, playbooks, env = process.env } = options;
+  const redactor = createRedactor();
+  const config = loadConfig(resolve(options.config ?? 'tidemark.yaml'), env, redactor);
+  const extra: Plugin = { ...(sources && { sources }), ...(playbooks && { playbooks }) };
+  const definitions = await loadDefinitions(config, extra);
+  return new Tidemark(config, createContext(config, redactor, options), definitions);
+}
+
+function createContext(config: Config, redactor: Context['redactor'], options: TidemarkOptions): Context {
+  const { env = process.env, log, now, signal = new AbortController().signal } = options;
+  const write = (line: string, level: keyof Log) => log?.[level](redactor.text(line));
+  return {
+    cwd: config.directory,
+    env,
+    readStdin: async () => '',
+    readLine: async () => '',
+    stdinIsTerminal: false,
+    stdoutIsTerminal: false,
+    stdout: () => {},
+    stderr: () => {},
+    terminal: undefined,
+    colors: createColors(false),
+    json: true,
+    quiet: true,
+    configFile: config.file,
+    clock: now ? frozenClock(now) : systemClock,
+    log: {
+      info: (line) => write(line, 'info'),
+      warn: (line) => write(line, 'warn'),
+      error: (line) => write(line, 'error'),
+    },
+    redactor,
+    exit: () => {},
+    signal,
+  };
+}
