@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import type { ApiResults } from './api-results.ts';
 import type { ServiceClient } from './client.ts';
-import { autoscaler, mesh, platform, scheduler, secrets } from './index.ts';
+import { resources } from './index.ts';
 import type { Args, Operation, OperationArgs } from './operation.ts';
-import { isList } from './response.ts';
+import { isList, type ServiceResponse } from './response.ts';
 
 /**
  * The operations of a target as methods: `client.agentPools.list()`. Resources, parameters and results are typed from the
@@ -12,11 +12,13 @@ import { isList } from './response.ts';
  * and requests pages as they are needed; any other method resolves to the result without its envelope. Methods throw
  * ServiceError, or TidemarkError USAGE before anything is sent.
  */
-export type ApiClient = Resources<typeof platform> &
-  Resources<typeof secrets> &
-  Resources<typeof scheduler> &
-  Resources<typeof autoscaler> &
-  Resources<typeof mesh>;
+export type ApiClient = Resources<AllResources['platform']> &
+  Resources<AllResources['secrets']> &
+  Resources<AllResources['scheduler']> &
+  Resources<AllResources['autoscaler']> &
+  Resources<AllResources['mesh']>;
+
+type AllResources = typeof resources;
 
 type Verbs = Readonly<Record<string, Operation & { readonly name: keyof ApiResults }>>;
 
@@ -55,13 +57,11 @@ type CamelCase<
     : CamelCase<Rest, `${Done}${Upper extends true ? Uppercase<C> : C}`>
   : Done;
 
-const KINDS = { platform, secrets, scheduler, autoscaler, mesh };
-
 /** The methods of a client's target. Resources of other kinds throw TidemarkError USAGE when they are read. */
 export function createApiClient(client: ServiceClient): ApiClient {
   const api = {};
-  for (const [kind, resources] of Object.entries(KINDS)) {
-    for (const [resource, verbs] of Object.entries<Readonly<Record<string, Operation>>>(resources)) {
+  for (const [kind, kindResources] of Object.entries(resources)) {
+    for (const [resource, verbs] of Object.entries<Readonly<Record<string, Operation>>>(kindResources)) {
       const name = toCamelCase(resource);
       const get =
         kind === client.target.kind
@@ -100,9 +100,20 @@ async function callOnce(client: ServiceClient, operation: Operation, args: Metho
   if (operation.responseType === 'health') return { alive: response.status === 200 };
   if (operation.responseType === 'csv' || operation.responseType === 'text') return response.text;
   if (response.text.trim() === '') return undefined;
+  if (operation.responseType === 'any') return parseOrText(response);
   const value = response.json();
   const hasEnvelope = operation.responseType === 'document' || operation.responseType === 'data';
   return hasEnvelope ? (value as { readonly data: unknown }).data : value;
+}
+
+/** The response of most writes is not documented, and need not be JSON. */
+function parseOrText(response: ServiceResponse): unknown {
+  try {
+    return response.json();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return response.text;
+  }
 }
 
 /** Gives the parameters the service's names. An unknown name is kept, for the client to report. */

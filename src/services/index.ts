@@ -7,13 +7,14 @@ import { secrets } from './secrets/operations.ts';
 
 export { autoscaler, mesh, platform, scheduler, secrets };
 
+/** The operations of each kind of target, by resource and verb. */
+export const resources = { platform, secrets, autoscaler, scheduler, mesh } as const;
+
 type Resources = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
-const resources: readonly Resources[] = [platform, secrets, autoscaler, scheduler, mesh];
-
-/** All 58 operations by name, in the documents' order. */
+/** All operations by name. */
 export const operations: ReadonlyMap<string, Operation> = new Map(
-  resources.flatMap((kind) =>
+  Object.values<Resources>(resources).flatMap((kind) =>
     Object.values(kind).flatMap((verbs) =>
       Object.values(verbs).map((operation) => [operation.name, operation] as const),
     ),

@@ -1,4 +1,3 @@
-import { TidemarkError } from '../core/errors.ts';
 import { aclPolicies } from './acl-policies.ts';
 import { agentPools } from './agent-pools.ts';
 import { agents } from './agents.ts';
@@ -41,12 +40,3 @@ export const sources: readonly SourceDefinition[] = [
   caRoots,
   leafCertificates,
 ];
-
-/** The built-in sources and custom ones. @throws TidemarkError USAGE when two have the same name */
-export function combineSources(custom: readonly SourceDefinition[]): readonly SourceDefinition[] {
-  const all = [...sources, ...custom];
-  const names = all.map(({ name }) => name);
-  const repeated = custom.find(({ name }) => names.indexOf(name) !== names.lastIndexOf(name));
-  if (repeated) throw new TidemarkError('USAGE', `there are two sources named ${repeated.name}`);
-  return all;
-}
