@@ -34,7 +34,7 @@ const target = z.strictObject({
   mounts: z.strictObject({ keymgmt: nonEmpty.optional(), mesh: nonEmpty.optional() }).default({}),
   namespace: nonEmpty.optional(),
   services: z.array(nonEmpty).default([]),
-  flavor: z.enum(['documents', 'hashicorp'], 'must be `documents` or `hashicorp`').default('documents'),
+  flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
   explorer: z.enum(['csv', 'json'], 'must be `csv` or `json`').default('csv').describe('how explorer views are pulled'),
   limits: limits.default({ concurrency: 8, share: 0.9 }),
   caFile: nonEmpty.optional(),

@@ -12,7 +12,7 @@ beforeEach(() => {
   sandbox.log.length = 0;
 });
 
-const run = (words: readonly string[], body?: unknown, flavor = 'documents'): Promise<CliRun> => {
+const run = (words: readonly string[], body?: unknown, flavor = 'spec'): Promise<CliRun> => {
   const config = sandbox.config().replaceAll('    kind:', `    flavor: ${flavor}\n    kind:`);
   return runApi([...words, ...(body === undefined ? [] : ['--body', JSON.stringify(body)])], { config });
 };

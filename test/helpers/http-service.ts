@@ -67,7 +67,7 @@ export function createTarget(kind: TargetKind, origin: string, changes: Partial<
     tokenHeader: kind === 'secrets' ? 'X-Store-Token' : 'Authorization',
     mounts: { keymgmt: 'keymgmt', mesh: 'mesh' },
     services: [],
-    flavor: 'documents',
+    flavor: 'spec',
     explorer: 'csv',
     limits: { concurrency: 8, share: 1 },
     ...changes,
