@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const SYSTEM = [
   'test/system/**/*.test.ts',
-  'test/{crash,faults,browser,deploy}/**/*.test.ts',
+  'test/{crash,faults,browser,deploy,consumer}/**/*.test.ts',
   'test/remediation/{kill,crash}.test.ts',
   'test/e2e/process.test.ts',
 ];

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const run = promisify(execFile);
+const PROJECT = join(PACKAGE_ROOT, 'test', 'consumer', 'project');
+const DAYS = 3;
+
+let folder: string;
+let sandbox: RunningSandbox;
+
+/** A project of a user: Tidemark is installed from the packed tarball, and its types are checked without `skipLibCheck`. */
+beforeAll(async () => {
+  folder = await tempFolder(afterAll);
+  await cp(PROJECT, folder, { recursive: true });
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+  const [{ filename }] = JSON.parse((await run('npm', pack, { cwd: PACKAGE_ROOT })).stdout);
+  const { devDependencies } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
+  const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`);
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`, ...tools];
+  await run('npm', install, { cwd: folder });
+  await run('npx', ['tsc', '--project', '.'], { cwd: folder }).catch(({ stdout }: { stdout: string }) => {
+    throw new Error(stdout);
+  });
+  sandbox = await startSandbox({ rate: 1000, workspaces: 30 });
+  for (let day = 0; day < DAYS; day++) sandbox.tick();
+  await configure({});
+});
+afterAll(() => sandbox?.close());
+
+async function configure(keys: Readonly<Record<string, unknown>>): Promise<void> {
+  await writeFile(join(folder, 'tidemark.yaml'), stringify({ ...parse(sandbox.config()), ...keys }));
+}
+
+test('a script runs a job with a source and a playbook of its own, asks SQL, and calls operations', async () => {
+  const { stdout } = await run('node', ['build/main.js', 'tidemark.yaml', sandbox.now.toISOString()], { cwd: folder });
+  const result = JSON.parse(stdout);
+  expect(result).toMatchObject({ status: 'complete', failed: [], missing: 404, usage: 'CONFIG' });
+  expect(result.playbooks).toMatchObject([{ playbook: 'delete-silent-agents', exit: 0 }]);
+  const policies = [...sandbox.services.scheduler.state.policies.keys()].filter((name) => name !== 'anonymous').sort();
+  expect(result.names).toEqual(policies.map((name) => ({ name })));
+  expect(result.agents.length).toBeGreaterThan(5);
+  expect(result.health).toEqual({ alive: true });
+});
+
+test('the command loads a plugin', async () => {
+  await configure({ plugins: ['./build/plugin.js'] });
+  const now = ['--now', sandbox.now.toISOString()];
+  const pull = await run('npx', ['tidemark', 'pull', '--json', '--source', 'policy_names', ...now], { cwd: folder });
+  expect(JSON.parse(pull.stdout).pulls).toMatchObject([{ source: 'policy_names', status: 'complete' }]);
+  const list = await run('npx', ['tidemark', 'playbook', 'list', '--json'], { cwd: folder });
+  const names = (JSON.parse(list.stdout) as { playbook: string }[]).map(({ playbook }) => playbook);
+  expect(names).toContain('delete-silent-agents');
+});
+
+test('a plugin in TypeScript needs a Node that runs TypeScript', async () => {
+  await configure({ plugins: ['./src/policy-names.ts'] });
+  const list = run('npx', ['tidemark', 'playbook', 'list'], { cwd: folder });
+  const reason = 'typescript' in process.features && process.features.typescript
+    ? /has no default export with `sources` or `playbooks`/u
+    : /is TypeScript, which this version of Node cannot run\n {2}use Node 22\.18 or newer/u;
+  await expect(list).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(reason) });
+});
