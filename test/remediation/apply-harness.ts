@@ -17,10 +17,10 @@ export interface Applied {
   readonly stopped: { readonly reason: string; readonly exit: number } | null;
 }
 
-/** One theatre for a file of tests: each finds the estate, and no ledger, as the first did. */
+/** One project for all tests of a file. Each test starts with the agents of the first run and without a ledger. */
 export interface ApplyHarness {
   readonly place: PlaybookHarness;
-  /** Answers in the services' place, for one test. */
+  /** Responds instead of a service, in one test. */
   faultHook: FaultHook | undefined;
   /** Plans with any `--max-percent`, and approves. */
   planAndApprove(): Promise<Plan>;
