@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config, Target } from '../config/config.ts';
+import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
@@ -15,7 +16,7 @@ import type { Args, Operation } from '../services/operation.ts';
 import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
 import { validateRequest } from '../services/validate-request.ts';
-import { readConfig, unknownName } from './options.ts';
+import { readConfig } from './options.ts';
 import { indent } from './output.ts';
 
 interface Options {

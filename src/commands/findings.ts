@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
+import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../findings/accept.ts';
@@ -9,7 +10,7 @@ import type { Database } from '../warehouse/database.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { formatFindings, formatFindingsJson, type ListedFinding } from './findings-output.ts';
-import { parseTimestampOption, readConfig, unknownName } from './options.ts';
+import { parseTimestampOption, readConfig } from './options.ts';
 import { plural, writeResult } from './output.ts';
 
 const STATES = ['new', 'open', 'resolved', 'accepted'] as const;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { type Config, loadConfig } from '../config/config.ts';
-import { closestMatch } from '../config/suggest.ts';
+import { unknownName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -40,15 +40,6 @@ export function parseTimestampOption(option: string, text: string): Date {
   if (timestamp) return timestamp;
   throw new TidemarkError('USAGE', `${option} ${text} is not a timestamp`, {
     hint: 'give one such as 2026-11-20 or 2026-11-20T02:15:00Z',
-  });
-}
-
-/** The error for a name that is not one of the known ones, with the closest match. */
-export function unknownName(what: string, name: string, known: Iterable<string>, hint?: string): TidemarkError {
-  const names = [...known];
-  const closest = closestMatch(name, names);
-  return new TidemarkError('USAGE', `unknown ${what} ${name}`, {
-    hint: closest ? `did you mean ${closest}?` : (hint ?? `known are ${names.join(', ')}`),
   });
 }
 

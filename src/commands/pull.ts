@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
+import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { readLanding } from '../landing/store.ts';
@@ -9,7 +10,7 @@ import { exitCode, type Pull, type RunResult } from '../pipeline/run.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { assertTargets, collect, readConfig, unknownName } from './options.ts';
+import { assertTargets, collect, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
 interface Options {

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
+import { unknownName } from '../config/suggest.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
-import { unknownName } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
 export function registerTables(program: Command, context: () => Context): void {

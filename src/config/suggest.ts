@@ -9,11 +9,15 @@ export function closestMatch(name: string, known: Iterable<string>): string | un
   return best && best.edits <= Math.max(2, Math.ceil(name.length / 2)) ? best.candidate : undefined;
 }
 
-/** The error for a name that is not one of the known ones, with the closest match. @param hint instead of all known names */
-export function unknownName(what: string, name: string, known: Iterable<string>, hint?: string): TidemarkError {
+/** A hint for an unknown name: `did you mean X?`, or all known names. */
+export function suggestName(name: string, known: readonly string[]): string {
+  const closest = closestMatch(name, known);
+  return closest ? `did you mean ${closest}?` : `known are ${known.join(', ')}`;
+}
+
+/** The error for an unknown name. @param advice hint instead of the list of all known names */
+export function unknownName(what: string, name: string, known: Iterable<string>, advice?: string): TidemarkError {
   const names = [...known];
-  const closest = closestMatch(name, names);
-  return new TidemarkError('USAGE', `unknown ${what} ${name}`, {
-    hint: closest ? `did you mean ${closest}?` : (hint ?? `known are ${names.join(', ')}`),
-  });
+  const hint = advice !== undefined && closestMatch(name, names) === undefined ? advice : suggestName(name, names);
+  return new TidemarkError('USAGE', `unknown ${what} ${name}`, { hint });
 }

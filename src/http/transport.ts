@@ -5,7 +5,7 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 import { createPatchedPool } from './undici-workarounds.ts';
 
-export interface TransportOptions {
+export interface HttpTransportOptions {
   readonly caFile?: string | undefined;
   readonly clientCert?: string | undefined;
   readonly clientKey?: string | undefined;
@@ -23,7 +23,7 @@ export interface Transport {
 }
 
 /** Connections with the target's certificates, connect timeout and proxy. TLS is always verified. */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: HttpTransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
     fetch: (input, init) => send(input instanceof Request ? input : new Request(input, init), dispatcher),
@@ -31,7 +31,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: TransportOptions): Dispatcher {
+function createDispatcher({ env, timeouts, concurrency, redactor, ...files }: HttpTransportOptions): Dispatcher {
   const tls = {
     rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
     ...(files.caFile && { ca: readPem(files.caFile, 'caFile') }),

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
-import { closestMatch } from '../config/suggest.ts';
+import { suggestName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { resolveMailSettings } from '../mail/transport.ts';
@@ -45,11 +45,7 @@ function findUnknownNames(
 ): readonly string[] {
   return names
     .filter((name) => !known.includes(name))
-    .map((name) => {
-      const match = closestMatch(name, known);
-      const hint = match ? `did you mean ${match}?` : `known are ${known.join(', ')}`;
-      return `jobs/${job}.yaml: ${field}: unknown ${kind} ${name}; ${hint}`;
-    });
+    .map((name) => `jobs/${job}.yaml: ${field}: unknown ${kind} ${name}; ${suggestName(name, known)}`);
 }
 
 /** @returns the message of a configuration error, or nothing. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
+import { suggestName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
@@ -10,7 +11,7 @@ import type { Playbook } from './define.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { createPlan } from './plan.ts';
 import { type Plan, writePlan } from './plan-file.ts';
-import { getPlaybook, isReversible, loadPlaybooks, suggestPlaybook } from './registry.ts';
+import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];
@@ -51,7 +52,10 @@ function findProblems(
   path: string,
 ): readonly string[] {
   const playbook = known.find((candidate) => candidate.name === name);
-  if (!playbook) return [`${path}.name: unknown playbook ${name}; ${suggestPlaybook(known, name)}`];
+  if (!playbook) {
+    const names = known.map((candidate) => candidate.name);
+    return [`${path}.name: unknown playbook ${name}; ${suggestName(name, names)}`];
+  }
   if (mode === 'plan') return [];
   return [
     ...(approvedBy?.trim() ? [] : [`${path}.approvedBy: is required with mode apply: who approves the actions`]),

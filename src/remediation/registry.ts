@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { closestMatch } from '../config/suggest.ts';
+import { closestMatch, unknownName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import { operations } from '../services/index.ts';
@@ -36,13 +36,11 @@ export async function loadPlaybooks(
 export function getPlaybook(playbooks: readonly Playbook[], name: string): Playbook {
   const playbook = playbooks.find((candidate) => candidate.name === name);
   if (playbook) return playbook;
-  throw new TidemarkError('USAGE', `unknown playbook ${name}`, { hint: suggestPlaybook(playbooks, name) });
-}
-
-export function suggestPlaybook(playbooks: readonly Playbook[], name: string): string {
-  const names = playbooks.map((candidate) => candidate.name);
-  const closest = closestMatch(name, names);
-  return closest ? `did you mean ${closest}?` : `known are ${names.join(', ')}`;
+  throw unknownName(
+    'playbook',
+    name,
+    playbooks.map((candidate) => candidate.name),
+  );
 }
 
 /** @throws TidemarkError UNSAFE: a plan that names an unknown operation was not made by this version. */

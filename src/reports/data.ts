@@ -1,6 +1,6 @@
 import { stringify } from 'lossless-json';
 import type { Thresholds } from '../config/config.ts';
-import { closestMatch } from '../config/suggest.ts';
+import { unknownName } from '../config/suggest.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
@@ -84,10 +84,7 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   return [...new Set(names)].map((name) => {
     const report = reports.get(name);
     if (report) return report;
-    const closest = closestMatch(name, reports.keys());
-    throw new TidemarkError('USAGE', `unknown report ${name}`, {
-      hint: closest ? `did you mean ${closest}?` : `the reports are ${[...reports.keys()].join(', ')}`,
-    });
+    throw unknownName('report', name, reports.keys());
   });
 }
 
