@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { link, mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+// biome-ignore lint/style/noRestrictedImports: only the system knows whether the owner of a lock is alive
 import { kill, pid } from 'node:process';
 import { TidemarkError } from '../core/errors.ts';
 

@@ -1,5 +1,5 @@
 import { TidemarkError } from '../core/errors.ts';
-import { isSecretField } from '../core/redact/redactor.ts';
+import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/manifest.ts';
 import type { Database, SqlParams } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { start } from './child.ts';
-import { wrongIn } from './estate.ts';
+import { findInconsistencies } from './warehouse-checks.ts';
 
 let place: TestProject;
 let work: string;
@@ -43,7 +43,7 @@ async function expectRenewed(): Promise<void> {
   const run = await place.tidemark(['pull', '--target', 'vault']);
   expect(run.exit, run.stderr).toBe(0);
   expect(run.stderr).toContain('the working file is corrupt and kept as');
-  expect(await wrongIn(published)).toEqual([]);
+  expect(await findInconsistencies(published)).toEqual([]);
   expect(await place.rows('select count(*) as n from runs')).toEqual([{ n: 2 }]);
   expect(await place.rows('select count(distinct as_of) as n from pulls')).toEqual([{ n: 2 }]);
   expect(await readdir(join(work, '..'))).toContain('warehouse.duckdb.damaged');
@@ -111,7 +111,7 @@ test('readers of a corrupt published file exit with 4, and the next run publishe
     expect([reads, exit, stderr]).toEqual([reads, 4, expect.stringContaining('cannot be opened')]);
   }
   expect((await place.tidemark(['pull', '--target', 'vault'])).exit).toBe(0);
-  expect(await wrongIn(published)).toEqual([]);
+  expect(await findInconsistencies(published)).toEqual([]);
 });
 
 test('a stale log beside the published file is removed without being replayed', async () => {

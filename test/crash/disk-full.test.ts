@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
-import { digestOf, wrongIn } from './estate.ts';
+import { hashFile, findInconsistencies } from './warehouse-checks.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -94,12 +94,12 @@ describe.skipIf(reason !== undefined)('a disk that is full', () => {
   test('before a later run: the published warehouse stays', async () => {
     const { place, published, fillBut, ballast } = await smallDisk(128);
     await place.pull(['--target', 'acme']);
-    const before = await digestOf(published);
+    const before = await hashFile(published);
     fillBut(20 * MEBIBYTE);
     const run = await place.tidemark(['pull', '--target', 'acme']);
     expect(run.exit).toBe(1);
     expect(run.stderr).toMatch(DISK_FULL);
-    expect(await digestOf(published)).toBe(before);
+    expect(await hashFile(published)).toBe(before);
     await rm(ballast);
     await place.pull(['--target', 'acme']);
   });
@@ -117,20 +117,20 @@ describe.skipIf(reason !== undefined)('a disk that is full', () => {
     async (part, mebibytes) => {
       const { place, data, published, fillWhenAsked, ballast } = await smallDisk(160);
       await place.pull(['--target', 'acme']);
-      const before = await digestOf(published);
+      const before = await hashFile(published);
       place.sandbox.tick();
       const { size } = await stat(published);
       fillWhenAsked(/\/explorer/u, size * part + mebibytes * MEBIBYTE);
       const run = await place.tidemark(['pull', '--target', 'acme']);
       expect(run.exit, run.stderr).toBe(1);
       expect(run.stderr).toMatch(DISK_FULL);
-      expect(await digestOf(published)).toBe(before);
+      expect(await hashFile(published)).toBe(before);
       expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
 
       await rm(ballast);
       const next = await place.tidemark(['pull', '--target', 'acme']);
       expect(next.exit, next.stderr).toBe(0);
-      expect(await wrongIn(published)).toEqual([]);
+      expect(await findInconsistencies(published)).toEqual([]);
       const database = await openDatabase(published, { readOnly: true });
       const [row] = await database.rows("select count(distinct as_of) as runs from pulls where status = 'complete'");
       database.close();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { testProject } from '../helpers/test-project.ts';
 import { buildPackage, type Child, start } from './child.ts';
-import { contentsOf, digestOf, wrongIn } from './estate.ts';
+import { readContents, hashFile, findInconsistencies } from './warehouse-checks.ts';
 
 const KILLS = 50;
 /** After so many kills, one run completes and the sandbox advances a day. */
@@ -19,7 +19,7 @@ test('after a kill at any time, the published warehouse is the old or the new on
 
   const moments = { old: 0, new: 0 };
   for (let kill = 1; kill <= KILLS; kill++) {
-    const before = await digestOf(published);
+    const before = await hashFile(published);
     if (kill % EACH === 1) place.sandbox.tick();
     const child = pull();
     const afterMs = Math.random() * whole.afterMs;
@@ -28,20 +28,20 @@ test('after a kill at any time, the published warehouse is the old or the new on
     clearTimeout(timer);
     const details = `kill ${kill}, after ${afterMs.toFixed(0)} of ${whole.afterMs.toFixed(0)} ms:\n${stderr}`;
 
-    if ((await digestOf(published)) === before) moments.old++;
+    if ((await hashFile(published)) === before) moments.old++;
     else {
       moments.new++;
-      expect(await wrongIn(published), details).toEqual([]);
+      expect(await findInconsistencies(published), details).toEqual([]);
     }
     if (kill % EACH > 0) continue;
     const next = await pull().ended;
     expect(next.exit, `${details}${next.stderr}`).toBe(0);
-    expect(await wrongIn(published), details).toEqual([]);
+    expect(await findInconsistencies(published), details).toEqual([]);
   }
   expect(moments.old, 'the old one stayed at least once').toBeGreaterThan(0);
 
   const other = await testProject({ workspaces: 30 });
   while (other.sandbox.day < place.sandbox.day) other.sandbox.tick();
   await other.pull(TARGET);
-  expect(await contentsOf(published)).toEqual(await contentsOf(join(other.folder, 'data', 'warehouse.duckdb')));
+  expect(await readContents(published)).toEqual(await readContents(join(other.folder, 'data', 'warehouse.duckdb')));
 }, 300_000);

@@ -1,9 +1,9 @@
 import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { FaultHook } from '../../src/sandbox/answer.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
-import { contentsOf, wrongIn } from './estate.ts';
+import { readContents, findInconsistencies } from './warehouse-checks.ts';
 
 /** A project whose commands can be stopped at a matching request. */
 async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
@@ -53,7 +53,7 @@ describe('an interrupted run', () => {
       { status: 'complete' },
       { status: 'interrupted' },
     ]);
-    expect(await wrongIn(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
+    expect(await findInconsistencies(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
   });
 
   test('is resumed: landed sources are not extracted again, and the pull counts once', async () => {
@@ -75,7 +75,7 @@ describe('an interrupted run', () => {
     other.sandbox.tick();
     await other.pull(['--target', 'acme']);
     const file = (folder: string) => join(folder, 'data', 'warehouse.duckdb');
-    expect(await contentsOf(file(place.folder))).toEqual(await contentsOf(file(other.folder)));
+    expect(await readContents(file(place.folder))).toEqual(await readContents(file(other.folder)));
   });
 
   test('is not resumed again once the next run has ended', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 import { buildPackage, type Child, start } from './child.ts';
-import { wrongIn } from './estate.ts';
+import { findInconsistencies } from './warehouse-checks.ts';
 
 let command: string;
 beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(exit, stderr).toBe(1);
     expect(stderr).toContain('scaler: autoscaler_health: failed: autoscaler.health.read at scaler: aborted: stopped');
     expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
-    expect(await wrongIn(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
+    expect(await findInconsistencies(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
     expect(await place.rows('select status from runs')).toEqual([{ status: 'interrupted' }]);
     expect(await place.rows('select status, count(*) as n from pulls group by all order by all')).toEqual([
       { status: 'complete', n: 18 },

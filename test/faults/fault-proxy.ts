@@ -110,13 +110,13 @@ function ask(origin: string, method: string, url: string, fields: readonly strin
 }
 
 /** The header of a response as sent. */
-export function headOf({ status, headers }: Upstream, more: Readonly<Record<string, string | number>>): string {
+export function formatHeader({ status, headers }: Upstream, more: Readonly<Record<string, string | number>>): string {
   const fields = Object.entries({ ...headers, ...more, connection: 'close' });
   return `HTTP/1.1 ${status} Said\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
 /** Sends an intact response. */
 export function send(socket: Socket, answer: Upstream): void {
-  socket.write(headOf(answer, { 'content-length': answer.body.length }));
+  socket.write(formatHeader(answer, { 'content-length': answer.body.length }));
   socket.end(answer.body);
 }

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { type Fault, headOf, send, type Upstream } from './fault-proxy.ts';
+import { type Fault, formatHeader, send, type Upstream } from './fault-proxy.ts';
 
 /** Faults of the transfer, by name. */
 
@@ -16,13 +16,13 @@ export const reset: Fault = (socket) => void socket.resetAndDestroy();
 export const hang: Fault = () => undefined;
 
 export const resetWithin: Fault = (socket, answer) => {
-  socket.write(headOf(answer, { 'content-length': answer.body.length }));
+  socket.write(formatHeader(answer, { 'content-length': answer.body.length }));
   socket.write(answer.body.subarray(0, Math.floor(answer.body.length / 2)), () => socket.resetAndDestroy());
 };
 
 /** One byte at a time: never idle, never complete. */
 export const drip: Fault = (socket, answer) => {
-  socket.write(headOf(answer, { 'content-length': answer.body.length + 1_000_000 }));
+  socket.write(formatHeader(answer, { 'content-length': answer.body.length + 1_000_000 }));
   const timer = setInterval(() => socket.write(' '), 20);
   socket.on('close', () => clearInterval(timer));
 };
@@ -35,7 +35,7 @@ function upTo({ body }: Upstream, tenths: number): Buffer {
 export const cutFrom =
   (tenths: number): Fault =>
   (socket, answer, { before }) => {
-    socket.write(headOf(answer, { 'content-length': answer.body.length }));
+    socket.write(formatHeader(answer, { 'content-length': answer.body.length }));
     socket.end(upTo(answer, tenths + before));
   };
 
@@ -43,24 +43,24 @@ export const cutFrom =
 export const quietlyCutFrom =
   (tenths: number): Fault =>
   (socket, answer, { before }) => {
-    socket.write(headOf(answer, {}));
+    socket.write(formatHeader(answer, {}));
     socket.end(upTo(answer, tenths + before));
   };
 
 /** Truncates at the end of a line or of an item, so that the rest is well-formed. */
 export const cutBetweenLines: Fault = (socket, answer) => {
   const half = answer.body.indexOf('\n', Math.floor(answer.body.length / 2));
-  socket.write(headOf(answer, {}));
+  socket.write(formatHeader(answer, {}));
   socket.end(answer.body.subarray(0, half < 0 ? Math.floor(answer.body.length / 2) : half + 1));
 };
 
 export const tooLittlePromised: Fault = (socket, answer) => {
-  socket.write(headOf(answer, { 'content-length': Math.floor(answer.body.length / 2) }));
+  socket.write(formatHeader(answer, { 'content-length': Math.floor(answer.body.length / 2) }));
   socket.end(answer.body);
 };
 
 export const tooMuchPromised: Fault = (socket, answer) => {
-  socket.write(headOf(answer, { 'content-length': answer.body.length + 10 }));
+  socket.write(formatHeader(answer, { 'content-length': answer.body.length + 10 }));
   socket.end(answer.body);
 };
 

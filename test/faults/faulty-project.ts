@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { HttpTimeouts } from '../../src/core/context.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Kind } from '../../src/sandbox/types.ts';
-import { contentsOf } from '../crash/estate.ts';
+import { readContents } from '../crash/warehouse-checks.ts';
 import { type CliRun, cli } from '../helpers/cli.ts';
 import { readRows } from '../helpers/rows.ts';
 import { type Cleanup, tempFolder } from '../helpers/temp.ts';
@@ -115,7 +115,7 @@ async function outcome(folder: string, run: CliRun): Promise<PulledState> {
     `select target, status, error, requests, retries, throttled from pulls
      where run_id = (select arg_max(run_id, as_of) from pulls) order by target`,
   );
-  const { autoscaler_health: _asked, ...tables } = await contentsOf(file);
+  const { autoscaler_health: _asked, ...tables } = await readContents(file);
   return {
     run,
     pulls: Object.fromEntries(rows.map(({ target, ...row }) => [target, row])) as unknown as PulledState['pulls'],

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import type { FaultHook } from '../../src/sandbox/answer.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Response } from '../../src/sandbox/types.ts';
 import { byKey, expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
@@ -37,7 +37,7 @@ async function damaged({ csv, onlyCsv = false }: Damage): Promise<TestProject> {
 
 /** The lines of the undamaged export, header first. */
 function exportLines({ sandbox }: TestProject): readonly string[] {
-  const rows = expectedTables(sandbox, 'documents').tf_versions ?? [];
+  const rows = expectedTables(sandbox, 'spec').tf_versions ?? [];
   const line = ({ version, workspace_count, workspaces }: Readonly<Record<string, unknown>>) =>
     [version, workspace_count, workspaces].map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(',');
   return ['version,workspace_count,workspaces', ...rows.map(line)];
@@ -66,7 +66,7 @@ describe('a CSV export', () => {
         ]),
     });
     await place.pull(TF_VERSIONS);
-    await expectTable(place, 'tf_versions', 'documents');
+    await expectTable(place, 'tf_versions', 'spec');
   });
 
   test('keeps an unknown column in `extra`, without secrets, and reads a missing one as null', async () => {
@@ -80,7 +80,7 @@ describe('a CSV export', () => {
     });
     await place.pull(TF_VERSIONS);
     const rows = await place.rows('select version, workspace_count, workspaces, extra from tf_versions');
-    const versions = (expectedTables(place.sandbox, 'documents').tf_versions ?? []).map(({ version }, index) => ({
+    const versions = (expectedTables(place.sandbox, 'spec').tf_versions ?? []).map(({ version }, index) => ({
       version,
       workspace_count: null,
       workspaces: null,
@@ -112,7 +112,7 @@ describe('a CSV export', () => {
   test('accepts a byte order mark and CRLF line endings', async () => {
     const place = await damaged({ onlyCsv: true, csv: (lines) => `\uFEFF${lines.join('\r\n')}\r\n` });
     await place.pull(TF_VERSIONS);
-    await expectTable(place, 'tf_versions', 'documents');
+    await expectTable(place, 'tf_versions', 'spec');
   });
 
   test.each([
@@ -121,7 +121,7 @@ describe('a CSV export', () => {
       (lines: readonly string[]) => text(lines.map((line) => line.slice(line.indexOf(',') + 1))),
       /no column version/,
     ],
-    ['that names a column twice', (lines: readonly string[]) => text([`version,${lines[0]}`]), /names version twice/],
+    ['that names a column twice', (lines: readonly string[]) => text([`version,${lines[0]}`]), /has the column version twice/],
     [
       'with a row without its key',
       (lines: readonly string[]) => text([...lines.slice(0, -1), '"","1","a"']),
@@ -155,7 +155,7 @@ describe('a CSV export', () => {
     const { stderr } = await place.pull(TF_VERSIONS);
     expect(stderr).toMatch(reason);
     expect(stderr).toContain('retrying');
-    await expectTable(place, 'tf_versions', 'documents');
+    await expectTable(place, 'tf_versions', 'spec');
     const [run] = await readdir(join(place.folder, 'data', 'landing'));
     const landing = join(place.folder, 'data', 'landing', run!, 'acme');
     expect(existsSync(join(landing, 'tf_versions.csv.rejected')) || existsSync(join(landing, 'tf_versions.csv'))).toBe(
@@ -177,7 +177,7 @@ describe('a CSV export', () => {
     broken = true;
     const { stderr } = await place.pull(TF_VERSIONS, 3);
     expect(stderr).toContain('Sign in');
-    await expectTable(place, 'tf_versions', 'documents');
+    await expectTable(place, 'tf_versions', 'spec');
   });
 
   test('without a fallback fails with the last message of the service', async () => {

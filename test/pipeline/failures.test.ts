@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import type { FaultHook } from '../../src/sandbox/answer.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
 import { expectTable, sourceTables } from '../helpers/expect-table.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
@@ -35,7 +35,7 @@ test('a failed source leaves its tables unchanged and is recorded in `pulls`; th
     ['agents', 'failed'],
   ]);
   expect(await place.rows('select * from agents order by agent_id')).toEqual(before);
-  for (const table of sourceTables.filter((name) => name !== 'agents')) await expectTable(place, table, 'documents');
+  for (const table of sourceTables.filter((name) => name !== 'agents')) await expectTable(place, table, 'spec');
 
   const [pull] = await place.rows(`select status, rows, error from pulls where source = 'agents' order by as_of desc`);
   expect(pull).toMatchObject({
@@ -71,7 +71,7 @@ test('if every source fails, the exit code is 3 and the rows stay', async () => 
   everything.on = true;
   const { stderr } = await place.pull(['--target', 'vault'], 3);
   expect(stderr).toContain('the token lacks the permission');
-  await expectTable(place, 'keys', 'documents');
+  await expectTable(place, 'keys', 'spec');
 });
 
 test('an item deleted between listing and reading is not a failure', async () => {
@@ -87,7 +87,7 @@ test('an item deleted between listing and reading is not a failure', async () =>
     },
   });
   await place.pull(['--source', 'keys']);
-  await expectTable(place, 'keys', 'documents');
+  await expectTable(place, 'keys', 'spec');
 });
 
 test('an item that is still listed but returns 404 fails the source: it may exist without permission to read it', async () => {
@@ -116,7 +116,7 @@ test('if the total changes between pages, the pages are fetched again, and the r
   });
   const { stderr } = await place.pull(['--source', 'workspaces']);
   expect(stderr).toContain('the total changed from 250 to 249');
-  await expectTable(place, 'workspaces', 'documents');
+  await expectTable(place, 'workspaces', 'spec');
 });
 
 test('a stopped run changes nothing and is recorded as interrupted; the next one is complete', async () => {
@@ -133,7 +133,7 @@ test('a stopped run changes nothing and is recorded as interrupted; the next one
   expect(result.json<RunResult>().status).toBe('interrupted');
   expect(await place.rows('select * from agents')).toEqual([]);
   await place.pull(['--target', 'acme']);
-  await expectTable(place, 'agents', 'documents');
+  await expectTable(place, 'agents', 'spec');
 });
 
 test('a wrong token, an unknown organization and an unreachable host are each reported with a hint', async () => {
@@ -146,7 +146,7 @@ test('a wrong token, an unknown organization and an unreachable host are each re
   const sources = ['agent_pools', 'keys', 'ca_roots', 'autoscaler_health'].flatMap((name) => ['--source', name]);
   const { stderr, stdout } = await place.pull(sources, 1);
   expect(stderr).toMatch(
-    /acme: agent_pools: failed: .*404 not-found.*the name or id is wrong, or the token may not see it/,
+    /acme: agent_pools: failed: .*404 not-found.*the name or id is wrong, or the token lacks the permission/,
   );
   expect(stderr).toMatch(/vault: keys: failed: .*403 forbidden.*the token lacks the permission .*or is not valid/);
   expect(stderr).toMatch(/consul: ca_roots: failed: .*unreachable.*check `url` of this target/);

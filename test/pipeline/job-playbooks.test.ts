@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-async function jobOf(place: TestProject, job: Record<string, unknown>): Promise<void> {
+async function writeJob(place: TestProject, job: Record<string, unknown>): Promise<void> {
   await mkdir(join(place.folder, 'jobs'), { recursive: true });
   await writeFile(join(place.folder, 'jobs', 'act.yaml'), stringify(job));
 }
 
 test('a job plans and applies its playbooks: the action is in `actions`, the service has changed, the plan is kept', async () => {
   const place = await testProject();
-  await jobOf(place, {
+  await writeJob(place, {
     reports: ['overview'],
     playbooks: [
       { name: 'reap-dead-agents', mode: 'plan' },
@@ -40,7 +40,7 @@ test('a job plans and applies its playbooks: the action is in `actions`, the ser
 
 test('a job that would apply irreversible actions is rejected before the run starts', async () => {
   const place = await testProject();
-  await jobOf(place, { playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] });
+  await writeJob(place, { playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] });
   const result = await place.tidemark(['run', 'act']);
   expect(result.exit).toBe(2);
   expect(result.stderr).toMatch(/jobs\/act\.yaml: playbooks\[0\]\.mode: .*cannot be undone/u);

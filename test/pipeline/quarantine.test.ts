@@ -36,7 +36,7 @@ test('--accept-shrink pulls the source and deletes the rows; the next pull is ch
   const { pulls } = (await place.pull(['--accept-shrink', 'workspaces'])).json<RunResult>();
   expect(pulls).toMatchObject([{ source: 'workspaces', status: 'complete', deleted: 11 }]);
   expect(place.sandbox.log.length).toBeGreaterThan(asked);
-  await expectTable(place, 'workspaces', 'documents');
+  await expectTable(place, 'workspaces', 'spec');
   await place.pull(SOURCE);
   expect(await present(place)).toBe(9);
 });

@@ -18,7 +18,7 @@ const removeWarehouse = async ({ folder }: TestProject) => {
   await rm(join(folder, 'data', 'work'), { recursive: true });
 };
 
-const pullOf = async (place: TestProject, words: readonly string[] = [], exit = 0) =>
+const pullJson = async (place: TestProject, words: readonly string[] = [], exit = 0) =>
   (await place.pull(words, exit)).json<RunResult>();
 
 test('landings restore an empty warehouse without the network', async () => {
@@ -26,15 +26,15 @@ test('landings restore an empty warehouse without the network', async () => {
   const runs: { id: string; tables: unknown }[] = [];
   for (let run = 0; run < 2; run++) {
     if (run > 0) place.sandbox.tick();
-    runs.push({ id: (await pullOf(place)).run_id, tables: await contents(place) });
+    runs.push({ id: (await pullJson(place)).run_id, tables: await contents(place) });
   }
   const [first, second] = runs as [(typeof runs)[0], (typeof runs)[0]];
   await removeWarehouse(place);
   const asked = place.sandbox.log.length;
 
-  expect((await pullOf(place, ['--from', first.id])).as_of).toBe('2026-10-01T02:15:00.000Z');
+  expect((await pullJson(place, ['--from', first.id])).as_of).toBe('2026-10-01T02:15:00.000Z');
   expect(await contents(place)).toEqual(first.tables);
-  const again = await pullOf(place, ['--from', first.id]);
+  const again = await pullJson(place, ['--from', first.id]);
   expect(again.pulls.map(({ inserted, changed, deleted }) => inserted + changed + deleted).every((n) => n === 0)).toBe(
     true,
   );
@@ -49,11 +49,11 @@ test('landings restore an empty warehouse without the network', async () => {
 
 test('an unknown run is reported with the closest match, and a source without a landing fails alone', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullOf(place, ['--source', 'keys']);
+  const { run_id } = await pullJson(place, ['--source', 'keys']);
   const unknown = await place.tidemark(['pull', '--from', `${run_id.slice(0, -2)}1Z`]);
   expect(unknown.exit).toBe(2);
   expect(unknown.stderr).toContain(`did you mean ${run_id}?`);
-  const { pulls } = await pullOf(place, ['--from', run_id, '--target', 'vault'], 1);
+  const { pulls } = await pullJson(place, ['--from', run_id, '--target', 'vault'], 1);
   const failed = pulls.filter(({ status }) => status === 'failed').map(({ source }) => source);
   expect(failed).not.toContain('keys');
   expect(failed).toContain('mesh_roles');
@@ -61,16 +61,16 @@ test('an unknown run is reported with the closest match, and a source without a 
 
 test('a run of some sources is replayed, and no other source fails', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullOf(place, ['--source', 'keys', '--source', 'workspaces']);
+  const { run_id } = await pullJson(place, ['--source', 'keys', '--source', 'workspaces']);
   await removeWarehouse(place);
-  const { status, pulls } = await pullOf(place, ['--from', run_id]);
+  const { status, pulls } = await pullJson(place, ['--from', run_id]);
   expect(status).toBe('complete');
   expect(pulls.map(({ target, source }) => `${target} ${source}`).sort()).toEqual(['acme workspaces', 'vault keys']);
 });
 
 test('a landed file that has changed is rejected', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullOf(place, ['--source', 'tf_versions']);
+  const { run_id } = await pullJson(place, ['--source', 'tf_versions']);
   const file = join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv');
   await writeFile(file, 'version,workspace_count,workspaces\n"6.6.6","1","x"\n');
   const { stderr } = await place.pull(['--from', run_id, '--source', 'tf_versions'], 3);

@@ -7,14 +7,14 @@ import { loadTables } from '../../src/warehouse/tables.ts';
 
 const tables = [...(await loadTables(createSqlFiles([PACKAGE_ROOT]))).values()].filter(({ source }) => source);
 
-export async function digestOf(file: string): Promise<string> {
+export async function hashFile(file: string): Promise<string> {
   return createHash('sha256')
     .update(await readFile(file))
     .digest('hex');
 }
 
 /** The current rows of a warehouse by table, without times: equal for equal responses of the services. */
-export async function contentsOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+export async function readContents(file: string): Promise<Readonly<Record<string, unknown>>> {
   const database = await openDatabase(file, { readOnly: true });
   try {
     const contents: Record<string, unknown> = {};
@@ -32,7 +32,7 @@ export async function contentsOf(file: string): Promise<Readonly<Record<string, 
  * Opens a published warehouse as a reader would, and names what none may have: versions of a row that overlap (a key that is
  * open twice among them), a run that is half done, a source that a complete run does not have.
  */
-export async function wrongIn(file: string): Promise<readonly string[]> {
+export async function findInconsistencies(file: string): Promise<readonly string[]> {
   const database = await openDatabase(file, { readOnly: true });
   try {
     const overlapping = tables.map(({ name, key }) => {
