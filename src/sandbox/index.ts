@@ -1,96 +1,120 @@
-import { type Tokens, tokensOf } from './access.ts';
-import type { Intercept } from './answer.ts';
-import { createAutoscaler } from './autoscaler/index.ts';
-import { configFor } from './config.ts';
-import { type Host, host } from './http.ts';
-import { createMesh } from './mesh/index.ts';
-import { createPlatform } from './platform/index.ts';
-import { createScheduler } from './scheduler/index.ts';
-import { createSecrets } from './secrets/index.ts';
-import { type Flavor, KINDS, type Kind, type RequestRecord, type Sandbox, type SandboxOptions } from './types.ts';
+import { AutoscalerService } from './autoscaler.ts';
+import { renderConfig } from './config.ts';
+import { DAY_MS } from './fixtures.ts';
+import { type ServiceServer, serve } from './http.ts';
+import { MeshService } from './mesh/index.ts';
+import { PlatformService } from './platform/index.ts';
+import type { FaultHook } from './router.ts';
+import { SchedulerService } from './scheduler/index.ts';
+import { SecretsService } from './secrets/index.ts';
+import { createTokens, type Tokens } from './tokens.ts';
+import {
+  KINDS,
+  type Kind,
+  type RequestRecord,
+  type Sandbox,
+  type SandboxOptions,
+  type ServiceOptions,
+} from './types.ts';
 
-const DAY_MS = 86_400_000;
-/** The estate's other tables are sized for this many workspaces. */
+/** The sizes of all other tables are given for this many workspaces. */
 const WORKSPACES_AT_SCALE_1 = 240;
 
-/** All five services with their state, before any of them is served. */
-function createServices(seed: number, workspaces: number, flavor: Flavor, start: Date) {
-  const options = { seed, scale: workspaces / WORKSPACES_AT_SCALE_1, flavor, start };
+function createServices(options: ServiceOptions) {
   return {
-    platform: createPlatform(options),
-    secrets: createSecrets(options),
-    scheduler: createScheduler(options),
-    autoscaler: createAutoscaler(options),
-    mesh: createMesh(options),
+    platform: new PlatformService(options),
+    secrets: new SecretsService(options),
+    scheduler: new SchedulerService(options),
+    autoscaler: new AutoscalerService(options),
+    mesh: new MeshService(options),
   };
 }
 
 export type Services = ReturnType<typeof createServices>;
 
-/** A sandbox whose services' states are typed. */
-export interface RunningSandbox extends Sandbox {
-  readonly services: Services;
-}
-
 export interface StartOptions extends SandboxOptions {
-  /** Answers in a service's place where it returns a reply: outages, login pages, cut transfers (a body that throws). */
-  readonly intercept?: Intercept;
+  /** Replaces responses of the services: outages, login pages, interrupted transfers (a body that throws). */
+  readonly faultHook?: FaultHook;
 }
 
-const byKind = <T>(of: (kind: Kind) => T): Readonly<Record<Kind, T>> => ({
-  platform: of('platform'),
-  secrets: of('secrets'),
-  scheduler: of('scheduler'),
-  autoscaler: of('autoscaler'),
-  mesh: of('mesh'),
-});
-
-/** Starts the five services on 127.0.0.1 over an invented estate. Same options and night, same answers, byte for byte. */
+/** Starts the five services on 127.0.0.1 with generated data. The same options and day give the same responses, byte for byte. */
 export async function startSandbox(options: StartOptions = {}): Promise<RunningSandbox> {
-  const { seed = 1, workspaces = WORKSPACES_AT_SCALE_1, flavor = 'documents', port = 0, rate } = options;
-  const { rateHeaders = true, latencyMs = 0, intercept, start = new Date('2026-10-01T02:15:00Z') } = options;
-  const services = createServices(seed, workspaces, flavor, start);
-  const tokens: Readonly<Record<Kind, Tokens>> = byKind((kind) => tokensOf(kind, seed));
-  const log: RequestRecord[] = [];
-  let night = 0;
-  const present = (): Date => new Date(start.getTime() + night * DAY_MS);
-  const hosts = new Map<Kind, Host>();
-  const close = async (): Promise<void> => {
-    await Promise.all([...hosts.values()].map((served) => served.close()));
-  };
-  try {
-    for (const [index, kind] of KINDS.entries()) {
-      const place = { port: port === 0 ? 0 : port + index, rate, rateHeaders, latencyMs, intercept };
-      hosts.set(kind, await host({ ...place, service: services[kind], flavor, now: present, log }));
-    }
-  } catch (error) {
-    await close(); // a port was taken: leave none of the others open
-    throw error;
-  }
-  const urls = byKind((kind) => hosts.get(kind)!.url);
+  const sandbox = new RunningSandbox(options);
+  await sandbox.listen();
+  return sandbox;
+}
+
+function byKind<T>(value: (kind: Kind) => T): Readonly<Record<Kind, T>> {
   return {
-    urls,
-    tokens,
-    services,
-    log,
-    get night() {
-      return night;
-    },
-    get now() {
-      return present();
-    },
-    advance: () => {
-      night++;
-      for (const kind of KINDS) services[kind].advance(night, present());
-    },
-    config: () =>
-      configFor({
-        sandbox: { urls, tokens },
-        organization: services.platform.state.organization,
-        services: [...new Set([...services.mesh.state.leaves.values()].map(({ service }) => service))],
-        hashicorp: flavor === 'hashicorp',
-        rate,
-      }),
-    close,
+    platform: value('platform'),
+    secrets: value('secrets'),
+    scheduler: value('scheduler'),
+    autoscaler: value('autoscaler'),
+    mesh: value('mesh'),
   };
+}
+
+export class RunningSandbox implements Sandbox {
+  readonly services: Services;
+  readonly tokens: Readonly<Record<Kind, Tokens>>;
+  readonly log: RequestRecord[] = [];
+  readonly #options: StartOptions;
+  readonly #start: Date;
+  readonly #servers = new Map<Kind, ServiceServer>();
+  #day = 0;
+
+  constructor(options: StartOptions) {
+    const { seed = 1, workspaces = WORKSPACES_AT_SCALE_1, flavor = 'spec' } = options;
+    const { start = new Date('2026-10-01T02:15:00Z') } = options;
+    this.#options = options;
+    this.#start = start;
+    this.services = createServices({ seed, scale: workspaces / WORKSPACES_AT_SCALE_1, flavor, start });
+    this.tokens = byKind((kind) => createTokens(kind, seed));
+  }
+
+  get urls(): Readonly<Record<Kind, string>> {
+    return byKind((kind) => this.#servers.get(kind)!.url);
+  }
+
+  get day(): number {
+    return this.#day;
+  }
+
+  get now(): Date {
+    return new Date(this.#start.getTime() + this.#day * DAY_MS);
+  }
+
+  async listen(): Promise<void> {
+    const { flavor = 'spec', port = 0, rate, rateHeaders = true, latencyMs = 0, faultHook } = this.#options;
+    const common = { flavor, rate, rateHeaders, latencyMs, faultHook, log: this.log, now: () => this.now };
+    try {
+      for (const [index, kind] of KINDS.entries()) {
+        const options = { ...common, service: this.services[kind], port: port === 0 ? 0 : port + index };
+        this.#servers.set(kind, await serve(options));
+      }
+    } catch (error) {
+      await this.close(); // a port was in use: leave none of the others open
+      throw error;
+    }
+  }
+
+  tick(): void {
+    this.#day++;
+    for (const kind of KINDS) this.services[kind].tick(this.#day, this.now);
+  }
+
+  config(): string {
+    const { platform, mesh } = this.services;
+    return renderConfig({
+      sandbox: this,
+      organization: platform.state.organization,
+      services: [...new Set([...mesh.state.leaves.values()].map(({ service }) => service))],
+      isHashicorp: this.#options.flavor === 'hashicorp',
+      rate: this.#options.rate,
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+  }
 }

@@ -1,36 +1,120 @@
 import { createHash } from 'node:crypto';
-import type { Ask, Reply, Route } from '../types.ts';
-import { type Body, empty, json, queryRefusal, text, textIn, withBody } from './reply.ts';
-import { type JobAcl, nextIndex, type Policy, type SchedulerWorld } from './state.ts';
+import { HttpError } from '../responses.ts';
+import type { Request, Resource, Response, Route } from '../types.ts';
+import type { SchedulerContext } from './context.ts';
+import { type Body, checkBlockingQuery, parseBody, stringField } from './requests.ts';
 
-/** structs/acl.go (live-services.md C2). */
+export interface JobAcl {
+  readonly Namespace?: string;
+  readonly JobID?: string;
+  readonly Group?: string;
+  readonly Task?: string;
+}
+
+export interface Policy {
+  readonly name: string;
+  description: string;
+  rules: string;
+  jobAcl: JobAcl | null;
+  readonly createIndex: number;
+  modifyIndex: number;
+}
+
+/** Nomad's limits. */
 const NAME = /^[a-zA-Z0-9-]{1,128}$/;
 const MAX_DESCRIPTION = 256;
 const JOB_ACL_FIELDS = ['Namespace', 'JobID', 'Group', 'Task'] as const;
 
-function policyJson({ flavor }: SchedulerWorld, policy: Policy, full: boolean) {
-  const hash = createHash('sha256').update(policy.rules).digest('base64');
-  return {
-    Name: policy.name,
-    Description: policy.description,
-    ...(full ? { Rules: policy.rules } : {}),
-    ...(policy.jobAcl && (full || flavor === 'hashicorp') ? { JobACL: policy.jobAcl } : {}),
-    ...(flavor === 'hashicorp' && !policy.jobAcl ? { JobACL: null } : {}),
-    ...(flavor === 'hashicorp' ? { Hash: hash, ...(full ? { RulesJSON: {} } : {}) } : {}),
-    CreateIndex: policy.createIndex,
-    ModifyIndex: policy.modifyIndex,
-  };
+/** docs/services/scheduler.md#acl-policies. */
+export class Policies implements Resource {
+  readonly records = new Map<string, Policy>();
+  readonly #context: SchedulerContext;
+
+  constructor(context: SchedulerContext) {
+    this.#context = context;
+  }
+
+  get routes(): readonly Route[] {
+    const path = '/acl/policy/:policy_name';
+    const write = { path, writes: true, handle: (request: Request) => this.#write(request) };
+    return [
+      { method: 'GET', path: '/acl/policies', handle: (request) => this.#list(request) },
+      { method: 'GET', path, handle: (request) => this.#read(request) },
+      { method: 'POST', ...write },
+      ...(this.#context.flavor === 'hashicorp' ? [{ method: 'PUT', ...write }] : []),
+      { method: 'DELETE', path, writes: true, handle: (request) => this.#delete(request) },
+    ];
+  }
+
+  #list(request: Request): Response {
+    checkBlockingQuery(request);
+    const prefix = request.query.get('prefix') ?? '';
+    const found = [...this.records.values()].filter(({ name }) => name.startsWith(prefix));
+    const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#context.json(sorted.map((policy) => this.#object(policy, false)));
+  }
+
+  #read(request: Request): Response {
+    checkBlockingQuery(request);
+    const policy = this.records.get(request.params.policy_name!);
+    if (!policy) throw new HttpError(404, 'ACL policy not found');
+    return this.#context.json(this.#object(policy, true));
+  }
+
+  #write(request: Request): Response {
+    const body = parseBody(request);
+    const name = request.params.policy_name!;
+    if (stringField(body, 'Name') !== name) throw new HttpError(400, 'ACL policy name does not match request path');
+    const description = stringField(body, 'Description');
+    const rules = stringField(body, 'Rules');
+    const jobAcl = parseJobAcl(body);
+    const fault = findFault({ name, description, rules, jobAcl });
+    if (fault !== undefined) throw new HttpError(400, `policy 0 invalid: ${fault}`);
+    const modifyIndex = this.#context.nextIndex();
+    const createIndex = this.records.get(name)?.createIndex ?? modifyIndex;
+    this.records.set(name, { name, description, rules, jobAcl, createIndex, modifyIndex });
+    return this.#context.empty();
+  }
+
+  /** Deleting a policy that does not exist succeeds. */
+  #delete({ params }: Request): Response {
+    if (this.records.delete(params.policy_name!)) this.#context.nextIndex();
+    return this.#context.empty();
+  }
+
+  #object(policy: Policy, isFull: boolean) {
+    const isHashicorp = this.#context.flavor === 'hashicorp';
+    const hash = createHash('sha256').update(policy.rules).digest('base64');
+    return {
+      Name: policy.name,
+      Description: policy.description,
+      ...(isFull ? { Rules: policy.rules } : {}),
+      ...(policy.jobAcl && (isFull || isHashicorp) ? { JobACL: policy.jobAcl } : {}),
+      ...(isHashicorp && !policy.jobAcl ? { JobACL: null } : {}),
+      ...(isHashicorp ? { Hash: hash, ...(isFull ? { RulesJSON: {} } : {}) } : {}),
+      CreateIndex: policy.createIndex,
+      ModifyIndex: policy.modifyIndex,
+    };
+  }
 }
 
-function jobAclIn(body: Body): JobAcl | null {
+function parseJobAcl(body: Body): JobAcl | null {
   const value = body.JobACL;
   if (typeof value !== 'object' || value === null) return null;
-  const fields = JOB_ACL_FIELDS.map((field) => [field, textIn(value as Body, field)] as const);
+  const fields = JOB_ACL_FIELDS.map((field) => [field, stringField(value as Body, field)] as const);
   return Object.fromEntries(fields.filter(([, text]) => text !== ''));
 }
 
-/** Rule 2 of the document, in Nomad's order. */
-function jobAclFault(acl: JobAcl | null): string | undefined {
+type Definition = Pick<Policy, 'name' | 'description' | 'rules' | 'jobAcl'>;
+
+/** The first error of a policy, in Nomad's order. */
+function findFault({ name, description, rules, jobAcl }: Definition): string | undefined {
+  if (!NAME.test(name)) return `invalid name '${name}'`;
+  if (description.length > MAX_DESCRIPTION) return `description longer than ${MAX_DESCRIPTION}`;
+  return findRulesFault(rules) ?? findJobAclFault(jobAcl);
+}
+
+function findJobAclFault(acl: JobAcl | null): string | undefined {
   if (acl === null) return undefined;
   if (acl.JobID !== undefined && acl.Namespace === undefined) return 'namespace must be set to set job ID';
   if (acl.Group !== undefined && acl.JobID === undefined) return 'job ID must be set to set group';
@@ -38,8 +122,8 @@ function jobAclFault(acl: JobAcl | null): string | undefined {
   return acl.JobID === undefined ? 'job ID must be set to use job ACL' : undefined;
 }
 
-/** A stand-in for the HCL parser: JSON must parse, HCL must have its braces in pairs and no unknown block. */
-function rulesFault(rules: string): string | undefined {
+/** In place of an HCL parser: JSON must parse; HCL must have blocks, and its braces in pairs. */
+function findRulesFault(rules: string): string | undefined {
   if (rules.trim() === '') return 'rules must not be empty';
   if (rules.trimStart().startsWith('{')) {
     try {
@@ -51,65 +135,4 @@ function rulesFault(rules: string): string | undefined {
   }
   const [open, close] = [rules.split('{').length, rules.split('}').length];
   return open === close && open > 1 ? undefined : 'failed to parse rules: unbalanced block';
-}
-
-function writePolicy({ state, ...rest }: SchedulerWorld, body: Body, ask: Ask): Reply {
-  const name = ask.params.policy_name!;
-  if (textIn(body, 'Name') !== name) return text(400, 'ACL policy name does not match request path');
-  const [description, rules, jobAcl] = [textIn(body, 'Description'), textIn(body, 'Rules'), jobAclIn(body)];
-  const tooLong = description.length > MAX_DESCRIPTION ? `description longer than ${MAX_DESCRIPTION}` : undefined;
-  const badName = NAME.test(name) ? undefined : `invalid name '${name}'`;
-  const fault = badName ?? tooLong ?? rulesFault(rules) ?? jobAclFault(jobAcl);
-  if (fault !== undefined) return text(400, `policy 0 invalid: ${fault}`);
-  const modifyIndex = nextIndex(state);
-  const createIndex = state.policies.get(name)?.createIndex ?? modifyIndex;
-  state.policies.set(name, { name, description, rules, jobAcl, createIndex, modifyIndex });
-  return empty({ state, ...rest });
-}
-
-export function policyRoutes(world: SchedulerWorld): Route[] {
-  const { state } = world;
-  const path = '/acl/policy/:policy_name';
-  const write = withBody((body, ask) => writePolicy(world, body, ask));
-  return [
-    {
-      method: 'GET',
-      path: '/acl/policies',
-      answer: (ask) => {
-        const prefix = ask.query.get('prefix') ?? '';
-        const found = [...state.policies.values()].filter(({ name }) => name.startsWith(prefix));
-        const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
-        return (
-          queryRefusal(ask) ??
-          json(
-            world,
-            sorted.map((policy) => policyJson(world, policy, false)),
-          )
-        );
-      },
-    },
-    {
-      method: 'GET',
-      path,
-      answer: (ask) => {
-        const policy = state.policies.get(ask.params.policy_name!);
-        return (
-          queryRefusal(ask) ??
-          (policy ? json(world, policyJson(world, policy, true)) : text(404, 'ACL policy not found'))
-        );
-      },
-    },
-    { method: 'POST', path, writes: true, answer: write },
-    ...(world.flavor === 'hashicorp' ? [{ method: 'PUT', path, writes: true, answer: write }] : []),
-    {
-      method: 'DELETE',
-      path,
-      writes: true,
-      // Deleting what is not there succeeds (live-services.md C2).
-      answer: ({ params }) => {
-        if (state.policies.delete(params.policy_name!)) nextIndex(state);
-        return empty(world);
-      },
-    },
-  ];
 }

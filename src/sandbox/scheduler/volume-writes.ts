@@ -1,67 +1,222 @@
-import type { Ask, Reply, Route } from '../types.ts';
-import { findVolume } from './find.ts';
-import { empty, text, withBody } from './reply.ts';
-import { isRunning, nextIndex, type SchedulerWorld, type Volume, volumeKey } from './state.ts';
-import { create, register, takeVolumes } from './volume-take.ts';
+import { createRandom } from '../prng.ts';
+import { HttpError } from '../responses.ts';
+import type { Request, Resource, Response, Route } from '../types.ts';
+import type { Allocations } from './allocations.ts';
+import type { SchedulerContext } from './context.ts';
+import { addExternal, type Plugin, type Plugins } from './plugins.ts';
+import { type Body, bytesField, listField, mapField, parseBody, requestNamespace, stringField } from './requests.ts';
+import { type Volume, type VolumeCapability, type Volumes, volumeKey } from './volumes.ts';
 
-const hasRunningClaim = ({ state }: SchedulerWorld, { claims }: Volume): boolean =>
-  claims.some(({ allocationId }) => isRunning(state.allocations.get(allocationId)));
+type Identity = Pick<Volume, 'id' | 'namespace'>;
 
-function remove({ state }: SchedulerWorld, volume: Volume): void {
-  state.volumes.delete(volumeKey(volume.namespace, volume.id));
-  nextIndex(state);
+/** Finds or creates the external volume of one item of `Volumes`; returns its id. */
+type ResolveExternal = (item: Body, identity: Identity, plugin: Plugin) => string;
+
+/** The calls that change volumes: register, create, deregister, delete, detach. */
+export class VolumeWrites implements Resource {
+  readonly #context: SchedulerContext;
+  readonly #plugins: Plugins;
+  readonly #allocations: Allocations;
+  readonly #volumes: Volumes;
+
+  constructor(context: SchedulerContext, plugins: Plugins, allocations: Allocations, volumes: Volumes) {
+    this.#context = context;
+    this.#plugins = plugins;
+    this.#allocations = allocations;
+    this.#volumes = volumes;
+  }
+
+  get routes(): readonly Route[] {
+    const path = '/volume/csi/:volume_id';
+    const register = {
+      writes: true,
+      handle: (request: Request) => this.#save(request, (item, _, plugin) => registeredExternal(item, plugin)),
+    };
+    const create: ResolveExternal = (item, identity, plugin) => this.#createExternal(item, identity, plugin);
+    const nomadPaths = ['PUT', 'POST'].map((method) => ({ method, path: '/volumes', ...register }));
+    return [
+      { method: 'PUT', path, ...register },
+      ...(this.#context.flavor === 'hashicorp' ? nomadPaths : []),
+      { method: 'PUT', path: `${path}/create`, writes: true, handle: (request) => this.#save(request, create) },
+      { method: 'DELETE', path, writes: true, handle: (request) => this.#deregister(request) },
+      { method: 'DELETE', path: `${path}/delete`, writes: true, handle: (request) => this.#delete(request) },
+      { method: 'DELETE', path: `${path}/detach`, writes: true, handle: (request) => this.#detach(request) },
+    ];
+  }
+
+  #find(request: Request): Volume {
+    const volume = this.#volumes.find(request);
+    if (!volume) throw new HttpError(500, 'volume not found');
+    return volume;
+  }
+
+  /** `force` drops the claims of allocations that ended; a running one still blocks. */
+  #deregister(request: Request): Response {
+    const volume = this.#find(request);
+    const force = request.query.get('force') ?? 'false';
+    if (force !== 'true' && force !== 'false') throw new HttpError(400, 'invalid force value');
+    const isBlocked = force === 'true' ? this.#hasRunningClaim(volume) : volume.claims.length > 0;
+    if (isBlocked) throw inUse(volume);
+    return this.#remove(volume);
+  }
+
+  /** Deletes the volume in the storage provider, too. */
+  #delete(request: Request): Response {
+    const volume = this.#find(request);
+    const plugin = this.#plugins.records.get(volume.pluginId);
+    if (!plugin?.capabilities.includes('CREATE_DELETE_VOLUME')) throw cannotCreateOrDelete();
+    if (volume.claims.length > 0) throw inUse(volume);
+    plugin.externals.delete(volume.externalId);
+    return this.#remove(volume);
+  }
+
+  /** Releases the claims that ended allocations hold on the node. */
+  #detach(request: Request): Response {
+    const volume = this.#find(request);
+    const node = request.query.get('node') ?? '';
+    if (node === '') throw new HttpError(400, 'detach requires node ID');
+    if (this.#hasRunningClaim(volume)) throw inUse(volume);
+    const { records } = this.#allocations;
+    volume.claims = volume.claims.filter(({ allocationId }) => records.get(allocationId)?.nodeId !== node);
+    volume.modifyIndex = this.#context.nextIndex();
+    return this.#context.empty();
+  }
+
+  #hasRunningClaim({ claims }: Volume): boolean {
+    return claims.some(({ allocationId }) => this.#allocations.isRunning(allocationId));
+  }
+
+  #remove(volume: Volume): Response {
+    this.#volumes.delete(volume);
+    this.#context.nextIndex();
+    return this.#context.empty();
+  }
+
+  /** Saves the items of `Volumes` one by one, up to the first invalid one. */
+  #save(request: Request, resolveExternal: ResolveExternal): Response {
+    const items = listField(parseBody(request), 'Volumes');
+    if (items.length === 0) throw new HttpError(400, 'missing volume definition');
+    const saved = items.map((item) => {
+      const identity = this.#identity(item, request);
+      const plugin = this.#validate(item, identity);
+      const volume = this.#createVolume(item, identity, resolveExternal(item, identity, plugin));
+      this.#volumes.set(volume);
+      return volume;
+    });
+    if (this.#context.flavor === 'spec') return this.#context.empty();
+    return this.#context.json({
+      Volumes: saved.map((volume) => this.#volumes.listItem(volume)),
+      Warnings: '',
+      Index: this.#context.index,
+      LastContact: 0,
+      KnownLeader: true,
+      NextToken: '',
+    });
+  }
+
+  #identity(item: Body, request: Request): Identity {
+    const inPath = this.#context.flavor === 'spec' ? (request.params.volume_id ?? '') : '';
+    const namespace = stringField(item, 'Namespace') || requestNamespace(request);
+    return { id: stringField(item, 'ID') || inPath, namespace };
+  }
+
+  /** Nomad's validation, which fails with 500: docs/services/scheduler.md#errors. Returns the plugin of the item. */
+  #validate(item: Body, identity: Identity): Plugin {
+    if (identity.id === '') throw new HttpError(500, 'validation: missing volume id');
+    const pluginId = stringField(item, 'PluginID');
+    if (pluginId === '') throw new HttpError(500, 'validation: missing plugin id');
+    if (listField(item, 'RequestedCapabilities').length === 0) {
+      throw new HttpError(500, 'validation: must include at least one capability block');
+    }
+    this.#checkConflict(item, identity);
+    const plugin = this.#plugins.records.get(pluginId);
+    if (!plugin) throw new HttpError(500, `no such plugin: ${pluginId}`);
+    return plugin;
+  }
+
+  /** Registering twice is an error in the specification; Nomad merges since 1.3.0, but not into another plugin's volume. */
+  #checkConflict(item: Body, { id, namespace }: Identity): void {
+    const existing = this.#volumes.records.get(volumeKey(namespace, id));
+    if (!existing) return;
+    if (this.#context.flavor === 'spec') throw new HttpError(500, `volume already registered: ${id}`);
+    const externalId = stringField(item, 'ExternalID');
+    const isMoved =
+      existing.pluginId !== stringField(item, 'PluginID') || (externalId !== '' && existing.externalId !== externalId);
+    if (isMoved) throw new HttpError(500, `unable to update volume: ${id}`);
+  }
+
+  #createExternal(item: Body, { id, namespace }: Identity, plugin: Plugin): string {
+    if (!plugin.capabilities.includes('CREATE_DELETE_VOLUME')) throw cannotCreateOrDelete();
+    const [min, max] = [bytesField(item, 'RequestedCapacityMin'), bytesField(item, 'RequestedCapacityMax')];
+    if (max !== 0n && max < min) {
+      throw new HttpError(500, 'validation: requested capacity minimum exceeds the maximum');
+    }
+    const snapshotId = stringField(item, 'SnapshotID');
+    if (snapshotId !== '' && !plugin.snapshots.has(snapshotId)) {
+      throw new HttpError(500, `snapshot not found: ${snapshotId}`);
+    }
+    const existing = this.#volumes.records.get(volumeKey(namespace, id));
+    if (existing) return existing.externalId;
+    const random = createRandom(`${this.#context.seed}/scheduler/create/${this.#context.index}/${id}`);
+    return addExternal(plugin, random, min === 0n ? max : min, snapshotId).id;
+  }
+
+  /** A volume as registered: schedulable and unclaimed. Secrets in the item are not stored. */
+  #createVolume(item: Body, { id, namespace }: Identity, externalId: string): Volume {
+    const { nodes } = this.#context;
+    const index = this.#context.nextIndex();
+    const replaced = this.#volumes.records.get(volumeKey(namespace, id));
+    return {
+      id,
+      namespace,
+      name: stringField(item, 'Name') || id,
+      externalId,
+      pluginId: stringField(item, 'PluginID'),
+      topologies: parseTopologies(item),
+      capabilities: parseCapabilities(item),
+      schedulable: true,
+      controllersHealthy: 1,
+      controllersExpected: 1,
+      nodesHealthy: nodes.length,
+      nodesExpected: nodes.length,
+      exhaustedAt: null,
+      claims: replaced?.claims ?? [],
+      secrets: replaced?.secrets ?? null,
+      backupSlot: replaced?.backupSlot ?? null,
+      createIndex: replaced?.createIndex ?? index,
+      modifyIndex: index,
+    };
+  }
 }
 
-/** `force` drops the claims of allocations that ended, and still refuses where one runs. */
-function deregister(world: SchedulerWorld, volume: Volume, ask: Ask): Reply {
-  const force = ask.query.get('force') ?? 'false';
-  if (force !== 'true' && force !== 'false') return text(400, 'invalid force value');
-  const blocked = force === 'true' ? hasRunningClaim(world, volume) : volume.claims.length > 0;
-  if (blocked) return text(500, `volume in use: ${volume.id}`);
-  remove(world, volume);
-  return empty(world);
+/** A registered volume must exist in the storage provider. */
+function registeredExternal(item: Body, plugin: Plugin): string {
+  const externalId = stringField(item, 'ExternalID');
+  if (externalId === '') throw new HttpError(500, 'validation: missing external id');
+  if (!plugin.externals.has(externalId)) {
+    throw new HttpError(500, `volume does not exist in the storage provider: ${externalId}`);
+  }
+  return externalId;
 }
 
-function deleteVolume(world: SchedulerWorld, volume: Volume): Reply {
-  const plugin = world.state.plugins.get(volume.pluginId);
-  if (!plugin?.capabilities.includes('CREATE_DELETE_VOLUME'))
-    return text(500, 'plugin does not support CREATE_DELETE_VOLUME');
-  if (volume.claims.length > 0) return text(500, `volume in use: ${volume.id}`);
-  plugin.externals.delete(volume.externalId);
-  remove(world, volume);
-  return empty(world);
+function inUse({ id }: Volume): HttpError {
+  return new HttpError(500, `volume in use: ${id}`);
 }
 
-/** Releases the claims that ended allocations hold on the node. */
-function detach(world: SchedulerWorld, volume: Volume, ask: Ask): Reply {
-  const node = ask.query.get('node') ?? '';
-  if (node === '') return text(400, 'detach requires node ID');
-  if (hasRunningClaim(world, volume)) return text(500, `volume in use: ${volume.id}`);
-  const { allocations } = world.state;
-  volume.claims = volume.claims.filter(({ allocationId }) => allocations.get(allocationId)?.nodeId !== node);
-  volume.modifyIndex = nextIndex(world.state);
-  return empty(world);
+function cannotCreateOrDelete(): HttpError {
+  return new HttpError(500, 'plugin does not support CREATE_DELETE_VOLUME');
 }
 
-export function volumeWriteRoutes(world: SchedulerWorld): Route[] {
-  const path = '/volume/csi/:volume_id';
-  const onVolume = (act: (world: SchedulerWorld, volume: Volume, ask: Ask) => Reply) => (ask: Ask) => {
-    const volume = findVolume(world, ask);
-    return volume ? act(world, volume, ask) : text(500, 'volume not found');
-  };
-  const registerAll = withBody(takeVolumes(world, register(world)));
-  const nomadAlias: Route[] = ['PUT', 'POST'].map((method) => ({
-    method,
-    path: '/volumes',
-    writes: true,
-    answer: registerAll,
+function parseCapabilities(item: Body): VolumeCapability[] {
+  return listField(item, 'RequestedCapabilities').map((capability) => ({
+    AccessMode: stringField(capability, 'AccessMode'),
+    AttachmentMode: stringField(capability, 'AttachmentMode'),
   }));
-  return [
-    { method: 'PUT', path, writes: true, answer: registerAll },
-    ...(world.flavor === 'hashicorp' ? nomadAlias : []),
-    { method: 'PUT', path: `${path}/create`, writes: true, answer: withBody(takeVolumes(world, create(world))) },
-    { method: 'DELETE', path, writes: true, answer: onVolume(deregister) },
-    { method: 'DELETE', path: `${path}/delete`, writes: true, answer: onVolume(deleteVolume) },
-    { method: 'DELETE', path: `${path}/detach`, writes: true, answer: onVolume(detach) },
-  ];
+}
+
+/** Flat maps, or Nomad's `{Segments: {…}}`. */
+function parseTopologies(item: Body): Record<string, string>[] {
+  return listField(item, 'Topologies').map((entry) =>
+    mapField('Segments' in entry ? entry : { Segments: entry }, 'Segments'),
+  );
 }
