@@ -11,7 +11,13 @@ import {
 } from '../remediation/define.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
 import { listAt, responseBody, textAt } from './lib/json-path.ts';
-import { externalVolumes, isListed, registeredIds, registeredVolumes, requestedNamespace } from './lib/volumes.ts';
+import {
+  isListed,
+  readExternalVolumes,
+  readRegisteredVolumes,
+  registeredIds,
+  requestedNamespace,
+} from './lib/volumes.ts';
 
 const detail = z.object({ plugin_id: z.string(), external_id: z.string() });
 const capability = z.object({ AccessMode: z.string(), AttachmentMode: z.string() });
@@ -39,8 +45,8 @@ const register = defineAction(inputs, {
     ],
   }),
   reads: {
-    external: externalVolumes,
-    volumes: registeredVolumes,
+    external: readExternalVolumes,
+    volumes: readRegisteredVolumes,
     sameId: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id' } },
   },
   observe: ({ external, volumes, sameId }, { plugin_id, external_id }) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
 import { responseBody, textAt } from './lib/json-path.ts';
-import { externalVolumes, isListed, parseClaims, requestedNamespace } from './lib/volumes.ts';
+import { isListed, parseClaims, readExternalVolumes, requestedNamespace } from './lib/volumes.ts';
 
 const inputs = z.object({
   volume_id: z.string(),
@@ -15,7 +15,7 @@ const deregister = defineAction(inputs, {
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: {
     volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
-    external: externalVolumes,
+    external: readExternalVolumes,
   },
   observe: ({ volume, external }, { external_id }) =>
     volume.found

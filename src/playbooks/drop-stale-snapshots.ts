@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
-import { listItems, textAt, valueAt } from './lib/json-path.ts';
+import { responseItems, textAt, valueAt } from './lib/json-path.ts';
 import {
-  externalVolumes,
   isListed,
-  parseTimestamp,
+  parseSnapshotTime,
+  readExternalVolumes,
+  readRegisteredVolumes,
+  readSnapshots,
   registeredIds,
-  registeredVolumes,
-  snapshots,
 } from './lib/volumes.ts';
 
 const inputs = z.object({
@@ -22,15 +22,15 @@ const inputs = z.object({
 const drop = defineAction(inputs, {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
-  reads: { snapshots, external: externalVolumes, volumes: registeredVolumes },
+  reads: { snapshots: readSnapshots, external: readExternalVolumes, volumes: readRegisteredVolumes },
   observe: ({ snapshots: taken, external, volumes }, { plugin_id, snapshot_id, external_id }) => {
-    const found = listItems(taken).find((item) => textAt(item, 'ID') === snapshot_id);
+    const found = responseItems(taken).find((item) => textAt(item, 'ID') === snapshot_id);
     if (found === undefined) return { listed: taken.found, snapshot: null };
     const hasSource = external_id !== null;
     return {
       listed: true,
       snapshot: {
-        created_at: parseTimestamp(valueAt(found, 'CreateTime')),
+        created_at: parseSnapshotTime(valueAt(found, 'CreateTime')),
         source: textAt(found, 'ExternalSourceVolumeID'),
         source_in_provider: hasSource && external.found ? isListed(external, external_id) : null,
         source_registered:

@@ -9,14 +9,14 @@ import {
   skip,
 } from '../remediation/define.ts';
 import { platform } from '../services/platform/operations.ts';
-import { listItems, responseBody, textAt, valueAt } from './lib/json-path.ts';
-import { isSameQuery, parseSavedQuery, type SavedQuery } from './lib/saved-query.ts';
+import { responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
+import { isSameQuery, type NormalizedQuery, parseSavedQuery } from './lib/saved-query.ts';
 
 /** The playbook recognizes its view by this name. */
 const NAME = 'Drifting workspaces (Tidemark)';
 
 /** Filters are joined by AND (docs/services/platform.md#explorer-filters), so the view filters on drift instead of listing names. */
-const QUERY: SavedQuery = {
+const QUERY: NormalizedQuery = {
   type: 'workspaces',
   filter: [{ field: 'drifted', operator: 'is', value: ['true'] }],
   fields: ['workspace_name', 'project_name', 'resources_drifted', 'resources_undrifted', 'current_run_status'],
@@ -42,14 +42,14 @@ const create = defineAction(createInputs, {
   reads: { views: { operation: 'platform.views.list', params: {}, allPages: true } },
   observe: ({ views }) =>
     views.found
-      ? listItems(views)
+      ? responseItems(views)
           .map(toObserved)
           .filter(({ name }) => name === NAME)
       : null,
   evaluate: (observed) => {
     if (observed === null) return drifted('the saved views are not reported');
     if (observed.length === 0) return ready;
-    return observed.some(({ query }) => isSameQuery(query as unknown as SavedQuery, QUERY))
+    return observed.some(({ query }) => isSameQuery(query as unknown as NormalizedQuery, QUERY))
       ? satisfied('the view exists')
       : drifted('a view of this name exists, with another query');
   },
@@ -66,11 +66,11 @@ const update = defineAction(updateInputs, {
   },
   evaluate: (observed, { query }) => {
     if (observed === null) return drifted('the view is gone');
-    const current = observed.query as unknown as SavedQuery;
+    const current = observed.query as unknown as NormalizedQuery;
     if (observed.name === NAME && isSameQuery(current, QUERY)) {
       return satisfied('the view lists drifting workspaces');
     }
-    return observed.name === NAME && isSameQuery(current, query as SavedQuery)
+    return observed.name === NAME && isSameQuery(current, query as NormalizedQuery)
       ? ready
       : drifted('the view was changed');
   },
@@ -87,7 +87,7 @@ export const pinDriftView = definePlaybook({
   plan: async (findings, ctx) => {
     const views = await ctx.read(platform.views.list, {}, { allPages: true });
     if (!views.found) return skip('the saved views are not reported');
-    const existing = listItems(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
+    const existing = responseItems(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
     const summary = `list ${findings.length} drifting workspace(s) in the saved view "${NAME}"`;
     if (existing === undefined) return [{ action: create, inputs: { name: NAME }, summary, affectedRow: null }];
     const query = parseSavedQuery(existing);

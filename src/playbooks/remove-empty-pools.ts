@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
-import { listAt, listItems, responseBody } from './lib/json-path.ts';
+import { listAt, responseBody, responseItems } from './lib/json-path.ts';
 
 const inputs = z.object({ pool_id: z.string() });
 
@@ -14,7 +14,7 @@ const remove = defineAction(inputs, {
   observe: ({ pool, agents }) =>
     pool.found
       ? {
-          agents: agents.found ? listItems(agents).length : null,
+          agents: agents.found ? responseItems(agents).length : null,
           attached: listAt(responseBody(pool), 'data', 'relationships', 'workspaces', 'data')?.length ?? null,
         }
       : null,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DAY_MS } from '../core/duration.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
-import { booleanAt, listItems, responseBody, textAt, valueAt } from './lib/json-path.ts';
-import { externalVolumes, isListed, parseTimestamp, requestedNamespace, snapshots } from './lib/volumes.ts';
+import { booleanAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
+import { isListed, parseSnapshotTime, readExternalVolumes, readSnapshots, requestedNamespace } from './lib/volumes.ts';
 
 const detail = z.object({
   volume_id: z.string(),
@@ -24,7 +24,7 @@ function findRecent(snapshots: readonly unknown[], externalId: string, from: str
     .filter((item) => textAt(item, 'ExternalSourceVolumeID') === externalId)
     .map((item) => ({
       snapshot_id: textAt(item, 'ID'),
-      created_at: parseTimestamp(valueAt(item, 'CreateTime')),
+      created_at: parseSnapshotTime(valueAt(item, 'CreateTime')),
       is_ready: booleanAt(item, 'IsReady'),
     }))
     .filter(({ created_at }) => created_at !== null && created_at >= from);
@@ -38,15 +38,15 @@ const createSnapshot = defineAction(inputs, {
   }),
   reads: {
     volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
-    external: externalVolumes,
-    snapshots,
+    external: readExternalVolumes,
+    snapshots: readSnapshots,
   },
   observe: ({ volume, external, snapshots: taken }, { external_id, protected_from }) =>
     volume.found
       ? {
           external_id: textAt(responseBody(volume), 'ExternalID'),
           in_provider: external.found ? isListed(external, external_id) : null,
-          recent_snapshots: taken.found ? findRecent(listItems(taken), external_id, protected_from) : null,
+          recent_snapshots: taken.found ? findRecent(responseItems(taken), external_id, protected_from) : null,
         }
       : null,
   evaluate: (observed, { external_id, under_way_from }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isSameQuery, parseSavedQuery } from '../../src/playbooks/lib/saved-query.ts';
-import { isTerminal, parseClaims, parseTimestamp } from '../../src/playbooks/lib/volumes.ts';
+import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/playbooks/lib/volumes.ts';
 
 describe('a saved query', () => {
   const flat = {
@@ -74,5 +74,5 @@ test.each([
   ['none', 0, null],
   ['text', '1790820900', null],
 ])('a time in %s', (_, count, time) => {
-  expect(parseTimestamp(count)).toBe(time);
+  expect(parseSnapshotTime(count)).toBe(time);
 });

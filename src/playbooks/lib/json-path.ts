@@ -37,7 +37,7 @@ export function responseBody(result: ReadResult): unknown {
 }
 
 /** The items of a read with `allPages`. */
-export function listItems(result: ReadResult): readonly unknown[] {
+export function responseItems(result: ReadResult): readonly unknown[] {
   return result.found && Array.isArray(result.value) ? result.value : [];
 }
 

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../remediation/define.ts';
 import { listAt, textAt, valueAt } from './json-path.ts';
 
 /** The query of a saved view in one normal form, so that two can be compared: docs/services/platform.md#saved-views lists the forms. */
-export interface SavedQuery {
+export interface NormalizedQuery {
   readonly type: string | null;
   readonly filter: readonly { readonly field: string; readonly operator: string; readonly value: JsonValue }[];
   readonly fields: readonly string[];
@@ -10,7 +10,7 @@ export interface SavedQuery {
 }
 
 /** Parses the query of a saved view's JSON:API resource. */
-export function parseSavedQuery(view: unknown): SavedQuery {
+export function parseSavedQuery(view: unknown): NormalizedQuery {
   const query = valueAt(view, 'attributes', 'query');
   const type = textAt(view, 'attributes', 'query-type') ?? textAt(query, 'type');
   return {
@@ -21,12 +21,12 @@ export function parseSavedQuery(view: unknown): SavedQuery {
   };
 }
 
-export function isSameQuery(a: SavedQuery, b: SavedQuery): boolean {
+export function isSameQuery(a: NormalizedQuery, b: NormalizedQuery): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Accepts `{field, operator, value}` and the real product's `{"field-name": {"operator": value}}`. */
-function parseFilters(item: unknown): SavedQuery['filter'] {
+function parseFilters(item: unknown): NormalizedQuery['filter'] {
   const field = textAt(item, 'field');
   if (field !== null) {
     const operator = textAt(item, 'operator') ?? '';

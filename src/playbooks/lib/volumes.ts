@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { GuardRead, ReadResult } from '../../remediation/define.ts';
-import { listAt, listItems, textAt, valueAt } from './json-path.ts';
+import { listAt, responseItems, textAt, valueAt } from './json-path.ts';
 
 /**
  * The namespace to name in requests about a volume: null for `default`, which the service uses by itself, since the documented
@@ -15,21 +15,21 @@ export const requestedNamespace = z
 const PER_PAGE = 100;
 
 /** The volumes in the storage provider, by the input `plugin_id`. */
-export const externalVolumes: GuardRead = {
+export const readExternalVolumes: GuardRead = {
   operation: 'scheduler.external-volumes.list',
   params: { plugin_id: 'plugin_id', per_page: { is: PER_PAGE } },
   allPages: true,
 };
 
 /** The snapshots in the storage provider, by the input `plugin_id`. */
-export const snapshots: GuardRead = {
+export const readSnapshots: GuardRead = {
   operation: 'scheduler.snapshots.list',
   params: { plugin_id: 'plugin_id', per_page: { is: PER_PAGE } },
   allPages: true,
 };
 
 /** Every registered volume. */
-export const registeredVolumes: GuardRead = {
+export const readRegisteredVolumes: GuardRead = {
   operation: 'scheduler.volumes.list',
   params: { type: { is: 'csi' } },
   allPages: true,
@@ -37,12 +37,12 @@ export const registeredVolumes: GuardRead = {
 
 /** Whether the plugin lists an external volume. */
 export function isListed(externalVolumes: ReadResult, externalId: string): boolean {
-  return listItems(externalVolumes).some((item) => textAt(item, 'ExternalID') === externalId);
+  return responseItems(externalVolumes).some((item) => textAt(item, 'ExternalID') === externalId);
 }
 
 /** IDs of the volumes that are registered for an external one. */
 export function registeredIds(volumes: ReadResult, pluginId: string, externalId: string): readonly string[] {
-  return listItems(volumes)
+  return responseItems(volumes)
     .filter((item) => textAt(item, 'PluginID') === pluginId && textAt(item, 'ExternalID') === externalId)
     .flatMap((item) => textAt(item, 'ID') ?? []);
 }
@@ -51,7 +51,7 @@ export function registeredIds(volumes: ReadResult, pluginId: string, externalId:
  * A time as ISO 8601. The specification names no unit, and the real product sends seconds (docs/services/scheduler.md#snapshots), so
  * the unit follows from the size of the number.
  */
-export function parseTimestamp(count: unknown): string | null {
+export function parseSnapshotTime(count: unknown): string | null {
   if (typeof count !== 'number' && typeof count !== 'bigint') return null;
   const value = Number(count);
   if (value <= 0) return null;
