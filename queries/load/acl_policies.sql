@@ -1,6 +1,6 @@
 -- grain: one row per ACL policy
 with
-  answers as (
+  responses as (
     select name, body as data
     from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   )
@@ -15,4 +15,4 @@ select
     data,
     '{"Name": null, "Description": null, "Rules": null, "JobACL": null, "CreateIndex": null, "ModifyIndex": null}'
   ) as extra,
-from answers
+from responses

@@ -1,13 +1,13 @@
 -- grain: one row per kind, name and label set; columns that a kind does not have are null
 with
-  answers as (
+  responses as (
     select body
     from read_json($files, format = 'newline_delimited', columns = {body: 'JSON'}, maximum_object_size = $longest_line)
   ),
   items as (
     select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,
       unnest([body -> 'Gauges', body -> 'PrecisionGauges', body -> 'Counters', body -> 'Samples', body -> 'Points']) as list,
-    from answers
+    from responses
   ),
   metrics as (select kind, unnest(list::json[]) as item from items where json_type(list) = 'ARRAY'),
   named as (

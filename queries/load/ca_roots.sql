@@ -1,6 +1,6 @@
 -- grain: one row per CA root, without the certificates
 with
-  answers as (
+  responses as (
     select unnest(body."Roots") as item
     from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT("Roots" JSON[])'}, maximum_object_size = $longest_line)
   )
@@ -18,4 +18,4 @@ select
     item,
     '{"ID": null, "Name": null, "Active": null, "NotBefore": null, "NotAfter": null, "SerialNumber": null, "SigningKeyID": null, "PrivateKeyType": null, "PrivateKeyBits": null, "ExternalTrustDomain": null, "RootCert": null, "IntermediateCerts": null, "SigningCert": null, "SigningKey": null, "CreateIndex": null, "ModifyIndex": null}'
   ) as extra,
-from answers
+from responses

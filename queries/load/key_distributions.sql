@@ -1,6 +1,6 @@
 -- grain: one row per key in a provider; `purpose` is a list in the API document and comma-separated text in the real product
 with
-  answers as (
+  responses as (
     select provider_name, key_name, body.data as data
     from read_json(
       $files,
@@ -20,4 +20,4 @@ select
   end as purpose,
   data -> 'versions' as versions,
   json_merge_patch(data, '{"name": null, "protection": null, "purpose": null, "versions": null}') as extra,
-from answers
+from responses

@@ -1,12 +1,12 @@
 -- grain: one row per version of a key
 with
-  answers as (
+  responses as (
     select name, coalesce(body.data -> 'keys', body.data -> 'versions') as versions
     from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   ),
   items as (
     select name, unnest(map_entries(versions::map(varchar, json))) as item
-    from answers
+    from responses
     where json_type(versions) = 'OBJECT'
   )
 select

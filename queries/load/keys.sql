@@ -1,6 +1,6 @@
 -- grain: one row per key; the versions are in `keys` in the API document and in `versions` in the real product
 with
-  answers as (
+  responses as (
     select name, body.data as data
     from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   )
@@ -14,4 +14,4 @@ select
     data,
     '{"name": null, "type": null, "deletion_allowed": null, "min_enabled_version": null, "latest_version": null, "keys": null, "versions": null}'
   ) as extra,
-from answers
+from responses

@@ -1,6 +1,6 @@
 -- grain: one row per KMS provider
 with
-  answers as (
+  responses as (
     select name, body.data as data
     from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   )
@@ -9,4 +9,4 @@ select
   data ->> 'provider' as provider,
   data ->> 'key_collection' as key_collection,
   json_merge_patch(data, '{"name": null, "provider": null, "key_collection": null}') as extra,
-from answers
+from responses

@@ -1,6 +1,6 @@
 -- grain: one row per configured service, without the certificate and its key
 with
-  answers as (
+  responses as (
     select service, body as item
     from read_json($files, format = 'newline_delimited', columns = {service: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   )
@@ -14,4 +14,4 @@ select
     item,
     '{"Service": null, "ServiceURI": null, "SerialNumber": null, "ValidAfter": null, "ValidBefore": null, "CertPEM": null, "PrivateKeyPEM": null, "Namespace": null, "CreateIndex": null, "ModifyIndex": null}'
   ) as extra,
-from answers
+from responses

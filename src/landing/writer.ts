@@ -32,7 +32,7 @@ export interface LandingCheckpoint {
 }
 
 /**
- * Writes the landing of one source of one target: data files, then a manifest. No secret reaches the disk: fields that hold
+ * Writes the landing of one source of one target: data files, then a manifest. No secret reaches the disk: fields that contain
  * secrets by name are dropped, known secret values are masked.
  */
 export class LandingWriter {

@@ -76,3 +76,11 @@ it('names and results of the methods of a target are typed, lists yield items, a
   await expect(wrong.next()).rejects.toMatchObject({ code: 'USAGE' });
   expect(() => api.keys.list()).toThrow(/is a platform target: it has no keys/u);
 });
+
+it('a write uses the writeToken; its response need not be JSON', async () => {
+  server = await startServer((_, response) => response.end('done'));
+  const tokens = { token: 'read-token', writeToken: 'write-token' };
+  const { client } = createTestClient(createTarget('secrets', server.origin, tokens));
+  expect(await createApiClient(client).keys.update({ name: 'k', body: { min_enabled_version: 2 } })).toBe('done');
+  expect(server.requests[0]?.headers['x-store-token']).toBe('write-token');
+});

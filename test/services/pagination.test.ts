@@ -9,7 +9,7 @@ afterEach(() => server.close());
 
 type Answer = string | { readonly body: string; readonly headers: Record<string, string> };
 
-/** Every page of a list, from a server that answers by the query. */
+/** Reads every page of a list from a server whose responses depend on the query. */
 async function read(kind: TargetKind, operation: Operation, args: object, answer: (query: URLSearchParams) => Answer) {
   server = await startServer((request, response) => {
     const answered = answer(new URL(request.url ?? '', 'http://x').searchParams);
@@ -38,7 +38,7 @@ const jsonApi = (ids: readonly string[], pagination?: object, links?: object) =>
   });
 
 describe('pages by number', () => {
-  it('are followed to the last, with every other parameter', async () => {
+  it('are followed to the last one, with all other parameters', async () => {
     const { pages, totals, queries, error, metrics } = await read(
       'platform',
       platform['agent-pools'].list,
@@ -59,7 +59,7 @@ describe('pages by number', () => {
     expect(metrics.requests).toBe(3);
   });
 
-  it('begin where page[number] says', async () => {
+  it('begin with `page[number]`', async () => {
     const { queries } = await read(
       'platform',
       platform.explorer.query,
@@ -74,7 +74,7 @@ describe('pages by number', () => {
   });
 
   it.each([[undefined], [{}], [{ next: null }]])(
-    'without meta.pagination and links.next are one page: %j',
+    'without meta.pagination and links.next, the list has one page: %j',
     async (links) => {
       const { pages, error } = await read('platform', platform.views.list, {}, () => jsonApi(['a'], undefined, links));
       expect([pages, error]).toEqual([[[{ id: 'a' }]], undefined]);
@@ -93,7 +93,7 @@ describe('pages by number', () => {
     expect([queries, error]).toEqual([['', 'page[number]=2'], undefined]);
   });
 
-  it('asked for ahead are given up where one fails', async () => {
+  it('that are prefetched are aborted when one fails', async () => {
     const { error, metrics, lines } = await read('platform', platform.views.list, {}, (query) => {
       const page = Number(query.get('page[number]') ?? 1);
       if (page === 2) return jsonApi(['a1'], { 'next-page': 3, 'total-pages': 9 });
@@ -106,7 +106,7 @@ describe('pages by number', () => {
     expect([metrics.retries, lines.filter((line) => line.includes('unreachable'))]).toEqual([retries, []]);
   });
 
-  it('that lead to another origin are refused', async () => {
+  it('with a link to another origin are an error', async () => {
     const { error, queries } = await read('platform', platform.views.list, {}, () =>
       jsonApi(['a'], {}, { next: 'https://evil.example/api/v2/x?page[number]=2' }),
     );
@@ -155,7 +155,7 @@ describe('pages by token', () => {
     expect(pages).toEqual([[{ ID: 'a' }], [{ ID: 'b' }]]);
   });
 
-  it('may be null', async () => {
+  it('may have null for an empty list', async () => {
     const { pages, error } = await read(
       'scheduler',
       scheduler.snapshots.list,
@@ -182,7 +182,7 @@ describe('pages by token', () => {
 it.each([
   [platform.views.create, {}, { data: { name: 'a', query_type: 'modules', query: { filter: [] } } }],
   [platform['agent-pools'].update, { id: 'apool-1' }, { data: { type: 'agent-pools' } }],
-] as const)('a write may answer nothing: $0.name', async (operation, args, body) => {
+] as const)('a write may have an empty response: $0.name', async (operation, args, body) => {
   server = await startServer((_, response) => response.writeHead(204).end());
   const { client } = createTestClient(createTarget('platform', server.origin));
   const answer = await client.call<Operation>(operation, args, { body });
@@ -190,12 +190,12 @@ it.each([
   expect([answer.status, answer.text, server.requests.length]).toEqual([204, '', 1]);
 });
 
-it('a list without pages is one page', async () => {
+it('a list without pagination is one page', async () => {
   const { pages } = await read('secrets', secrets.keys.list, {}, () => '{"data":{"keys":["a","b"]}}');
   expect(pages).toEqual([['a', 'b']]);
 });
 
-it('a warning is said once, not for every page', async () => {
+it('a warning is logged once, not for every page', async () => {
   const { lines } = await read(
     'platform',
     platform.explorer.query,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { workplace } from '../helpers/sandbox.ts';
+import { testProject } from '../helpers/test-project.ts';
 
-test('a volume of the default namespace is read without the parameter that the document does not have', async () => {
-  const place = await workplace({
+test('a volume of the default namespace is read without the undocumented parameter `namespace`', async () => {
+  const place = await testProject({
     workspaces: 5,
-    intercept: ({ path, query }, service) =>
+    faultHook: ({ path, query }, service) =>
       path.startsWith('/v1/volume/csi/') && query.get('namespace') === 'default'
         ? service.error(400, 'unknown parameter namespace')
         : undefined,

@@ -7,7 +7,7 @@ import { validateFilters } from './explorer-filters.ts';
 
 const poolName = z
   .string('is required: the pool is named by it')
-  .regex(/^[A-Za-z0-9_-]+$/u, 'may hold letters, numbers, `-` and `_` only');
+  .regex(/^[A-Za-z0-9_-]+$/u, 'may contain letters, numbers, `-` and `_` only');
 const poolType = z.literal('agent-pools', 'must be `agent-pools`');
 const allowedWorkspaces = z.looseObject({
   'allowed-workspaces': z

@@ -29,7 +29,7 @@ export function validatePolicy(args: Args, body: unknown, target: Target): ArgIs
   }
   const known = /^[a-zA-Z0-9-]{1,128}$/u.test(String(args.policy_name ?? ''));
   if (target.flavor === 'hashicorp' && !known) {
-    problems.push({ path: 'policy_name', message: 'may hold 1 to 128 letters, digits and `-`' });
+    problems.push({ path: 'policy_name', message: 'may contain 1 to 128 letters, digits and `-`' });
   }
   return problems;
 }

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import { workplace } from '../helpers/sandbox.ts';
+import { testProject } from '../helpers/test-project.ts';
 
-/** Answers of these bodies in place of the sandbox's own, by path. */
+/** A project whose sandbox returns these bodies by path. */
 function answering(bodies: Readonly<Record<string, unknown>>) {
-  return workplace({
+  return testProject({
     workspaces: 2,
-    intercept: ({ path }) =>
+    faultHook: ({ path }) =>
       path in bodies
         ? { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(bodies[path]) }
         : undefined,
   });
 }
 
-test('a volume that names no namespace is a volume', async () => {
+test('a volume without a namespace is loaded', async () => {
   const claim = { ID: 'al-1', NodeID: 'node-1' };
   const place = await answering({
     '/v1/volumes': [{ ID: 'v1' }, { ID: 'v2', Namespace: '' }],
@@ -30,7 +30,7 @@ test('a volume that names no namespace is a volume', async () => {
   ]);
 });
 
-test('an empty text where a time stands is an absent time', async () => {
+test('an empty text instead of a time is loaded as null', async () => {
   const place = await answering({
     '/v1/agent/connect/ca/roots': { Roots: [{ ID: 'r1', NotBefore: '', NotAfter: '2026-12-01T00:00:00Z' }] },
   });
@@ -40,10 +40,10 @@ test('an empty text where a time stands is an absent time', async () => {
   ]);
 });
 
-test('a plugin that is gone leaves the others’ volumes readable, and what it held unknown', async () => {
-  const place = await workplace({
+test('if a plugin no longer exists, the volumes of other plugins are loaded and its own are unknown', async () => {
+  const place = await testProject({
     workspaces: 2,
-    intercept: ({ path, query }, service) =>
+    faultHook: ({ path, query }, service) =>
       path === '/v1/volumes/external' && query.get('plugin_id') === 'gone'
         ? service.error(500, 'no such plugin')
         : undefined,
@@ -58,7 +58,7 @@ test('a plugin that is gone leaves the others’ volumes readable, and what it h
   expect((await place.rows('from external_volumes')).length).toBeGreaterThan(0);
 });
 
-test('an answer without the list that was asked for is no empty list', async () => {
+test('a response without the requested list is an error, not an empty list', async () => {
   const place = await answering({
     '/api/v2/organizations/acme/agent-pools': { data: { id: 'apool-1', type: 'agent-pools' } },
     '/v1/volumes/external': { NextToken: '' },
