@@ -4,26 +4,26 @@ import type { Sandbox } from './types.ts';
 /** Generous, since the sandbox is on loopback; the sandbox's own limit is used where it has one. */
 const REQUESTS_PER_SECOND = 500;
 
-export interface ConfigOptions {
+export interface SandboxConfigOptions {
   readonly sandbox: Pick<Sandbox, 'urls' | 'tokens'>;
   readonly organization: string;
   /** Services whose leaf certificates are read. */
   readonly services: readonly string[];
-  readonly hashicorp: boolean;
+  readonly isHashicorp: boolean;
   readonly rate: number | undefined;
 }
 
-/** The text of a complete `tidemark.yaml` for the sandbox's five services, tokens included: they open nothing else. */
-export function configFor({
+/** The text of a complete `tidemark.yaml` for the sandbox's five services. It contains the tokens: they open nothing else. */
+export function renderConfig({
   sandbox: { urls, tokens },
   organization,
   services,
-  hashicorp,
+  isHashicorp,
   rate,
-}: ConfigOptions): string {
+}: SandboxConfigOptions): string {
   const common = {
     limits: { requestsPerSecond: rate ?? REQUESTS_PER_SECOND, concurrency: 8 },
-    ...(hashicorp ? { flavor: 'hashicorp' } : {}),
+    ...(isHashicorp ? { flavor: 'hashicorp' } : {}),
   };
   const access = (kind: keyof typeof tokens) => ({ token: tokens[kind].read, writeToken: tokens[kind].write });
   const document = {

@@ -1,153 +1,181 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerAsk, type Intercept } from './answer.ts';
 import { LIST_ALIAS, withListMethod } from './list-method.ts';
-import { type Allowance, createRateWindow } from './rate-window.ts';
-import { createRouter } from './router.ts';
-import type { Ask, Flavor, Reply, RequestRecord, Service } from './types.ts';
+import { type Allowance, RateWindow } from './rate-window.ts';
+import { type FaultHook, Router } from './router.ts';
+import type { Flavor, Request, RequestRecord, Response, Service } from './types.ts';
 
-/** Vault's bound, and more than any request of the documents needs. */
+/** Vault's limit, and more than any request of the API documents needs. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** Rows are sent in pieces of about this size, so that a million of them neither stand in memory nor go out one by one. */
-const STREAM_CHARS = 65_536;
+/** Streamed lines are sent in chunks of about this size: a million of them neither fill the memory nor go out one by one. */
+const CHUNK_CHARS = 65_536;
 
-export interface HostOptions {
+export interface ServiceServerOptions {
   readonly service: Service;
   readonly flavor: Flavor;
   readonly port: number;
   readonly rate?: number | undefined;
   readonly rateHeaders: boolean;
   readonly latencyMs: number;
-  readonly intercept?: Intercept | undefined;
+  readonly faultHook?: FaultHook | undefined;
   readonly now: () => Date;
+  /** Every request is appended to it. */
   readonly log: RequestRecord[];
 }
 
-export interface Host {
-  /** `http://127.0.0.1:PORT`, without the base path. */
-  readonly url: string;
-  close(): Promise<void>;
+/** Serves one service over HTTP on 127.0.0.1. */
+export async function serve(options: ServiceServerOptions): Promise<ServiceServer> {
+  const server = new ServiceServer(options);
+  await server.listen();
+  return server;
 }
 
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
+export class ServiceServer {
+  readonly #options: ServiceServerOptions;
+  readonly #router: Router;
+  readonly #rateWindow: RateWindow | undefined;
+  readonly #sockets = new Set<Socket>();
+  readonly #http: HttpServer;
+  readonly #net: NetServer;
+  #url = '';
+
+  constructor(options: ServiceServerOptions) {
+    this.#options = options;
+    this.#router = new Router(options.service, options.flavor);
+    if (options.rate !== undefined) this.#rateWindow = new RateWindow(options.rate, () => performance.now());
+    this.#http = createHttpServer((request, response) => {
+      this.#respond(request, response).catch((error: unknown) =>
+        response.destroy(error instanceof Error ? error : undefined),
+      );
+    });
+    this.#net = createNetServer((socket) => this.#accept(socket));
+  }
+
+  /** `http://127.0.0.1:PORT`, without the base path; still known after `close`. */
+  get url(): string {
+    return this.#url;
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#net.once('error', reject);
+      this.#net.listen(this.#options.port, '127.0.0.1', resolve);
+    });
+    this.#url = `http://127.0.0.1:${(this.#net.address() as AddressInfo).port}`;
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#net.close((error) => (error ? reject(error) : resolve()));
+      for (const socket of this.#sockets) socket.destroy();
+    });
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('close', () => this.#sockets.delete(socket));
+    this.#http.emit('connection', withListMethod(socket));
+  }
+
+  async #respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { service, now, log, faultHook, latencyMs } = this.#options;
+    const [path = '/', ...queryParts] = (incoming.url ?? '/').split('?');
+    const query = queryParts.join('?');
+    const body = await readBody(incoming);
+    const request: Request = {
+      method: incoming.method === LIST_ALIAS ? 'LIST' : (incoming.method ?? 'GET'),
+      path,
+      params: {},
+      query: new URLSearchParams(query),
+      headers: joinHeaders(incoming),
+      body: body ?? '',
+      origin: this.url,
+      now: now(),
+    };
+    const record: RequestRecord = { ...request, kind: service.kind, query, status: 0 };
+    log.push(record);
+    const allowance = this.#rateWindow?.take();
+    const response =
+      body === undefined
+        ? service.error(413, 'request body too large')
+        : this.#router.route(request, allowance?.isAllowed === false, faultHook);
+    if (latencyMs > 0) await sleep(latencyMs);
+    record.status = response.status;
+    await send(outgoing, response, allowance ? this.#rateHeaders(allowance) : {});
+  }
+
+  /**
+   * HCP Terraform reports the seconds with fractions, Vault whole ones: docs/services/platform.md#limits. Nomad and
+   * Consul report nothing.
+   */
+  #rateHeaders({ isAllowed, limit, remaining, resetSeconds }: Allowance): Record<string, string> {
+    const { service, flavor, rateHeaders } = this.#options;
+    const isHashicorp = flavor === 'hashicorp';
+    const isSecrets = service.kind === 'secrets';
+    if (!rateHeaders || (isHashicorp && !isSecrets && service.kind !== 'platform')) return {};
+    const wholeSeconds = String(Math.ceil(resetSeconds));
+    return {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': isHashicorp && isSecrets ? wholeSeconds : resetSeconds.toFixed(3),
+      ...(isSecrets && !isAllowed ? { 'retry-after': wholeSeconds } : {}),
+    };
+  }
+}
+
+/** Undefined for a body beyond the limit, which is read to its end nevertheless. */
+async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
+  for await (const part of incoming as AsyncIterable<Buffer>) {
     bytes += part.length;
     if (bytes <= MAX_BODY_BYTES) parts.push(part);
   }
   return bytes <= MAX_BODY_BYTES ? Buffer.concat(parts).toString('utf8') : undefined;
 }
 
-function headersOf(request: IncomingMessage): Record<string, string> {
+function joinHeaders(incoming: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
+  for (const [name, value] of Object.entries(incoming.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return headers;
 }
 
-function* inPieces(lines: Iterable<string>): Generator<string> {
-  let piece = '';
+function* joinLines(lines: Iterable<string>): Generator<string> {
+  let chunk = '';
   for (const line of lines) {
-    piece += line;
-    if (piece.length >= STREAM_CHARS) {
-      yield piece;
-      piece = '';
+    chunk += line;
+    if (chunk.length >= CHUNK_CHARS) {
+      yield chunk;
+      chunk = '';
     }
   }
-  if (piece !== '') yield piece;
+  if (chunk !== '') yield chunk;
 }
 
-async function send(response: ServerResponse, reply: Reply, extra: Readonly<Record<string, string>>): Promise<void> {
-  const headers: Record<string, string | number> = { ...extra, ...reply.headers };
-  const body = reply.body ?? '';
+async function send(
+  outgoing: ServerResponse,
+  response: Response,
+  extraHeaders: Readonly<Record<string, string>>,
+): Promise<void> {
+  const headers: Record<string, string | number> = { ...extraHeaders, ...response.headers };
+  const body = response.body ?? '';
   if (typeof body !== 'string') {
-    response.writeHead(reply.status, headers);
-    await pipeline(Readable.from(inPieces(body)), response);
+    outgoing.writeHead(response.status, headers);
+    await pipeline(Readable.from(joinLines(body)), outgoing);
     return;
   }
-  if (reply.status !== 204) headers['content-length'] = Buffer.byteLength(body);
-  response.writeHead(reply.status, headers);
-  response.end(body);
-}
-
-/** HCP Terraform tells the seconds with fractions, Vault whole ones (live-services.md A2, B1); Nomad and Consul tell nothing. */
-function rateHeaders({ service, flavor, rateHeaders }: HostOptions, window: Allowance): Record<string, string> {
-  const silent = flavor === 'hashicorp' && service.kind !== 'platform' && service.kind !== 'secrets';
-  if (!rateHeaders || silent) return {};
-  const wholeSeconds = String(Math.ceil(window.resetSeconds));
-  const vault = flavor === 'hashicorp' && service.kind === 'secrets';
-  return {
-    'x-ratelimit-limit': String(window.limit),
-    'x-ratelimit-remaining': String(window.remaining),
-    'x-ratelimit-reset': vault ? wholeSeconds : window.resetSeconds.toFixed(3),
-    ...(service.kind === 'secrets' && !window.allowed ? { 'retry-after': wholeSeconds } : {}),
-  };
-}
-
-/** Serves one service over HTTP on 127.0.0.1. */
-export async function host(options: HostOptions): Promise<Host> {
-  const { service, flavor } = options;
-  const route = createRouter(service.routes);
-  const takeSlot = options.rate === undefined ? undefined : createRateWindow(options.rate, () => performance.now());
-  let url = '';
-
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [path = '/', ...queryParts] = (request.url ?? '/').split('?');
-    const query = queryParts.join('?');
-    const body = await readBody(request);
-    const ask: Ask = {
-      method: request.method === LIST_ALIAS ? 'LIST' : (request.method ?? 'GET'),
-      path,
-      params: {},
-      query: new URLSearchParams(query),
-      headers: headersOf(request),
-      body: body ?? '',
-      origin: url,
-      now: options.now(),
-    };
-    const record: RequestRecord = { ...ask, kind: service.kind, query, status: 0 };
-    options.log.push(record);
-    const window = takeSlot?.();
-    const reply =
-      body === undefined
-        ? service.error(413, 'request body too large')
-        : answerAsk({
-            service,
-            flavor,
-            route,
-            ask,
-            intercept: options.intercept,
-            overLimit: window?.allowed === false,
-          });
-    if (options.latencyMs > 0) await sleep(options.latencyMs);
-    record.status = reply.status;
-    await send(response, reply, window ? rateHeaders(options, window) : {});
-  };
-
-  const http = createHttpServer((request, response) => {
-    handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
-  });
-  const sockets = new Set<Socket>();
-  const net = createNetServer((socket) => {
-    sockets.add(socket);
-    socket.setNoDelay(true);
-    socket.on('close', () => sockets.delete(socket));
-    http.emit('connection', withListMethod(socket));
-  });
-  await new Promise<void>((resolve, reject) => {
-    net.once('error', reject);
-    net.listen(options.port, '127.0.0.1', resolve);
-  });
-  url = `http://127.0.0.1:${(net.address() as AddressInfo).port}`;
-  const close = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      net.close((error) => (error ? reject(error) : resolve()));
-      for (const socket of sockets) socket.destroy();
-    });
-  return { url, close };
+  if (response.status !== 204) headers['content-length'] = Buffer.byteLength(body);
+  outgoing.writeHead(response.status, headers);
+  outgoing.end(body);
 }

@@ -1,106 +1,110 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** What a `LIST` request is called behind the parser, which refuses methods that it does not know. */
+/** The method that replaces `LIST` before Node's HTTP parser, which refuses methods that it does not know. */
 export const LIST_ALIAS = 'LINK';
 
-/** Node's own bound on a request's head is 16 KiB; a head longer than this goes on as it is, for the parser to refuse. */
-const MAX_HEAD_BYTES = 65_536;
+/** Node limits a request's header to 16 KiB; a longer one than this passes unchanged, for the parser to refuse. */
+const MAX_HEADER_BYTES = 65_536;
 
-type Stage =
-  | { readonly at: 'head' | 'chunk-size' | 'chunk-end' | 'trailer' }
+type Position =
+  | { readonly at: 'header' | 'chunk-size' | 'chunk-end' | 'trailer' }
   | { readonly at: 'body' | 'chunk'; readonly bytesLeft: number }
+  /** Unparseable: everything from here passes unchanged. */
   | { readonly at: 'raw' };
 
 interface Step {
-  /** Bytes of the input that this step used up; 0 asks for more input. */
+  /** Bytes of the input that this step consumed; 0 asks for more input. */
   readonly used: number;
-  readonly out: Buffer;
-  readonly next: Stage;
+  readonly output: Buffer;
+  readonly next: Position;
 }
 
-const HEAD: Stage = { at: 'head' };
-const NOTHING = Buffer.alloc(0);
+const HEADER: Position = { at: 'header' };
+const EMPTY = Buffer.alloc(0);
 
-function afterHead(head: string): Stage {
-  if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(head)) return { at: 'chunk-size' };
-  const bytesLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-  return bytesLeft > 0 ? { at: 'body', bytesLeft } : HEAD;
+function positionAfter(header: string): Position {
+  if (/\r\ntransfer-encoding:[^\r\n]*chunked/i.test(header)) return { at: 'chunk-size' };
+  const bytesLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(header)?.[1] ?? 0);
+  return bytesLeft > 0 ? { at: 'body', bytesLeft } : HEADER;
 }
 
-function readHead(input: Buffer, waiting: Stage): Step {
+function readHeader(input: Buffer, current: Position): Step {
   const end = input.indexOf('\r\n\r\n');
   if (end < 0) {
-    if (input.length > MAX_HEAD_BYTES) return { used: input.length, out: input, next: { at: 'raw' } };
-    return { used: 0, out: NOTHING, next: waiting };
+    if (input.length > MAX_HEADER_BYTES) return { used: input.length, output: input, next: { at: 'raw' } };
+    return { used: 0, output: EMPTY, next: current };
   }
-  const head = input.toString('latin1', 0, end + 4);
-  const renamed = head.replace(/^((?:\r\n)*)LIST /, `$1${LIST_ALIAS} `);
-  return { used: end + 4, out: Buffer.from(renamed, 'latin1'), next: afterHead(head) };
+  const header = input.toString('latin1', 0, end + 4);
+  const renamed = header.replace(/^((?:\r\n)*)LIST /, `$1${LIST_ALIAS} `);
+  return { used: end + 4, output: Buffer.from(renamed, 'latin1'), next: positionAfter(header) };
 }
 
-function readCounted(input: Buffer, bytesLeft: number, at: 'body' | 'chunk', then: Stage): Step {
+function readCounted(input: Buffer, bytesLeft: number, at: 'body' | 'chunk', then: Position): Step {
   const used = Math.min(input.length, bytesLeft);
-  return { used, out: input.subarray(0, used), next: used === bytesLeft ? then : { at, bytesLeft: bytesLeft - used } };
+  const next = used === bytesLeft ? then : { at, bytesLeft: bytesLeft - used };
+  return { used, output: input.subarray(0, used), next };
 }
 
-function readLine(input: Buffer, waiting: Stage, then: (line: string) => Stage): Step {
+function readLine(input: Buffer, current: Position, then: (line: string) => Position): Step {
   const end = input.indexOf('\r\n');
-  if (end < 0) return { used: 0, out: NOTHING, next: waiting };
-  return { used: end + 2, out: input.subarray(0, end + 2), next: then(input.toString('latin1', 0, end)) };
+  if (end < 0) return { used: 0, output: EMPTY, next: current };
+  return { used: end + 2, output: input.subarray(0, end + 2), next: then(input.toString('latin1', 0, end)) };
 }
 
-function chunkOf(line: string): Stage {
+function parseChunkSize(line: string): Position {
   const bytesLeft = Number.parseInt(line, 16);
   if (Number.isNaN(bytesLeft)) return { at: 'raw' };
   return bytesLeft === 0 ? { at: 'trailer' } : { at: 'chunk', bytesLeft };
 }
 
-function step(input: Buffer, stage: Stage): Step {
-  switch (stage.at) {
-    case 'head':
-      return readHead(input, stage);
+function step(input: Buffer, position: Position): Step {
+  switch (position.at) {
+    case 'header':
+      return readHeader(input, position);
     case 'body':
-      return readCounted(input, stage.bytesLeft, 'body', HEAD);
+      return readCounted(input, position.bytesLeft, 'body', HEADER);
     case 'chunk-size':
-      return readLine(input, stage, chunkOf);
+      return readLine(input, position, parseChunkSize);
     case 'chunk':
-      return readCounted(input, stage.bytesLeft, 'chunk', { at: 'chunk-end' });
+      return readCounted(input, position.bytesLeft, 'chunk', { at: 'chunk-end' });
     case 'chunk-end':
-      return readLine(input, stage, () => ({ at: 'chunk-size' }));
+      return readLine(input, position, () => ({ at: 'chunk-size' }));
     case 'trailer':
-      return readLine(input, stage, (line) => (line === '' ? HEAD : stage));
+      return readLine(input, position, (line) => (line === '' ? HEADER : position));
     case 'raw':
-      return { used: input.length, out: input, next: stage };
+      return { used: input.length, output: input, next: position };
   }
 }
 
 /**
- * A filter over the bytes that a client sends on one connection: every request line that begins with `LIST ` leaves as
- * `LINK `. It follows where requests end (Content-Length, chunks), so neither keep-alive, pipelining, split packets nor
- * a body that contains such a line mislead it.
+ * Rewrites the bytes that a client sends on one connection: every request line that begins with `LIST ` leaves as
+ * `LINK `. It follows where requests end (Content-Length, chunks), so keep-alive, pipelining, split packets and bodies
+ * that contain such a line are handled correctly.
  */
-export function createListRewriter(): (packet: Buffer) => Buffer {
-  let stage: Stage = HEAD;
-  let held: Buffer = NOTHING;
-  return (packet) => {
-    let input = held.length > 0 ? Buffer.concat([held, packet]) : packet;
-    const out: Buffer[] = [];
+export class ListRewriter {
+  #position: Position = HEADER;
+  #pending: Buffer = EMPTY;
+
+  /** Takes one packet; returns the bytes that are ready. */
+  push(packet: Buffer): Buffer {
+    let input = this.#pending.length > 0 ? Buffer.concat([this.#pending, packet]) : packet;
+    const output: Buffer[] = [];
     while (input.length > 0) {
-      const done: Step = step(input, stage);
-      stage = done.next;
+      const done = step(input, this.#position);
+      this.#position = done.next;
       if (done.used === 0) break;
-      out.push(done.out);
+      output.push(done.output);
       input = input.subarray(done.used);
     }
-    held = input;
-    return Buffer.concat(out);
-  };
+    this.#pending = input;
+    return Buffer.concat(output);
+  }
 }
 
-/** The socket as a stream that Node's HTTP server can take over, with `LIST` already renamed. */
+/** The socket as a stream for Node's HTTP server, in which `LIST` is already renamed. */
 export function withListMethod(socket: Socket): Duplex {
-  const rewrite = createListRewriter();
+  const rewriter = new ListRewriter();
   const stream = new Duplex({
     read: () => void socket.resume(),
     write: (chunk, encoding, done) => void socket.write(chunk, encoding, done),
@@ -111,7 +115,7 @@ export function withListMethod(socket: Socket): Duplex {
     },
   });
   socket.on('data', (packet: Buffer) => {
-    const bytes = rewrite(packet);
+    const bytes = rewriter.push(packet);
     if (bytes.length > 0 && !stream.push(bytes)) socket.pause();
   });
   socket.on('end', () => stream.push(null));

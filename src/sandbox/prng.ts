@@ -1,18 +1,3 @@
-/** A seeded source of chance: the same seed gives the same estate, byte for byte, on every machine. */
-export interface Random {
-  /** A number in [0, 1). */
-  next(): number;
-  /** A whole number from `min` to `max`, both included. */
-  int(min: number, max: number): number;
-  pick<T>(list: readonly T[]): T;
-  /** One of the list, each as often as its weight says. */
-  weighted<T>(list: readonly T[], weightOf: (item: T) => number): T;
-  chance(probability: number): boolean;
-  hex(length: number): string;
-  /** `prefix` and `length` letters and digits, as in `ws-9kXq2…`. */
-  id(prefix: string, length: number): string;
-}
-
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /** 32 bits of FNV-1a over the text, so that streams named `1/agents` and `1/pools` are independent. */
@@ -24,35 +9,64 @@ function hash32(text: string): number {
   return hash >>> 0;
 }
 
-/** Mulberry32 (public domain, T. Ettinger): 32 bits of state are plenty for invented data, and it is fast. */
-export function createRandom(seed: number | string): Random {
-  let state = hash32(String(seed));
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+/**
+ * A seeded random number generator: the same seed gives the same data on every machine. The algorithm is Mulberry32
+ * (public domain, T. Ettinger): 32 bits of state are enough for generated data, and it is fast.
+ */
+export class Random {
+  #state: number;
+
+  constructor(seed: number | string) {
+    this.#state = hash32(String(seed));
+  }
+
+  /** A number in [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-  const int = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
-  const letters = (alphabet: string, length: number): string => {
+  }
+
+  /** A whole number from `min` to `max`, both included. */
+  int(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.int(0, list.length - 1)]!;
+  }
+
+  /** One item of the list, chosen in proportion to its weight. */
+  weighted<T>(list: readonly T[], weight: (item: T) => number): T {
+    let left = this.next() * list.reduce((sum, item) => sum + weight(item), 0);
+    const chosen = list.find((item) => {
+      left -= weight(item);
+      return left < 0;
+    });
+    return chosen ?? list.at(-1)!;
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  hex(length: number): string {
+    return this.#letters('0123456789abcdef', length);
+  }
+
+  /** `prefix` and `length` letters and digits, as in `ws-9kXq2…`. */
+  id(prefix: string, length: number): string {
+    return prefix + this.#letters(LETTERS, length);
+  }
+
+  #letters(alphabet: string, length: number): string {
     let text = '';
-    for (let index = 0; index < length; index++) text += alphabet[int(0, alphabet.length - 1)];
+    for (let index = 0; index < length; index++) text += alphabet[this.int(0, alphabet.length - 1)];
     return text;
-  };
-  return {
-    next,
-    int,
-    pick: (list) => list[int(0, list.length - 1)]!,
-    weighted: (list, weightOf) => {
-      let left = next() * list.reduce((sum, item) => sum + weightOf(item), 0);
-      const taken = list.find((item) => {
-        left -= weightOf(item);
-        return left < 0;
-      });
-      return taken ?? list.at(-1)!;
-    },
-    chance: (probability) => next() < probability,
-    hex: (length) => letters('0123456789abcdef', length),
-    id: (prefix, length) => prefix + letters(LETTERS, length),
-  };
+  }
+}
+
+export function createRandom(seed: number | string): Random {
+  return new Random(seed);
 }

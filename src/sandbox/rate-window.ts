@@ -1,5 +1,5 @@
 export interface Allowance {
-  readonly allowed: boolean;
+  readonly isAllowed: boolean;
   readonly limit: number;
   readonly remaining: number;
   /** Seconds until the window ends, with fractions. */
@@ -7,24 +7,36 @@ export interface Allowance {
 }
 
 /**
- * Fixed windows of one second that begin with the first request in them, as HCP Terraform counts its 30 requests a
- * second (live-services.md A2). `nowMs` is a steady clock: the limit is about real time, not the sandbox's present.
+ * Counts requests in fixed windows that begin with their first request, as HCP Terraform counts its 30 requests per
+ * second: docs/services/platform.md#limits. `nowMs` is a monotonic clock: the limit is about real time, not the
+ * sandbox's time.
  */
-export function createRateWindow(limit: number, nowMs: () => number, windowMs = 1000): () => Allowance {
-  let startedMs = Number.NEGATIVE_INFINITY;
-  let used = 0;
-  return () => {
-    const now = nowMs();
-    if (now - startedMs >= windowMs) {
-      startedMs = now;
-      used = 0;
+export class RateWindow {
+  readonly #limit: number;
+  readonly #nowMs: () => number;
+  readonly #windowMs: number;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  #used = 0;
+
+  constructor(limit: number, nowMs: () => number, windowMs = 1000) {
+    this.#limit = limit;
+    this.#nowMs = nowMs;
+    this.#windowMs = windowMs;
+  }
+
+  /** Counts one request. */
+  take(): Allowance {
+    const now = this.#nowMs();
+    if (now - this.#startedMs >= this.#windowMs) {
+      this.#startedMs = now;
+      this.#used = 0;
     }
-    used++;
+    this.#used++;
     return {
-      allowed: used <= limit,
-      limit,
-      remaining: Math.max(0, limit - used),
-      resetSeconds: (startedMs + windowMs - now) / 1000,
+      isAllowed: this.#used <= this.#limit,
+      limit: this.#limit,
+      remaining: Math.max(0, this.#limit - this.#used),
+      resetSeconds: (this.#startedMs + this.#windowMs - now) / 1000,
     };
-  };
+  }
 }

@@ -1,13 +1,121 @@
-import type { Route } from './types.ts';
+import { HttpError } from './responses.ts';
+import type { Flavor, Kind, Request, Response, Route, Service } from './types.ts';
 
-export interface Match {
+/** Inspects a request before its service does. A response replaces the service's own; undefined lets the request pass. */
+export type FaultHook = (request: Request, service: Service) => Response | undefined;
+
+type Lookup =
+  | { readonly route: Route; readonly params: Readonly<Record<string, string>> }
+  /** No route: the methods that the path has, none for an unknown path. */
+  | { readonly allowed: readonly string[] };
+
+interface Pattern {
   readonly route: Route;
-  readonly params: Readonly<Record<string, string>>;
+  readonly parts: readonly string[];
 }
 
-export type Routing = Match | { readonly allowed: readonly string[] };
+type RoutingError = 'unknownPath' | 'wrongMethod' | 'rateLimited';
 
-function paramsOf(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
+/** The products' own messages; `%s` is the path. See #errors of each page in docs/services. */
+const MESSAGES: Readonly<Record<Kind, Readonly<Record<RoutingError, string>>>> = {
+  platform: {
+    unknownPath: 'not found',
+    wrongMethod: 'not found',
+    rateLimited: "You have exceeded the API's rate limit.",
+  },
+  secrets: {
+    unknownPath: 'no handler for route "%s". route entry not found.',
+    wrongMethod: 'unsupported operation',
+    rateLimited: 'request path "%s": rate limit quota exceeded',
+  },
+  scheduler: {
+    unknownPath: '',
+    wrongMethod: 'Invalid method',
+    rateLimited: 'Your IP is issuing too many concurrent connections, please rate limit your calls',
+  },
+  autoscaler: {
+    unknownPath: '404 page not found',
+    wrongMethod: 'Invalid method',
+    rateLimited: 'rate limit exceeded',
+  },
+  mesh: {
+    unknownPath: 'Invalid URL path: not a recognized HTTP API endpoint',
+    wrongMethod: 'method not allowed',
+    rateLimited: 'rate limit exceeded, try a different server',
+  },
+};
+
+/** Produces the response of one service to a request: rate limit first, then the fault hook, the token and the route. */
+export class Router {
+  readonly #service: Service;
+  /** Nomad, Vault and Consul decode the path before they route, so `%2F` in a name splits it there. */
+  readonly #decodesFirst: boolean;
+  readonly #patterns: readonly Pattern[];
+
+  constructor(service: Service, flavor: Flavor) {
+    this.#service = service;
+    this.#decodesFirst = flavor === 'hashicorp' && service.kind !== 'platform';
+    this.#patterns = service.routes
+      .map((route) => ({ route, parts: route.path.split('/').slice(1) }))
+      .sort((a, b) => countLiterals(b.parts) - countLiterals(a.parts));
+  }
+
+  route(request: Request, isOverLimit: boolean, faultHook?: FaultHook): Response {
+    if (isOverLimit) return this.#error(429, 'rateLimited', request);
+    const fault = faultHook?.(request, this.#service);
+    if (fault) return fault;
+    const found = this.#lookup(request);
+    const isWrite = 'route' in found && found.route.writes === true;
+    const refusal = this.#service.authenticate(request, isWrite);
+    if (refusal) return refusal;
+    if ('route' in found) return this.#handle(found.route, { ...request, params: found.params });
+    if (found.allowed.length === 0) return this.#error(404, 'unknownPath', request);
+    // HCP Terraform routes by method and path together: a wrong method is an unknown page.
+    if (this.#service.kind === 'platform') return this.#error(404, 'wrongMethod', request);
+    const response = this.#error(405, 'wrongMethod', request);
+    return { ...response, headers: { ...response.headers, allow: found.allowed.join(', ') } };
+  }
+
+  #handle(route: Route, request: Request): Response {
+    const response = this.#respond(route, request);
+    return this.#service.onResponse?.(response) ?? response;
+  }
+
+  #respond(route: Route, request: Request): Response {
+    try {
+      return route.handle(request);
+    } catch (error) {
+      if (error instanceof HttpError) return this.#service.error(error.status, error.message, error.source);
+      throw error;
+    }
+  }
+
+  /** Literal segments win over `:name`, so `/volumes/external` is never a volume called `external`. */
+  #lookup(request: Request): Lookup {
+    const segments = decodeSegments(this.#service.base, request.path, this.#decodesFirst);
+    if (!segments) return { allowed: [] };
+    const method = effectiveMethod(this.#service, request);
+    const allowed: string[] = [];
+    for (const { route, parts } of this.#patterns) {
+      const params = matchSegments(parts, segments);
+      if (params && route.method === method) return { route, params };
+      if (params) allowed.push(route.method);
+    }
+    return { allowed };
+  }
+
+  #error(status: number, reason: RoutingError, { path }: Request): Response {
+    const { kind, base } = this.#service;
+    const message = MESSAGES[kind][reason].replace('%s', () => path.slice(base.length + 1));
+    return this.#service.error(status, message);
+  }
+}
+
+function countLiterals(pattern: readonly string[]): number {
+  return pattern.filter((part) => !part.startsWith(':')).length;
+}
+
+function matchSegments(pattern: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
   if (pattern.length !== segments.length) return undefined;
   const params: Record<string, string> = {};
   for (const [index, part] of pattern.entries()) {
@@ -22,22 +130,20 @@ function paramsOf(pattern: readonly string[], segments: readonly string[]): Reco
   return params;
 }
 
-/** Literal segments win over `:name`, so `/volumes/external` is never a volume called `external`. */
-const literalsFirst = (a: readonly string[], b: readonly string[]): number =>
-  b.filter((part) => !part.startsWith(':')).length - a.filter((part) => !part.startsWith(':')).length;
+/** The decoded segments of the path below the base; undefined outside the base or for a malformed escape. */
+function decodeSegments(base: string, path: string, decodesFirst: boolean): string[] | undefined {
+  if (!path.startsWith(`${base}/`)) return undefined;
+  try {
+    const relative = path.slice(base.length + 1);
+    return decodesFirst ? decodeURIComponent(relative).split('/') : relative.split('/').map(decodeURIComponent);
+  } catch {
+    return undefined; // URIError: `%zz` is no name of anything
+  }
+}
 
-/** Finds the route of a decoded path; where only the method is wrong, tells the methods that the path takes. */
-export function createRouter(routes: readonly Route[]): (method: string, segments: readonly string[]) => Routing {
-  const patterns = routes
-    .map((route) => ({ route, parts: route.path.split('/').slice(1) }))
-    .sort((a, b) => literalsFirst(a.parts, b.parts));
-  return (method, segments) => {
-    const allowed: string[] = [];
-    for (const { route, parts } of patterns) {
-      const params = paramsOf(parts, segments);
-      if (params && route.method === method) return { route, params };
-      if (params) allowed.push(route.method);
-    }
-    return { allowed };
-  };
+/** Vault accepts `GET ?list=true` for LIST, and PUT for POST: docs/services/secrets.md#listing. */
+function effectiveMethod({ kind }: Service, request: Request): string {
+  if (kind !== 'secrets') return request.method;
+  if (request.method === 'GET' && request.query.get('list') === 'true') return 'LIST';
+  return request.method === 'PUT' ? 'POST' : request.method;
 }

@@ -1,30 +1,40 @@
-/** The contracts between the sandbox's HTTP harness (`http.ts`) and its five services (`platform/`, `secrets/` …). */
+/** The contracts between the HTTP server of the sandbox (`http.ts`) and its five services (`platform/`, `secrets/` …). */
 
 export type Kind = 'platform' | 'secrets' | 'scheduler' | 'autoscaler' | 'mesh';
 export const KINDS: readonly Kind[] = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh'];
 
-/** `documents`: exactly what the three API documents say; `hashicorp`: what the real products do where that differs. */
-export type Flavor = 'documents' | 'hashicorp';
+/** `spec`: exactly what the API documents specify; `hashicorp`: what the real products do where that differs. */
+export type Flavor = 'spec' | 'hashicorp';
 
 export interface SandboxOptions {
-  /** Seed of the invented estate. @default 1 */
+  /** Seed of the generated data. @default 1 */
   readonly seed?: number;
-  /** Workspaces on night 0; the rest of the estate grows with it, more slowly. @default 240 */
+  /** Workspaces on day 0; the other tables grow with the square root of this number. @default 240 */
   readonly workspaces?: number;
-  /** The sandbox's present on night 0. @default 2026-10-01T02:15:00Z */
+  /** The sandbox's time on day 0. @default 2026-10-01T02:15:00Z */
   readonly start?: Date;
   readonly flavor?: Flavor;
-  /** Requests a second that each service allows; beyond it answers 429. @default no limit */
+  /** Requests per second that each service allows; it responds to more with 429. @default no limit */
   readonly rate?: number;
-  /** Whether the limit is told in headers (X-RateLimit-*, Retry-After) or only enforced. @default true */
+  /** Whether responses advertise the limit in headers (X-RateLimit-*, Retry-After). @default true */
   readonly rateHeaders?: boolean;
-  /** Milliseconds added to each answer. @default 0 */
+  /** Milliseconds added to each response. @default 0 */
   readonly latencyMs?: number;
   /** First of five consecutive ports. @default 0, which takes free ones */
   readonly port?: number;
 }
 
-/** One request as the sandbox saw it; secrets in headers are kept, since tests look for them. */
+/** What every service is created with. */
+export interface ServiceOptions {
+  readonly seed: number;
+  /** Workspaces on day 0 divided by 240. */
+  readonly scale: number;
+  readonly flavor: Flavor;
+  /** The time on day 0. */
+  readonly start: Date;
+}
+
+/** One request as the sandbox received it. Tokens in headers are kept: tests look for them. */
 export interface RequestRecord {
   readonly kind: Kind;
   readonly method: string;
@@ -36,7 +46,7 @@ export interface RequestRecord {
   status: number;
 }
 
-export interface Ask {
+export interface Request {
   readonly method: string;
   readonly path: string;
   /** Decoded values of the route's `:name` segments. */
@@ -46,52 +56,67 @@ export interface Ask {
   readonly body: string;
   /** scheme://host:port of the service, for absolute links. */
   readonly origin: string;
-  /** The sandbox's present. */
+  /** The sandbox's time. */
   readonly now: Date;
 }
 
-export interface Reply {
+export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text as it goes out; an iterable is streamed. */
+  /** The text to send; an iterable is streamed. */
   readonly body?: string | Iterable<string>;
 }
 
+/** One endpoint. A handler may throw an `HttpError`, which becomes the service's own form of an error. */
 export interface Route {
   readonly method: string;
   /** Below the base path, e.g. `/keymgmt/key/:name`. */
   readonly path: string;
-  /** Whether the call changes anything (a read-only token is refused). */
+  /** Whether the call changes anything, so that a read-only token is refused. */
   readonly writes?: boolean;
-  readonly answer: (ask: Ask) => Reply;
+  readonly handle: (request: Request) => Response;
 }
 
-/** One service: its routes, how it names errors, and how its part of the estate moves on. */
+/** Records of one type and the endpoints that serve them. */
+export interface Resource {
+  readonly routes: readonly Route[];
+}
+
+/** The part of a request that an error refers to: a place in the body or a query parameter. */
+export interface ErrorSource {
+  readonly pointer?: string;
+  readonly parameter?: string;
+}
+
+/** One service: its routes, its form of an error, and how its data changes from day to day. */
 export interface Service {
   readonly kind: Kind;
   /** `/api/v2` or `/v1`. */
   readonly base: string;
   readonly routes: readonly Route[];
-  /** The answer to a request without a good token, or undefined to let it pass. `write` says whether the route changes anything. */
-  readonly authenticate: (ask: Ask, write: boolean) => Reply | undefined;
+  /** The response to a request without a sufficient token, or undefined to let it pass. `isWrite` is the route's `writes`. */
+  readonly authenticate: (request: Request, isWrite: boolean) => Response | undefined;
   /** The service's own form of an error: JSON:API, `{"errors": […]}`, or plain text. */
-  readonly error: (status: number, message: string) => Reply;
-  /** Moves the service's part of the estate to the next night. `now` is the new present. */
-  readonly advance: (night: number, now: Date) => void;
-  /** The live state, for tests to compare with and to damage. */
+  readonly error: (status: number, message: string, source?: ErrorSource) => Response;
+  /** Changes every response of a route, e.g. adds headers. */
+  readonly onResponse?: (response: Response) => Response;
+  /** Advances the service's data to the given day. `now` is the new time. */
+  readonly tick: (day: number, now: Date) => void;
+  /** The live state; tests compare with it and damage it. */
   readonly state: unknown;
 }
 
 export interface Sandbox {
   readonly urls: Readonly<Record<Kind, string>>;
-  /** Tokens by kind: `read` may only read, `write` may do all. */
+  /** Tokens by kind: `read` may only read, `write` may do everything. */
   readonly tokens: Readonly<Record<Kind, { readonly read: string; readonly write: string }>>;
   readonly services: Readonly<Record<Kind, Service>>;
   readonly log: RequestRecord[];
-  readonly night: number;
+  /** Days since the start, from 0. */
+  readonly day: number;
   readonly now: Date;
-  /** Moves everything on by one night (24 h). */
-  advance(): void;
+  /** Advances all services by one day (24 h). */
+  tick(): void;
   /** A complete `tidemark.yaml` for this sandbox. */
   config(): string;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import { runApi } from './api-harness.ts';
 
 const SECRETS_IN_BODIES = /body-secret-\d|query-secret-\d|PRIVATE KEY/u;
 
-describe.each(['documents', 'hashicorp'] as const)('every operation through the command, flavor %s', (flavor) => {
+describe.each(['spec', 'hashicorp'] as const)('every operation through the command, flavor %s', (flavor) => {
   let sandbox: RunningSandbox;
   beforeEach(async () => {
     sandbox = await startSandbox({ workspaces: 60, flavor });
@@ -60,8 +60,8 @@ it.each(cases.filter(({ body, words }) => body ?? String(words).includes('secret
 );
 
 /** The real product's mount, and what the case says of it. */
-function inFlavor(listed: Case, flavor: 'documents' | 'hashicorp'): Case {
-  if (flavor === 'documents') return listed;
+function inFlavor(listed: Case, flavor: 'spec' | 'hashicorp'): Case {
+  if (flavor === 'spec') return listed;
   const mounted = (sandbox: RunningSandbox) => listed.path(sandbox).replace(/^\/v1\/mesh\//u, '/v1/consul/');
   return { ...listed, path: mounted, ...listed.hashicorp };
 }

@@ -62,7 +62,7 @@ function plant({ services }: RunningSandbox): void {
   mesh.state.roots.push({ ...mesh.state.roots[0]!, id: 'ff', serialNumber: 2n ** 64n - 1n, name: TEXTS[3]! });
 }
 
-describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
+describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
   let place: TestProject;
   beforeAll(async () => {
     place = await testProject({ flavor, workspaces: 40, cleanup: afterAll });

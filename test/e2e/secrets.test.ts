@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Intercept } from '../../src/sandbox/answer.ts';
-import type { Reply } from '../../src/sandbox/types.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
+import type { Response } from '../../src/sandbox/types.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import type { CliRun } from '../helpers/cli.ts';
-import { targetOf, type Workplace, workplace } from '../helpers/sandbox.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 /** Where secrets can stand, and what stands there. The odd characters are escaped differently everywhere. */
 const PLANTED = {
@@ -21,7 +21,7 @@ const PLANTED = {
 } as const;
 
 /** The sandbox's own tokens are the configured ones: they are looked for too. */
-const tokensOf = ({ sandbox }: Workplace) => Object.values(sandbox.tokens).flatMap(({ read, write }) => [read, write]);
+const tokensOf = ({ sandbox }: TestProject) => Object.values(sandbox.tokens).flatMap(({ read, write }) => [read, write]);
 
 /** As `tidemark.yaml` refers to a variable or a file. */
 const reference = (name: string) => `\${${name}}`;
@@ -33,14 +33,14 @@ function formsOf(secret: string): readonly string[] {
   return [secret, encodeURIComponent(secret), base64, html, JSON.stringify(secret).slice(1, -1)];
 }
 
-const json = (body: unknown): Reply => ({
+const json = (body: unknown): Response => ({
   status: 200,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 });
 
 /** Services that leak: what must not be told is told, and refusals repeat the token that they refuse, in four forms. */
-const leaking: Intercept = ({ method, path, headers, query }, service) => {
+const leaking: FaultHook = ({ method, path, headers, query }, service) => {
   const token = headers['x-store-token'] ?? headers.authorization?.replace('Bearer ', '') ?? '';
   const echo = `refused ${headers.authorization} ${token} ${encodeURIComponent(token)} ${Buffer.from(token).toString('base64')} ${Buffer.from(`user:${token}`).toString('base64')}`;
   if (service.kind === 'secrets' && method === 'GET' && /\/kms\/[^/]+$/u.test(path)) {
@@ -120,12 +120,12 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 describe('secrets planted wherever one can stand', () => {
-  let place: Workplace;
+  let place: TestProject;
   const runs = new Map<string, CliRun>();
   let planted: readonly string[];
 
   beforeAll(async () => {
-    place = await workplace({ workspaces: 20, intercept: leaking, cleanup: afterAll });
+    place = await testProject({ workspaces: 20, faultHook: leaking, cleanup: afterAll });
     const { scheduler, secrets, platform } = place.sandbox.services;
     for (const volume of scheduler.state.volumes.values()) volume.secrets = { key: PLANTED.volumeSecret };
     for (const provider of secrets.state.providers.values()) provider.credentials = { secret: PLANTED.kmsCredential };
@@ -133,8 +133,8 @@ describe('secrets planted wherever one can stand', () => {
     await writeFile(join(place.folder, 'vault-token'), `${place.sandbox.tokens.secrets.read}\n`);
     await mkdir(join(place.folder, 'jobs'));
     await place.configure((config) => {
-      targetOf(config, 'acme').token = reference('TFE_TOKEN');
-      targetOf(config, 'vault').token = reference('file:vault-token');
+      findTarget(config, 'acme').token = reference('TFE_TOKEN');
+      findTarget(config, 'vault').token = reference('file:vault-token');
       config.mail = {
         smtp: `smtp://reports:${reference('SMTP_PASSWORD')}@127.0.0.1:9`,
         from: 'Tidemark <t@acme.example>',

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { expectTable, sourceTables } from '../helpers/compare.ts';
-import { type Workplace, workplace } from '../helpers/sandbox.ts';
+import { expectTable, sourceTables } from '../helpers/expect-table.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
+describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
   describe.each([0, 5])('pulled first on night %i', (nights) => {
-    let place: Workplace;
+    let place: TestProject;
     beforeAll(async () => {
-      place = await workplace({ flavor, workspaces: 80, cleanup: afterAll });
-      for (let night = 0; night < nights; night++) place.sandbox.advance();
+      place = await testProject({ flavor, workspaces: 80, cleanup: afterAll });
+      for (let night = 0; night < nights; night++) place.sandbox.tick();
       await place.pull();
     });
 
@@ -17,10 +17,10 @@ describe.each(['documents', 'hashicorp'] as const)('with the flavor %s', (flavor
   });
 
   test('after nights of changes every table holds what the last one has', async () => {
-    const place = await workplace({ flavor, workspaces: 80 });
+    const place = await testProject({ flavor, workspaces: 80 });
     for (let night = 0; night < 3; night++) {
       await place.pull();
-      place.sandbox.advance();
+      place.sandbox.tick();
     }
     await place.pull();
     for (const table of sourceTables) await expectTable(place, table, flavor);

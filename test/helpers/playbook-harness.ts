@@ -6,7 +6,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import type { LedgerRow } from '../../src/remediation/ledger.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import type { FaultHook } from '../../src/sandbox/answer.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Flavor, RequestRecord } from '../../src/sandbox/types.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import { volumeKey } from '../../src/sandbox/scheduler/state.ts';
+import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
 import {
   copyState,
   listWrites,

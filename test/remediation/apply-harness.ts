@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ActionResult } from '../../src/remediation/execute-action.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import type { FaultHook } from '../../src/sandbox/answer.ts';
-import type { Agent } from '../../src/sandbox/platform/state.ts';
+import type { Agent } from '../../src/sandbox/platform/agents.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
 import {
   listWrites,
   type PlaybookHarness,

@@ -23,7 +23,7 @@ test('the agent is alive but for two nights of a fortnight', async () => {
   const statuses: number[] = [];
   for (let night = 0; night < 14; night++) {
     statuses.push((await send('GET /health')).status);
-    sandbox.advance();
+    sandbox.tick();
   }
   expect(statuses.map((status, night) => (status === 503 ? night : -1)).filter((night) => night >= 0)).toEqual([5, 11]);
 });

@@ -1,27 +1,27 @@
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Host, type HostOptions, host } from '../../src/sandbox/http.ts';
-import { createListRewriter } from '../../src/sandbox/list-method.ts';
-import { createRateWindow } from '../../src/sandbox/rate-window.ts';
+import { type ServiceServer, type ServiceServerOptions, serve } from '../../src/sandbox/http.ts';
+import { ListRewriter } from '../../src/sandbox/list-method.ts';
+import { RateWindow } from '../../src/sandbox/rate-window.ts';
 import type { RequestRecord, Service } from '../../src/sandbox/types.ts';
 
 const echo: Service = {
   kind: 'secrets',
   base: '/v1',
   routes: [
-    { method: 'LIST', path: '/things', answer: () => ({ status: 200, body: 'list' }) },
-    { method: 'GET', path: '/things', answer: () => ({ status: 200, body: 'get' }) },
-    { method: 'POST', path: '/things', writes: true, answer: ({ body }) => ({ status: 200, body: `post ${body}` }) },
-    { method: 'GET', path: '/things/:name', answer: ({ params }) => ({ status: 200, body: `name ${params.name}` }) },
-    { method: 'GET', path: '/things/best', answer: () => ({ status: 200, body: 'the best' }) },
-    { method: 'GET', path: '/many', answer: () => ({ status: 200, body: rows(200_000) }) },
-    { method: 'GET', path: '/cut', answer: () => ({ status: 200, body: cut() }) },
+    { method: 'LIST', path: '/things', handle: () => ({ status: 200, body: 'list' }) },
+    { method: 'GET', path: '/things', handle: () => ({ status: 200, body: 'get' }) },
+    { method: 'POST', path: '/things', writes: true, handle: ({ body }) => ({ status: 200, body: `post ${body}` }) },
+    { method: 'GET', path: '/things/:name', handle: ({ params }) => ({ status: 200, body: `name ${params.name}` }) },
+    { method: 'GET', path: '/things/best', handle: () => ({ status: 200, body: 'the best' }) },
+    { method: 'GET', path: '/many', handle: () => ({ status: 200, body: rows(200_000) }) },
+    { method: 'GET', path: '/cut', handle: () => ({ status: 200, body: cut() }) },
   ],
   authenticate: ({ headers }, write) =>
     headers['x-token'] === 'bad' || (write && headers['x-token'] === 'read') ? { status: 403, body: 'no' } : undefined,
   error: (status, message) => ({ status, body: message }),
-  advance: () => {},
+  tick: () => {},
   state: {},
 };
 
@@ -35,13 +35,13 @@ function* cut(): Generator<string> {
   throw new Error('cut');
 }
 
-const open: Host[] = [];
+const open: ServiceServer[] = [];
 const log: RequestRecord[] = [];
 
-async function serve(options: Partial<HostOptions> = {}): Promise<Host> {
+async function serveEcho(options: Partial<ServiceServerOptions> = {}): Promise<ServiceServer> {
   const now = () => new Date('2026-10-01T02:15:00Z');
-  const fixed = { service: echo, flavor: 'documents', port: 0, rateHeaders: true, latencyMs: 0, now, log } as const;
-  const served = await host({ ...fixed, ...options });
+  const fixed = { service: echo, flavor: 'spec', port: 0, rateHeaders: true, latencyMs: 0, now, log } as const;
+  const served = await serve({ ...fixed, ...options });
   open.push(served);
   return served;
 }
@@ -91,7 +91,7 @@ function sendRaw(url: string, pieces: readonly string[], answers: number): Promi
 
 describe('the method LIST', () => {
   test('reaches the service, between other requests on one kept connection', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     try {
       for (const [method, body, wanted] of [
@@ -110,7 +110,7 @@ describe('the method LIST', () => {
   });
 
   test('survives pipelining and packets of a single byte', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     const list = 'LIST /v1/things HTTP/1.1\r\nhost: x\r\n\r\n';
     const chunked =
       'POST /v1/things HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nLIST \r\n3;a=b\r\n/ x\r\n0\r\n\r\n';
@@ -130,22 +130,22 @@ describe('the method LIST', () => {
     ].join('');
     const wanted = stream.replace('LIST /a', 'LINK /a').replace('LIST /d', 'LINK /d');
     for (let size = 1; size <= stream.length; size++) {
-      const rewrite = createListRewriter();
+      const rewriter = new ListRewriter();
       let out = '';
-      for (let at = 0; at < stream.length; at += size) out += rewrite(Buffer.from(stream.slice(at, at + size)));
+      for (let at = 0; at < stream.length; at += size) out += rewriter.push(Buffer.from(stream.slice(at, at + size)));
       expect(out).toBe(wanted);
     }
   });
 
   test('is also spelled GET ?list=true on the secrets server, and nowhere else', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     expect((await send(`${url}/v1/things?list=true`, 'GET')).body).toBe('list');
-    const mesh = await serve({ service: { ...echo, kind: 'mesh' } });
+    const mesh = await serveEcho({ service: { ...echo, kind: 'mesh' } });
     expect((await send(`${mesh.url}/v1/things?list=true`, 'GET')).body).toBe('get');
   });
 
   test('something that is no HTTP is answered 400 and hung up on', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     await expect(send(`${url}/v1/things`, 'PURGE')).resolves.toMatchObject({ status: 405 });
     const answer = await new Promise<string>((resolve) => {
       let text = '';
@@ -161,18 +161,18 @@ describe('the method LIST', () => {
 
 describe('routing', () => {
   test('segments are decoded one by one, and a literal path wins over a name', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     expect((await send(`${url}/v1/things/a%2Fb%20%22c`, 'GET')).body).toBe('name a/b "c');
     expect((await send(`${url}/v1/things/best`, 'GET')).body).toBe('the best');
   });
 
   test('with flavor hashicorp the path is decoded first, so an encoded slash splits it', async () => {
-    const { url } = await serve({ flavor: 'hashicorp' });
+    const { url } = await serveEcho({ flavor: 'hashicorp' });
     expect((await send(`${url}/v1/things/a%2Fb`, 'GET')).status).toBe(404);
   });
 
   test('unknown paths, malformed escapes and other bases answer 404, a wrong method 405 with Allow', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     expect(await send(`${url}/v1/nothing`, 'GET')).toEqual({
       status: 404,
       body: 'no handler for route "nothing". route entry not found.',
@@ -185,7 +185,7 @@ describe('routing', () => {
   });
 
   test('the token is asked for before anything is told, and whether the call writes', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     const status = async (path: string, token: string, method = 'GET') =>
       (await fetch(`${url}${path}`, { method, headers: { 'x-token': token } })).status;
     expect(await status('/v1/nothing', 'bad')).toBe(403);
@@ -197,7 +197,7 @@ describe('routing', () => {
 
 describe('the limit', () => {
   test('answers 429 beyond the rate, with the headers that tell it', async () => {
-    const { url } = await serve({ rate: 2 });
+    const { url } = await serveEcho({ rate: 2 });
     const answers = [];
     for (let count = 0; count < 3; count++) answers.push(await fetch(`${url}/v1/things`));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -212,7 +212,7 @@ describe('the limit', () => {
   });
 
   test('can be silent', async () => {
-    const { url } = await serve({ rate: 1, rateHeaders: false });
+    const { url } = await serveEcho({ rate: 1, rateHeaders: false });
     await fetch(`${url}/v1/things`);
     const refused = await fetch(`${url}/v1/things`);
     expect(refused.status).toBe(429);
@@ -221,11 +221,11 @@ describe('the limit', () => {
 
   test('counts in windows of a second that begin with a request', () => {
     let nowMs = 5000;
-    const take = createRateWindow(2, () => nowMs);
+    const window = new RateWindow(2, () => nowMs);
     const allowed = (at: number) => {
       nowMs = at;
-      const { allowed: ok, remaining, resetSeconds } = take();
-      return [ok, remaining, resetSeconds];
+      const { isAllowed, remaining, resetSeconds } = window.take();
+      return [isAllowed, remaining, resetSeconds];
     };
     expect(allowed(5000)).toEqual([true, 1, 1]);
     expect(allowed(5250)).toEqual([true, 0, 0.75]);
@@ -236,7 +236,7 @@ describe('the limit', () => {
 
 describe('bodies', () => {
   test('an iterable is streamed, no faster than it is read', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     const response = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
       request(`${url}/v1/many`, resolve).on('error', reject).end();
     });
@@ -248,20 +248,20 @@ describe('bodies', () => {
   });
 
   test('one that fails half-way cuts the connection', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     const response = await fetch(`${url}/v1/cut`);
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
   });
 
   test('an interceptor answers in the place of the service', async () => {
-    const { url } = await serve({ intercept: ({ path }) => (path.endsWith('best') ? { status: 502 } : undefined) });
+    const { url } = await serveEcho({ faultHook: ({ path }) => (path.endsWith('best') ? { status: 502 } : undefined) });
     expect((await fetch(`${url}/v1/things/best`)).status).toBe(502);
     expect((await fetch(`${url}/v1/things`)).status).toBe(200);
   });
 
   test('a request is recorded with its query, headers, body and status', async () => {
-    const { url } = await serve();
+    const { url } = await serveEcho();
     await fetch(`${url}/v1/things?a=1&b=%20`, { method: 'POST', headers: { 'x-token': 't' }, body: 'text' });
     expect(log).toHaveLength(1);
     expect(log[0]).toMatchObject({
@@ -276,7 +276,7 @@ describe('bodies', () => {
 });
 
 test('close ends open connections at once', async () => {
-  const served = await serve({ latencyMs: 60_000 });
+  const served = await serveEcho({ latencyMs: 60_000 });
   const answer = fetch(`${served.url}/v1/things`);
   const refused = expect(answer).rejects.toThrow();
   while (log.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));

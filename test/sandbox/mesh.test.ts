@@ -91,7 +91,7 @@ test('one root is active, one inactive, one within 30 days of its end; serials a
 
 test('the active root comes near its end and gives way to a new one', async () => {
   const active = (await read<Roots>(sandbox, 'mesh', `GET ${ROOTS}`)).ActiveRootID;
-  for (let night = 0; night < 12; night++) sandbox.advance();
+  for (let night = 0; night < 12; night++) sandbox.tick();
   const { ActiveRootID, Roots } = await read<Roots>(sandbox, 'mesh', `GET ${ROOTS}`);
   expect(ActiveRootID).not.toBe(active);
   expect(Roots.filter(({ Active }) => Active).map(({ ID }) => ID)).toEqual([ActiveRootID]);
@@ -103,9 +103,9 @@ test('a leaf stays the same until it nears its end; its serial only grows', asyn
   const first = await leaf();
   expect(first).toMatchObject({ Service: 'web', Namespace: 'default', ValidBefore: '2026-10-04T01:15:00Z' });
   expect(first.PrivateKeyPEM).toContain('BEGIN EC PRIVATE KEY');
-  sandbox.advance();
+  sandbox.tick();
   expect(await leaf()).toEqual(first);
-  for (let night = 0; night < 3; night++) sandbox.advance();
+  for (let night = 0; night < 3; night++) sandbox.tick();
   const renewed = await leaf();
   expect(Date.parse(renewed.ValidBefore!)).toBeGreaterThan(sandbox.now.getTime());
   expect(renewed.SerialNumber! > first.SerialNumber!).toBe(true);

@@ -1,12 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createPlatform } from '../../src/sandbox/platform/index.ts';
-import type { Agent, PlatformState, Pool } from '../../src/sandbox/platform/state.ts';
+import type { AgentPool } from '../../src/sandbox/platform/agent-pools.ts';
+import type { Agent } from '../../src/sandbox/platform/agents.ts';
+import { PlatformService } from '../../src/sandbox/platform/index.ts';
+import type { PlatformState } from '../../src/sandbox/platform/state.ts';
 
 const START = new Date('2026-10-01T02:15:00Z');
 const DAY = 86_400_000;
 const NIGHTS = 15;
 
-const create = (seed: number, scale = 1) => createPlatform({ seed, scale, flavor: 'documents', start: START });
+const create = (seed: number, scale = 1) => new PlatformService({ seed, scale, flavor: 'spec', start: START });
 const snapshot = (state: PlatformState): PlatformState => structuredClone(state);
 const text = (state: PlatformState): string => JSON.stringify(state);
 
@@ -14,7 +16,7 @@ function play(seed: number): PlatformState[] {
   const service = create(seed);
   const nights = [snapshot(service.state)];
   for (let night = 1; night < NIGHTS; night++) {
-    service.advance(night, new Date(START.getTime() + night * DAY));
+    service.tick(night, new Date(START.getTime() + night * DAY));
     nights.push(snapshot(service.state));
   }
   return nights;
@@ -91,7 +93,8 @@ describe('over fifteen nights', () => {
   });
 
   test('pools lose all live agents, are empty, and are scoped, for some nights only', () => {
-    const livePool = ({ agents }: PlatformState, pool: Pool) => agents.some((a) => a.poolId === pool.id && alive(a));
+    const livePool = ({ agents }: PlatformState, pool: AgentPool) =>
+      agents.some((a) => a.poolId === pool.id && alive(a));
     const without = nights.map((state) => new Set(state.pools.filter((p) => !livePool(state, p)).map((p) => p.id)));
     const empty = nights.map(
       (state) =>
@@ -138,7 +141,7 @@ test('fifty thousand workspaces start in about a second, and a night changes abo
   const service = create(1, 50_000 / 240);
   expect(service.state.workspaces).toHaveLength(50_000);
   const before = new Map(service.state.workspaces.map((workspace) => [workspace.id, workspace.updatedAt]));
-  service.advance(1, new Date(START.getTime() + DAY));
+  service.tick(1, new Date(START.getTime() + DAY));
   const changed = service.state.workspaces.filter(({ id, updatedAt }) => before.get(id) !== updatedAt).length;
   expect(changed).toBeGreaterThan(800);
   expect(changed).toBeLessThan(1400);

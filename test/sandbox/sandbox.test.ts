@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/core/config.ts';
-import { createRedactor } from '../../src/core/redact.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
 import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { KINDS } from '../../src/sandbox/types.ts';
 import { call, ORGANIZATION } from './platform-client.ts';
@@ -61,8 +61,8 @@ describe('a sandbox', () => {
     for (let night = 0; night < 4; night++) {
       const answers = await answersOf(one);
       expect(await answersOf(two)).toEqual(answers);
-      one.advance();
-      two.advance();
+      one.tick();
+      two.tick();
       expect(await answersOf(one)).not.toEqual(answers);
     }
     expect(await answersOf(await start({ seed: 8 }))).not.toEqual(await answersOf(await start({ seed: 7 })));
@@ -70,9 +70,9 @@ describe('a sandbox', () => {
 
   test('moves its present by a day a night', async () => {
     const sandbox = await start({ start: new Date('2027-03-01T00:00:00Z') });
-    expect([sandbox.night, sandbox.now.toISOString()]).toEqual([0, '2027-03-01T00:00:00.000Z']);
-    sandbox.advance();
-    expect([sandbox.night, sandbox.now.toISOString()]).toEqual([1, '2027-03-02T00:00:00.000Z']);
+    expect([sandbox.day, sandbox.now.toISOString()]).toEqual([0, '2027-03-01T00:00:00.000Z']);
+    sandbox.tick();
+    expect([sandbox.day, sandbox.now.toISOString()]).toEqual([1, '2027-03-02T00:00:00.000Z']);
   });
 
   test('leaves no port open when one of its five is taken', async () => {
@@ -85,7 +85,7 @@ describe('a sandbox', () => {
     }
   });
 
-  test.each(['documents', 'hashicorp'] as const)('tells a whole configuration (%s)', async (flavor) => {
+  test.each(['spec', 'hashicorp'] as const)('tells a whole configuration (%s)', async (flavor) => {
     const sandbox = await start({ flavor, rate: 30 });
     const text = sandbox.config();
     const { targets } = parse(text) as { targets: Record<string, unknown>[] };

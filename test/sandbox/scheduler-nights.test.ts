@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { isTerminal, type Plugin, type SchedulerState, type Volume } from '../../src/sandbox/scheduler/state.ts';
+import type { SchedulerState } from '../../src/sandbox/scheduler/index.ts';
+import type { Plugin } from '../../src/sandbox/scheduler/plugins.ts';
+import type { Volume } from '../../src/sandbox/scheduler/volumes.ts';
 import { ask, read } from './secrets-client.ts';
 import { nightsOf, vanished } from './secrets-nights.ts';
+
+const hasEnded = (status: string | undefined): boolean =>
+  status !== undefined && ['complete', 'failed', 'lost'].includes(status);
 
 const DAY_MS = 86_400_000;
 let sandbox: RunningSandbox;
@@ -31,7 +36,8 @@ const RULES: Readonly<Record<string, () => Set<string>>> = {
   'lost-volume-claim': () =>
     volumesWhere(
       ({ claims }) =>
-        claims.length > 0 && claims.every(({ allocationId }) => isTerminal(state().allocations.get(allocationId))),
+        claims.length > 0 &&
+        claims.every(({ allocationId }) => hasEnded(state().allocations.get(allocationId)?.clientStatus)),
     ),
   'missing-external-volume': () =>
     volumesWhere(({ externalId, claims }, { externals }) => claims.length === 0 && !externals.has(externalId)),
@@ -102,7 +108,7 @@ test('about 40 volumes, 120 snapshots, four plugins and three namespaces; more o
 
 test('the same options and night give the same bytes; another seed gives others', async () => {
   const others = [await startSandbox({}), await startSandbox({ seed: 2 })];
-  for (const each of [sandbox, ...others]) for (let night = 0; night < 6; night++) each.advance();
+  for (const each of [sandbox, ...others]) for (let night = 0; night < 6; night++) each.tick();
   const lines = [
     ['scheduler', 'GET /volumes?type=csi&namespace=*'],
     ['scheduler', 'GET /volume/csi/postgres-main'],
@@ -126,7 +132,7 @@ test('what was put right over the API stays right on the next night', async () =
     await ask(sandbox, 'scheduler', `DELETE /volume/csi/lost-cache/detach?node=${NodeID}`);
   }
   await ask(sandbox, 'scheduler', 'DELETE /volume/csi/missing-media');
-  sandbox.advance();
+  sandbox.tick();
   expect((await volume()).Allocations).toEqual([]);
   expect((await ask(sandbox, 'scheduler', 'GET /volume/csi/missing-media')).status).toBe(404);
 });

@@ -98,7 +98,7 @@ test('a slow plugin makes a snapshot ready by the next night', async () => {
   const { status, text } = await send('PUT /volumes/snapshot/unready-search', { body: { Snapshots: [{}] } });
   const [taken] = (JSON.parse(text) as { Snapshots: { ID: string; IsReady: boolean }[] }).Snapshots;
   expect([status, taken!.IsReady]).toEqual([200, false]);
-  sandbox.advance();
+  sandbox.tick();
   const { Snapshots } = await page(`/volumes/snapshot?plugin_id=${encodeURIComponent('ceph "rbd", é')}&per_page=500`);
   expect(Snapshots!.find(({ ID }) => ID === taken!.ID)?.IsReady).toBe(true);
 });

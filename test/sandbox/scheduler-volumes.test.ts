@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import type { Volume } from '../../src/sandbox/scheduler/state.ts';
+import type { Volume } from '../../src/sandbox/scheduler/volumes.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 interface ListItem {

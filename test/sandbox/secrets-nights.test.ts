@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import type { Key, SecretsState } from '../../src/sandbox/secrets/state.ts';
+import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
+import type { Key } from '../../src/sandbox/secrets/key-lifecycle.ts';
 import { nightsOf, vanished } from './secrets-nights.ts';
 
 const DAY_MS = 86_400_000;
@@ -56,7 +57,7 @@ test('a key is held by one provider at most, on every night', () => {
     const held = [...state().providers.values()].flatMap(({ keys }) => [...keys.keys()]);
     expect(new Set(held).size).toBe(held.length);
     for (const name of held) expect(state().keys.has(name)).toBe(true);
-    sandbox.advance();
+    sandbox.tick();
   }
 });
 

@@ -4,7 +4,7 @@ import type { Sandbox } from '../../src/sandbox/types.ts';
 export function nightsOf(sandbox: Sandbox, nights: number, find: () => Set<string>): Set<string>[] {
   const found = [find()];
   for (let night = 0; night < nights; night++) {
-    sandbox.advance();
+    sandbox.tick();
     found.push(find());
   }
   return found;

@@ -1,63 +1,114 @@
-import type { Ask, Reply } from '../types.ts';
-import { json, type MeshWorld, namespaceOf, text } from './reply.ts';
-import type { Intention } from './state.ts';
+import { uuid } from '../fixtures.ts';
+import type { Random } from '../prng.ts';
+import { HttpError, jsonResponse } from '../responses.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { requestNamespace } from './namespaces.ts';
+
+export interface Intention {
+  readonly id: string;
+  readonly namespace: string;
+  /** `*` means any service. */
+  readonly source: string;
+  readonly destination: string;
+  readonly action: 'allow' | 'deny';
+  /** With layer 7 permissions, which authorize treats as a denial. */
+  readonly hasPermissions: boolean;
+  readonly precedence: number;
+}
+
+interface Connection {
+  readonly target: string;
+  readonly source: string;
+}
+
+/** docs/services/mesh.md#authorize. */
+export class Authorization implements Resource {
+  readonly #flavor: Flavor;
+  /** Highest precedence first. */
+  readonly intentions: readonly Intention[];
+
+  constructor(flavor: Flavor, random: Random) {
+    this.#flavor = flavor;
+    this.intentions = seedIntentions(random);
+  }
+
+  get routes(): readonly Route[] {
+    return [{ method: 'POST', path: '/agent/connect/authorize', handle: (request) => this.#authorize(request) }];
+  }
+
+  /** A denial is a 200 like any other response. */
+  #authorize(request: Request): Response {
+    const body = parseBody(request);
+    const { source, target } = parseConnection(body, this.#flavor === 'spec');
+    const namespace = requestNamespace(request, body.Namespace);
+    const matched = this.intentions.find(
+      (intention) =>
+        intention.namespace === namespace &&
+        (intention.source === '*' || intention.source === source) &&
+        intention.destination === target,
+    );
+    if (!matched) return jsonResponse({ Authorized: false, Reason: 'Default behavior configured by ACLs' });
+    const layer = matched.hasPermissions ? 'L7' : 'L4';
+    const isAuthorized = matched.action === 'allow' && !matched.hasPermissions;
+    return jsonResponse({
+      Authorized: isAuthorized,
+      Reason: `Matched ${layer} intention: ${formatIntention(matched)}`,
+    });
+  }
+}
 
 const SERVICE_URI = /^spiffe:\/\/[^/]+\/ns\/([^/]+)\/dc\/[^/]+\/svc\/([^/]+)$/;
 const ANY_URI = /^spiffe:\/\/[^/]+(\/.*)?$/;
 const COLON_HEX = /^[0-9a-f]{2}(:[0-9a-f]{2})*$/i;
 
-type Wanted = { readonly target: string; readonly source: string };
+function parseBody({ body }: Request): Readonly<Record<string, unknown>> {
+  const parsed = parseJson(body);
+  if (typeof parsed === 'object' && parsed !== null) return parsed as Readonly<Record<string, unknown>>;
+  throw new HttpError(400, 'Request decode failed: not an object');
+}
 
-function decoded(segment: string): string {
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new HttpError(400, `Request decode failed: ${error instanceof Error ? error.message : 'not JSON'}`);
+  }
+}
+
+/** The specification requires the serial; Consul ignores it. */
+function parseConnection(body: Readonly<Record<string, unknown>>, isSerialRequired: boolean): Connection {
+  const { Target: target, ClientCertURI: uri, ClientCertSerial: serial } = body;
+  if (typeof target !== 'string' || target === '') throw new HttpError(400, 'Target service must be specified');
+  if (typeof uri !== 'string' || !ANY_URI.test(uri)) {
+    throw new HttpError(400, 'ClientCertURI not a valid Connect identifier');
+  }
+  const source = SERVICE_URI.exec(uri)?.[2];
+  if (source === undefined) throw new HttpError(400, 'ClientCertURI not a valid Service identifier');
+  if (isSerialRequired && (typeof serial !== 'string' || !COLON_HEX.test(serial))) {
+    throw new HttpError(400, 'ClientCertSerial must be a colon-hex serial');
+  }
+  return { target, source: decodeSegment(source) };
+}
+
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // a lone `%` stands for itself
+    return segment; // a `%` that begins no escape is literal
   }
 }
 
-function parseBody(body: string): Record<string, unknown> | string {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
-    return 'not an object';
-  } catch (error) {
-    return error instanceof Error ? error.message : 'not JSON';
-  }
-}
-
-/** The document requires the serial; Consul does not look at it (live-services.md D). */
-function wantedFrom(body: Record<string, unknown>, serialRequired: boolean): Wanted | string {
-  const { Target: target, ClientCertURI: uri, ClientCertSerial: serial } = body;
-  if (typeof target !== 'string' || target === '') return 'Target service must be specified';
-  if (typeof uri !== 'string' || !ANY_URI.test(uri)) return 'ClientCertURI not a valid Connect identifier';
-  const source = SERVICE_URI.exec(uri)?.[2];
-  if (source === undefined) return 'ClientCertURI not a valid Service identifier';
-  if (serialRequired && (typeof serial !== 'string' || !COLON_HEX.test(serial))) {
-    return 'ClientCertSerial must be a colon-hex serial';
-  }
-  return { target, source: decoded(source) };
-}
-
-/** `ALLOW default/web => default/api (ID: …, Precedence: 9)`, as Consul writes an intention. */
-function describe({ action, namespace, source, destination, id, precedence }: Intention): string {
+/** `ALLOW default/web => default/api (ID: …, Precedence: 9)`, as Consul prints an intention. */
+function formatIntention({ action, namespace, source, destination, id, precedence }: Intention): string {
   return `${action.toUpperCase()} ${namespace}/${source} => ${namespace}/${destination} (ID: ${id}, Precedence: ${precedence})`;
 }
 
-/** A denial is an answer like any other: 200 (live-services.md D). */
-export function authorize({ state, flavor }: MeshWorld, ask: Ask): Reply {
-  const body = parseBody(ask.body);
-  if (typeof body === 'string') return text(400, `Request decode failed: ${body}`);
-  const wanted = wantedFrom(body, flavor === 'documents');
-  if (typeof wanted === 'string') return text(400, wanted);
-  const matched = state.intentions.find(
-    ({ source, destination, namespace }) =>
-      namespace === namespaceOf(ask, body.Namespace) &&
-      (source === '*' || source === wanted.source) &&
-      destination === wanted.target,
-  );
-  if (!matched) return json({ Authorized: false, Reason: 'Default behavior configured by ACLs' });
-  const layer = matched.permissions ? 'L7' : 'L4';
-  const authorized = matched.action === 'allow' && !matched.permissions;
-  return json({ Authorized: authorized, Reason: `Matched ${layer} intention: ${describe(matched)}` });
+function seedIntentions(random: Random): Intention[] {
+  const intentions: readonly Omit<Intention, 'id' | 'namespace'>[] = [
+    { source: 'web', destination: 'api', action: 'allow', hasPermissions: false, precedence: 9 },
+    { source: 'web', destination: 'billing', action: 'deny', hasPermissions: false, precedence: 9 },
+    { source: 'api', destination: 'billing', action: 'allow', hasPermissions: true, precedence: 9 },
+    { source: '*', destination: 'web', action: 'allow', hasPermissions: false, precedence: 8 },
+  ];
+  return intentions.map((intention) => ({ ...intention, namespace: 'default', id: uuid(random) }));
 }

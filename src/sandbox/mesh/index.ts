@@ -1,55 +1,65 @@
-import { accessOf, tokenIn, tokensOf } from '../access.ts';
-import type { Ask, Flavor, Reply, Service } from '../types.ts';
-import { authorize } from './authorize.ts';
-import { leafReply, rootsReply } from './certificates.ts';
-import { inventMesh, passMeshNight } from './estate.ts';
-import { text } from './reply.ts';
-import type { MeshState } from './state.ts';
+import { uuid } from '../fixtures.ts';
+import { createRandom } from '../prng.ts';
+import { textResponse } from '../responses.ts';
+import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { Authorization, type Intention } from './authorize.ts';
+import { CA_ROOTS_PATH, type CaRoot, CaRoots } from './ca-roots.ts';
+import { MeshContext } from './context.ts';
+import { type Leaf, Leaves } from './leaves.ts';
+import { rejectNamespaces } from './namespaces.ts';
 
-export interface MeshOptions {
-  readonly seed: number;
-  /** Workspaces / 240; the agent's part of the mesh does not grow with it. */
-  readonly scale: number;
-  readonly flavor: Flavor;
-  /** The present on night 0. */
-  readonly start: Date;
+/** The records of all resources. Tests read and damage them. */
+export interface MeshState {
+  readonly trustDomain: string;
+  readonly roots: CaRoot[];
+  readonly leaves: Map<string, Leaf>;
+  readonly intentions: readonly Intention[];
 }
 
-/** Consul's community edition refuses namespaces (live-services.md D). */
-function namespaceRefusal({ query, headers }: Ask): Reply | undefined {
-  const enterprise = 'Namespaces are a Consul Enterprise feature';
-  if (headers['x-consul-namespace'] !== undefined)
-    return text(400, `Invalid header: "X-Consul-Namespace" - ${enterprise}`);
-  return query.has('ns') ? text(400, `Invalid query parameter: "ns" - ${enterprise}`) : undefined;
-}
+/** A mesh agent on its node. It does not grow with the scale. */
+export class MeshService implements Service {
+  readonly kind = 'mesh';
+  readonly base = '/v1';
+  readonly error = textResponse;
+  readonly state: MeshState;
+  readonly routes: readonly Route[];
+  readonly #seed: number;
+  readonly #tokens: Tokens;
+  readonly #roots: CaRoots;
+  readonly #leaves: Leaves;
 
-const rootsPath = '/agent/connect/ca/roots';
+  constructor(options: ServiceOptions) {
+    const { seed, flavor, start } = options;
+    this.#seed = seed;
+    this.#tokens = createTokens('mesh', seed);
+    const random = createRandom(`${seed}/mesh/estate`);
+    const context = new MeshContext(`${uuid(random)}.consul`);
+    const authorization = new Authorization(flavor, random);
+    this.#roots = new CaRoots(context, flavor, random, start);
+    this.#leaves = new Leaves(context, options);
+    this.state = {
+      trustDomain: context.trustDomain,
+      roots: this.#roots.records,
+      leaves: this.#leaves.records,
+      intentions: authorization.intentions,
+    };
+    const resources: readonly Resource[] = [authorization, this.#roots, this.#leaves];
+    const routes = resources.flatMap((resource) => resource.routes);
+    this.routes = flavor === 'hashicorp' ? routes.map(rejectNamespaces) : routes;
+  }
 
-/** A mesh agent on its node: authorization, CA roots, leaf certificates. */
-export function createMesh({ seed, flavor, start }: MeshOptions): Service & { readonly state: MeshState } {
-  const state = inventMesh(seed, start);
-  const tokens = tokensOf('mesh', seed);
-  const world = { seed, flavor, state };
-  const guarded = (answer: (ask: Ask) => Reply) => (ask: Ask) =>
-    (flavor === 'hashicorp' ? namespaceRefusal(ask) : undefined) ?? answer(ask);
-  return {
-    kind: 'mesh',
-    base: '/v1',
-    routes: [
-      { method: 'POST', path: '/agent/connect/authorize', answer: guarded((ask) => authorize(world, ask)) },
-      { method: 'GET', path: rootsPath, answer: guarded((ask) => rootsReply(world, ask)) },
-      { method: 'GET', path: '/agent/connect/ca/leaf/:service', answer: guarded((ask) => leafReply(world, ask)) },
-    ],
-    authenticate: (ask) => {
-      const token = tokenIn(ask, 'x-consul-token');
-      if (accessOf(token, tokens) !== undefined) return undefined;
-      if (token !== undefined) return text(403, 'ACL not found');
-      // The roots need no permission (endpoint table), so an anonymous caller may have them.
-      if (ask.path === `/v1${rootsPath}`) return undefined;
-      return text(403, 'Permission denied: anonymous token lacks permission "service:write"');
-    },
-    error: text,
-    advance: (night, now) => passMeshNight(seed, state, night, now),
-    state,
-  };
+  authenticate(request: Request): Response | undefined {
+    const token = readToken(request, 'x-consul-token');
+    if (grantedAccess(token, this.#tokens) !== undefined) return undefined;
+    if (token !== undefined) return textResponse(403, 'ACL not found');
+    // The roots need no permission, so an anonymous caller may read them.
+    if (request.path === `${this.base}${CA_ROOTS_PATH}`) return undefined;
+    return textResponse(403, 'Permission denied: anonymous token lacks permission "service:write"');
+  }
+
+  tick(day: number, now: Date): void {
+    this.#roots.tick(createRandom(`${this.#seed}/mesh/night/${day}`), now);
+    this.#leaves.tick(now);
+  }
 }

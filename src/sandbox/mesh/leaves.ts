@@ -1,49 +1,103 @@
-import { DAY_MS, HOUR_MS, pem } from '../forge.ts';
+import { DAY_MS, formatSeconds, HOUR_MS, pem } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
-import type { Leaf, MeshState } from './state.ts';
+import { jsonResponse } from '../responses.ts';
+import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import type { MeshContext } from './context.ts';
+import { requestNamespace } from './namespaces.ts';
 
-/** The services with certificates worth watching; the last is nasty on purpose. */
-export const MESH_SERVICES: readonly string[] = ['web', 'api', 'billing', `checkout "β", <b>`];
+export interface Leaf {
+  readonly service: string;
+  readonly serialNumber: string;
+  readonly certPem: string;
+  /** Planted: it must appear nowhere. */
+  readonly privateKeyPem: string;
+  readonly validAfter: Date;
+  readonly validBefore: Date;
+  readonly index: number;
+}
 
-/** Days a new leaf is good for; the agent's default, 72 hours, for all others. */
-const LEAF_DAYS: Readonly<Record<string, number>> = { api: 90, billing: 33, [MESH_SERVICES[3]!]: 365 };
+/** The services that have a certificate on day 0; the last name is hostile on purpose. */
+const SERVICES: readonly string[] = ['web', 'api', 'billing', `checkout "β", <b>`];
 
-function colonHex(serial: bigint): string {
+/** Validity of a new certificate by service. */
+const VALID_DAYS: Readonly<Record<string, number>> = { api: 90, billing: 33, [SERVICES[3]!]: 365 };
+/** The agent's default: 72 hours. */
+const DEFAULT_VALID_DAYS = 3;
+
+/** docs/services/mesh.md#leaf-certificates. */
+export class Leaves implements Resource {
+  /** The certificates that the agent holds, by namespace and service. */
+  readonly records = new Map<string, Leaf>();
+  readonly #context: MeshContext;
+  readonly #options: ServiceOptions;
+  /** Number of the last certificate: it only grows. */
+  #serial = 2n ** 60n + 1n;
+
+  constructor(context: MeshContext, options: ServiceOptions) {
+    this.#context = context;
+    this.#options = options;
+    for (const service of SERVICES) this.#getOrIssue('default', service, options.start);
+  }
+
+  get routes(): readonly Route[] {
+    return [{ method: 'GET', path: '/agent/connect/ca/leaf/:service', handle: (request) => this.#read(request) }];
+  }
+
+  /** Renews certificates with a tenth of their validity or less left; the specification gives no number. */
+  tick(now: Date): void {
+    for (const [key, leaf] of this.records) {
+      const validMs = leaf.validBefore.getTime() - leaf.validAfter.getTime();
+      const leftMs = leaf.validBefore.getTime() - now.getTime();
+      if (leftMs <= validMs / 10) this.records.set(key, this.#issue(leaf.service, now));
+    }
+  }
+
+  /** The service need not be registered. */
+  #read(request: Request): Response {
+    const isHashicorp = this.#options.flavor === 'hashicorp';
+    const namespace = requestNamespace(request);
+    const leaf = this.#getOrIssue(namespace, request.params.service!, request.now);
+    const path = `ns/${namespace}/dc/dc1/svc/${encodeURIComponent(leaf.service)}`;
+    const certificate = {
+      SerialNumber: leaf.serialNumber,
+      CertPEM: leaf.certPem,
+      PrivateKeyPEM: leaf.privateKeyPem,
+      Service: leaf.service,
+      ServiceURI: `spiffe://${this.#context.trustDomain}/${path}`,
+      ValidAfter: formatSeconds(leaf.validAfter),
+      ValidBefore: formatSeconds(leaf.validBefore),
+      ...(isHashicorp ? {} : { Namespace: namespace }),
+      CreateIndex: leaf.index,
+      ModifyIndex: leaf.index,
+    };
+    return jsonResponse(certificate, isHashicorp ? { 'x-consul-index': String(leaf.index), 'x-cache': 'MISS' } : {});
+  }
+
+  #getOrIssue(namespace: string, service: string, now: Date): Leaf {
+    const key = JSON.stringify([namespace, service]);
+    const leaf = this.records.get(key) ?? this.#issue(service, now);
+    this.records.set(key, leaf);
+    return leaf;
+  }
+
+  #issue(service: string, now: Date): Leaf {
+    this.#serial += 1n;
+    const index = this.#context.advanceIndex();
+    const random = createRandom(`${this.#options.seed}/mesh/leaf/${service}/${this.#serial}`);
+    const days = VALID_DAYS[service] ?? DEFAULT_VALID_DAYS;
+    return {
+      service,
+      serialNumber: formatColonHex(this.#serial),
+      certPem: pem('CERTIFICATE', random, 7),
+      privateKeyPem: pem('EC PRIVATE KEY', random, 3),
+      validAfter: new Date(now.getTime() - HOUR_MS),
+      validBefore: new Date(now.getTime() + days * DAY_MS - HOUR_MS),
+      index,
+    };
+  }
+}
+
+function formatColonHex(serial: bigint): string {
   const digits = serial.toString(16).padStart(16, '0');
   return (digits.match(/../g) ?? []).join(':');
-}
-
-function issueLeaf(seed: number, state: MeshState, service: string, now: Date): Leaf {
-  state.serial += 1n;
-  state.index += 1;
-  const random = createRandom(`${seed}/mesh/leaf/${service}/${state.serial}`);
-  const days = LEAF_DAYS[service] ?? 3;
-  return {
-    service,
-    serialNumber: colonHex(state.serial),
-    certPem: pem('CERTIFICATE', random, 7),
-    privateKeyPem: pem('EC PRIVATE KEY', random, 3),
-    validAfter: new Date(now.getTime() - HOUR_MS),
-    validBefore: new Date(now.getTime() + days * DAY_MS - HOUR_MS),
-    index: state.index,
-  };
-}
-
-const keyOf = (namespace: string, service: string): string => JSON.stringify([namespace, service]);
-
-/** The certificate that the agent holds for a service, whether the catalog knows it or not; the first ask creates it. */
-export function leafOf(seed: number, state: MeshState, namespace: string, service: string, now: Date): Leaf {
-  const key = keyOf(namespace, service);
-  const leaf = state.leaves.get(key) ?? issueLeaf(seed, state, service, now);
-  state.leaves.set(key, leaf);
-  return leaf;
-}
-
-/** A certificate is renewed when a tenth of its time or less is left (mesh rule 4 names no number). */
-export function renewLeaves(seed: number, state: MeshState, now: Date): void {
-  for (const [key, leaf] of state.leaves) {
-    const lifeMs = leaf.validBefore.getTime() - leaf.validAfter.getTime();
-    const leftMs = leaf.validBefore.getTime() - now.getTime();
-    if (leftMs <= lifeMs / 10) state.leaves.set(key, issueLeaf(seed, state, leaf.service, now));
-  }
 }

@@ -1,51 +1,105 @@
-import type { Ask, Flavor, Reply, Route } from '../types.ts';
-import { parseTime } from './filters.ts';
-import { answering, documentReply, notFound, Refusal } from './json-api.ts';
-import { envelope, itemsOn, pageOf } from './paging.ts';
-import { agentDocument } from './pool-documents.ts';
-import { poolOf } from './pools.ts';
-import type { Agent, PlatformState } from './state.ts';
+import { HttpError } from '../responses.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { parseTime } from './explorer-filters.ts';
+import {
+  badParameter,
+  documentResponse,
+  type JsonObject,
+  notFound,
+  paginate,
+  parsePage,
+  slicePage,
+} from './json-api.ts';
 
-function agentOf({ params }: Ask, { agents }: PlatformState): Agent {
-  const agent = agents.find(({ id }) => id === params.id);
-  if (!agent) throw notFound();
-  return agent;
+export type AgentStatus = 'idle' | 'busy' | 'unknown' | 'errored' | 'exited';
+
+export interface Agent {
+  readonly id: string;
+  readonly poolId: string;
+  name: string | null;
+  status: AgentStatus;
+  ipAddress: string | null;
+  createdAt: number;
+  lastPingAt: number | null;
 }
 
-function pingedSince(ask: Ask): (agent: Agent) => boolean {
+/** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
+export class Agents implements Resource {
+  readonly records: Agent[] = [];
+  readonly #flavor: Flavor;
+
+  constructor(flavor: Flavor) {
+    this.#flavor = flavor;
+  }
+
+  get routes(): readonly Route[] {
+    return [
+      { method: 'GET', path: '/agents/:id', handle: (request) => this.#show(request) },
+      { method: 'DELETE', path: '/agents/:id', writes: true, handle: (request) => this.#delete(request) },
+    ];
+  }
+
+  /** One page of a pool's agents. */
+  list(request: Request, poolId: string): Response {
+    const page = parsePage(request);
+    const isWanted = pingedSince(request);
+    const found = this.records.filter((agent) => agent.poolId === poolId && isWanted(agent));
+    const data = slicePage(found, page).map((agent) => this.#document(agent));
+    return documentResponse(200, { data, ...paginate(request, page, found.length) });
+  }
+
+  /** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
+  countActive(poolId: string): number {
+    return this.records.filter(
+      (agent) =>
+        agent.poolId === poolId && (agent.status === 'idle' || agent.status === 'busy' || agent.status === 'unknown'),
+    ).length;
+  }
+
+  deleteOfPool(poolId: string): void {
+    this.records.splice(0, this.records.length, ...this.records.filter((agent) => agent.poolId !== poolId));
+  }
+
+  #find({ params }: Request): Agent {
+    const agent = this.records.find(({ id }) => id === params.id);
+    if (!agent) throw notFound();
+    return agent;
+  }
+
+  #show(request: Request): Response {
+    return documentResponse(200, { data: this.#document(this.#find(request)) });
+  }
+
+  #delete(request: Request): Response {
+    const agent = this.#find(request);
+    if (agent.status === 'idle' || agent.status === 'busy') {
+      throw new HttpError(412, 'Cannot delete an agent unless its status is unknown, errored or exited');
+    }
+    this.records.splice(this.records.indexOf(agent), 1);
+    return { status: 204 };
+  }
+
+  #document(agent: Agent): JsonObject {
+    return {
+      id: agent.id,
+      type: 'agents',
+      attributes: {
+        name: agent.name,
+        status: agent.status,
+        'ip-address': agent.ipAddress,
+        'last-ping-at': agent.lastPingAt === null ? null : new Date(agent.lastPingAt).toISOString(),
+        ...(this.#flavor === 'hashicorp' ? { 'created-at': new Date(agent.createdAt).toISOString() } : {}),
+      },
+      links: { self: `/api/v2/agents/${agent.id}` },
+    };
+  }
+}
+
+function pingedSince({ query }: Request): (agent: Agent) => boolean {
   const parameter = 'filter[last-ping-since]';
-  const text = ask.query.get(parameter);
+  const text = query.get(parameter);
   if (text === null) return () => true;
   const since = parseTime(text);
-  if (Number.isNaN(since)) throw new Refusal(400, `${parameter} must be an ISO 8601 date-time`, { parameter });
+  if (Number.isNaN(since)) throw badParameter(`${parameter} must be an ISO 8601 date-time`, parameter);
   return ({ lastPingAt }) => lastPingAt !== null && lastPingAt >= since;
-}
-
-/** Agents: list of a pool, show, delete. */
-export function agentRoutes(state: PlatformState, flavor: Flavor): Route[] {
-  const list = (ask: Ask): Reply => {
-    const pool = poolOf(ask, state);
-    const page = pageOf(ask);
-    const wanted = pingedSince(ask);
-    const found = state.agents.filter((agent) => agent.poolId === pool.id && wanted(agent));
-    const data = itemsOn(found, page).map((agent) => agentDocument(agent, flavor));
-    return documentReply(200, { data, ...envelope(ask, page, found.length) });
-  };
-
-  const show = (ask: Ask): Reply => documentReply(200, { data: agentDocument(agentOf(ask, state), flavor) });
-
-  const remove = (ask: Ask): Reply => {
-    const agent = agentOf(ask, state);
-    if (agent.status === 'idle' || agent.status === 'busy') {
-      throw new Refusal(412, 'Cannot delete an agent unless its status is unknown, errored or exited');
-    }
-    state.agents.splice(state.agents.indexOf(agent), 1);
-    return { status: 204 };
-  };
-
-  return [
-    { method: 'GET', path: '/agent-pools/:id/agents', answer: answering(list) },
-    { method: 'GET', path: '/agents/:id', answer: answering(show) },
-    { method: 'DELETE', path: '/agents/:id', writes: true, answer: answering(remove) },
-  ];
 }

@@ -1,80 +1,120 @@
-import type { Ask, Flavor, Reply, Route } from '../types.ts';
-import type { Views } from './fields.ts';
-import { csvLines, jsonRow } from './forms.ts';
-import { answering, documentReply, notFound } from './json-api.ts';
-import { envelope, itemsOn, pageOf } from './paging.ts';
-import { type Query, queryOf, type Result, runQuery } from './query.ts';
-import type { PlatformState } from './state.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import type { FieldValue } from './explorer-filters.ts';
+import { type ExplorerQuery, type ExplorerResult, parseQuery, runQuery } from './explorer-query.ts';
+import type { ExplorerField, ExplorerRow, ExplorerViews } from './explorer-views.ts';
+import { documentResponse, type JsonObject, paginate, parsePage, slicePage } from './json-api.ts';
 
-export interface Explorer {
-  readonly routes: readonly Route[];
-  /** One page of a query's result. */
-  page(ask: Ask, query: Query): Reply;
-  /** The whole result as CSV; `missing` stands for null, columns in `without` are left out. */
-  csv(query: Query, missing: '""' | 'null', without?: readonly string[]): Reply;
-}
+/** Results kept for later pages: enough for several readers at once. */
+const MAX_CACHED_RESULTS = 8;
 
-/** Orders kept for the later pages of a query: enough for several readers at once. */
-const KEPT_RESULTS = 8;
-
-export function requireOrganization({ params }: Ask, { organization }: PlatformState): void {
-  if (params.organization !== organization) throw notFound();
-}
+/** How a CSV shows null. */
+export type CsvNull = '""' | 'null';
 
 /**
- * Queries over the live state. The first page of a query always computes it anew and later pages of the night read the
- * same list, so that paging through 50,000 sorted rows does not sort them 500 times. Only a query that filters, sorts or
- * groups has a list of its own: plain pages of workspaces see every change at once.
+ * Queries over the live state: docs/services/platform.md#explorer-queries. The first page of a query always computes
+ * the result and later pages of the day read the same list, so that paging through 50,000 sorted rows does not sort
+ * them 500 times. Only a query that filters, sorts or groups has its own list: plain pages of workspaces show every
+ * change at once.
  */
-export function createExplorer(state: PlatformState, views: Views, flavor: Flavor): Explorer {
-  const kept = new Map<string, Result>();
-  const resultFor = (key: string, pageNumber: number, query: Query): Result => {
-    const known = pageNumber > 1 ? kept.get(key) : undefined;
-    const result = known ?? runQuery(views, query, flavor);
-    kept.delete(key);
-    kept.set(key, result);
-    const [oldest] = kept.keys();
-    if (kept.size > KEPT_RESULTS && oldest !== undefined) kept.delete(oldest);
-    return result;
-  };
+export class Explorer implements Resource {
+  readonly views: ExplorerViews;
+  readonly #flavor: Flavor;
+  readonly #cache = new Map<string, ExplorerResult>();
 
-  const page = (ask: Ask, query: Query): Reply => {
-    const wanted = pageOf(ask);
-    const result = resultFor(`${ask.now.getTime()} ${JSON.stringify(query)}`, wanted.number, query);
-    const extent = envelope(ask, wanted, result.rows.length, { 'page-size': wanted.size });
-    const data = itemsOn(result.rows, wanted).map((row) => jsonRow(result, row, flavor));
-    return documentReply(200, { data, ...extent });
-  };
+  constructor(views: ExplorerViews, flavor: Flavor) {
+    this.views = views;
+    this.#flavor = flavor;
+  }
 
-  const csv = (query: Query, missing: '""' | 'null', without: readonly string[] = []): Reply => {
-    const result = runQuery(views, query, flavor);
-    const columns = result.columns.filter(({ name }) => !without.includes(name));
+  get routes(): readonly Route[] {
+    const path = '/organizations/:organization/explorer';
+    return [
+      { method: 'GET', path, handle: (request) => this.page(request, parseQuery(request, this.#flavor)) },
+      {
+        method: 'GET',
+        path: `${path}/export/csv`,
+        handle: (request) => this.csv(parseQuery(request, this.#flavor), '""'),
+      },
+    ];
+  }
+
+  run(query: ExplorerQuery): ExplorerResult {
+    return runQuery(this.views, query, this.#flavor);
+  }
+
+  /** One page of a query's result. */
+  page(request: Request, query: ExplorerQuery): Response {
+    const page = parsePage(request);
+    const result = this.#cachedResult(request, page.number, query);
+    const envelope = paginate(request, page, result.rows.length, { 'page-size': page.size });
+    const data = slicePage(result.rows, page).map((row) => rowDocument(result, row, this.#flavor));
+    return documentResponse(200, { data, ...envelope });
+  }
+
+  /** The whole result as CSV, without the columns in `omitted`. */
+  csv(query: ExplorerQuery, csvNull: CsvNull, omitted: readonly string[] = []): Response {
+    const result = this.run(query);
+    const columns = result.columns.filter(({ name }) => !omitted.includes(name));
     return {
       status: 200,
       headers: { 'content-type': 'text/csv; charset=utf-8' },
-      body: csvLines({ ...result, columns }, missing),
+      body: csvLines({ ...result, columns }, csvNull),
     };
-  };
+  }
 
-  const answerFor = (reply: (ask: Ask) => Reply) =>
-    answering((ask) => {
-      requireOrganization(ask, state);
-      return reply(ask);
-    });
-  return {
-    page,
-    csv,
-    routes: [
-      {
-        method: 'GET',
-        path: '/organizations/:organization/explorer',
-        answer: answerFor((ask) => page(ask, queryOf(ask, flavor))),
-      },
-      {
-        method: 'GET',
-        path: '/organizations/:organization/explorer/export/csv',
-        answer: answerFor((ask) => csv(queryOf(ask, flavor), '""')),
-      },
-    ],
-  };
+  #cachedResult({ now }: Request, pageNumber: number, query: ExplorerQuery): ExplorerResult {
+    const key = `${now.getTime()} ${JSON.stringify(query)}`;
+    const cached = pageNumber > 1 ? this.#cache.get(key) : undefined;
+    const result = cached ?? this.run(query);
+    this.#cache.delete(key);
+    this.#cache.set(key, result);
+    const [oldest] = this.#cache.keys();
+    if (this.#cache.size > MAX_CACHED_RESULTS && oldest !== undefined) this.#cache.delete(oldest);
+    return result;
+  }
+}
+
+/** One explorer row as a JSON:API resource. */
+function rowDocument({ view, columns }: ExplorerResult, row: ExplorerRow, flavor: Flavor): JsonObject {
+  const attributes = columns.map((field) => {
+    const value = field.value(row);
+    const shown = field.type === 'datetime' && typeof value === 'number' ? formatJsonTime(value) : value;
+    return [attributeName(field.name, flavor), shown] as const;
+  });
+  return { id: view.rowId(row), type: view.rowType, attributes: Object.fromEntries(attributes) };
+}
+
+/** `2023-10-16T22:55:50.123+00:00`. */
+function formatJsonTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, -1)}+00:00`;
+}
+
+/** Hyphens for underscores, except for the specification's one exception, which HCP Terraform gave up in 2026. */
+function attributeName(name: string, flavor: Flavor): string {
+  return name === 'current_rum_count' && flavor === 'spec' ? name : name.replaceAll('_', '-');
+}
+
+/** Lines of CSV with their line ends. */
+function* csvLines({ columns, rows }: ExplorerResult, csvNull: CsvNull): Generator<string> {
+  yield `${columns.map(({ name }) => name).join(',')}\n`;
+  for (const row of rows) {
+    let line = '';
+    for (const field of columns) line += `${line === '' ? '' : ','}${csvCell(field, field.value(row), csvNull)}`;
+    yield `${line}\n`;
+  }
+}
+
+function csvCell({ type }: ExplorerField<ExplorerRow>, value: FieldValue, csvNull: CsvNull): string {
+  if (value === null) return csvNull;
+  if (type === 'datetime') return `"${formatCsvTime(Number(value))}"`;
+  return typeof value === 'string' ? quote(value) : `"${value}"`;
+}
+
+/** `2023-10-16T22:55:50Z`. */
+function formatCsvTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, -5)}Z`;
+}
+
+function quote(text: string): string {
+  return `"${text.includes('"') ? text.replaceAll('"', '""') : text}"`;
 }

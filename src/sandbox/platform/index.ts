@@ -1,89 +1,97 @@
-import { accessOf, tokenIn, tokensOf } from '../access.ts';
 import { createRandom } from '../prng.ts';
-import type { Flavor, Route, Service } from '../types.ts';
-import { agentRoutes } from './agents.ts';
-import { NEWEST_TOOL } from './catalogue.ts';
-import { createExplorer } from './explorer.ts';
-import { createViewsOf } from './fields.ts';
-import { createFleet } from './fleet.ts';
-import { advanceFleet } from './fleet-nights.ts';
-import { errorReply } from './json-api.ts';
-import { advanceWorkspaces } from './nights.ts';
-import { poolRoutes } from './pools.ts';
-import { advanceViews, createViews } from './saved-views.ts';
-import { createStacks } from './stacks.ts';
+import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { AgentPools } from './agent-pools.ts';
+import { Agents } from './agents.ts';
+import { Explorer } from './explorer.ts';
+import { createExplorerViews } from './explorer-views.ts';
+import { errorDocument, notFound } from './json-api.ts';
+import { SavedViews } from './saved-views.ts';
+import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
+import { NEWEST_TOOL } from './seed-data.ts';
 import type { PlatformState } from './state.ts';
-import { viewRoutes } from './views.ts';
-import { createProjects, createWorkspaces, type Nursery } from './workspaces.ts';
+import { tickPlatform } from './tick.ts';
 
-export const ORGANIZATION = 'acme';
+const ORGANIZATION = 'acme';
 
-export interface PlatformOptions {
-  readonly seed: number;
-  /** Workspaces on night 0 divided by 240. */
-  readonly scale: number;
-  readonly flavor: Flavor;
-  readonly start: Date;
-}
-
-export type PlatformService = Service & { readonly state: PlatformState };
-
-/** HCP Terraform sets it, and a client that sends it back is told 401 whatever its token (live-services.md A1). */
+/** HCP Terraform sets it and responds with 401 to a request that returns it: docs/services/platform.md#authentication. */
 const SESSION_COOKIE = '_atlas_session_data';
 
-const settingCookie = (route: Route): Route => ({
-  ...route,
-  answer: (ask) => {
-    const reply = route.answer(ask);
-    return { ...reply, headers: { ...reply.headers, 'set-cookie': `${SESSION_COOKIE}=none; path=/; HttpOnly` } };
-  },
-});
+/** The platform service over one generated organization. */
+export class PlatformService implements Service {
+  readonly kind = 'platform';
+  readonly base = '/api/v2';
+  readonly error = errorDocument;
+  readonly state: PlatformState;
+  readonly routes: readonly Route[];
+  readonly #options: ServiceOptions;
+  readonly #tokens: Tokens;
+  readonly #seeder: WorkspaceSeeder;
 
-/** The organization platform of platform.md over an invented organization. */
-export function createPlatform({ seed, scale, flavor, start }: PlatformOptions): PlatformService {
-  const at = start.getTime();
-  const stacks = createStacks(createRandom(`${seed}/platform/stacks`));
-  const nursery: Nursery = { seed, stacks, projects: createProjects(seed) };
-  const workspaces = createWorkspaces(Math.round(scale * 240), at, nursery);
-  const state: PlatformState = {
-    organization: ORGANIZATION,
-    newestTool: NEWEST_TOOL,
-    projects: [...nursery.projects],
-    flapping: workspaces.slice(10, 14).map(({ id }) => id),
-    workspaces,
-    pools: [],
-    agents: [],
-    views: createViews(createRandom(`${seed}/platform/views`), at),
-  };
-  createFleet(state, createRandom(`${seed}/platform/fleet`), at, scale, flavor);
-  const views = createViewsOf(state, flavor);
-  const explorer = createExplorer(state, views, flavor);
-  const tokens = tokensOf('platform', seed);
-  const routes: Route[] = [
-    { method: 'GET', path: '/ping', answer: () => ({ status: 204, headers: { 'tfp-api-version': '2.6' } }) },
-    ...explorer.routes,
-    ...viewRoutes(state, views, explorer, seed, flavor),
-    ...poolRoutes(state, seed, flavor),
-    ...agentRoutes(state, flavor),
-  ];
+  constructor(options: ServiceOptions) {
+    const { seed, scale, flavor, start } = options;
+    const at = start.getTime();
+    this.#options = options;
+    this.#tokens = createTokens('platform', seed);
+    this.#seeder = new WorkspaceSeeder(seed);
+    const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
+    const explorer = new Explorer(createExplorerViews({ organization: ORGANIZATION, workspaces }, flavor), flavor);
+    const views = new SavedViews(options, explorer);
+    const agents = new Agents(flavor);
+    const pools = new AgentPools(ORGANIZATION, options, workspaces, agents);
+    views.records.push(...seedSavedViews(createRandom(`${seed}/platform/views`), at));
+    this.state = {
+      organization: ORGANIZATION,
+      newestTool: NEWEST_TOOL,
+      projects: [...this.#seeder.projects],
+      flapping: workspaces.slice(10, 14).map(({ id }) => id),
+      workspaces,
+      pools: pools.records,
+      agents: agents.records,
+      views: views.records,
+    };
+    seedAgentPools(this.state, createRandom(`${seed}/platform/fleet`), at, scale, flavor);
+    const resources: readonly Resource[] = [explorer, views, pools, agents];
+    this.routes = [PING, ...resources.flatMap(({ routes }) => routes.map(ofOrganization))];
+  }
+
+  /** A valid token without the permission gets 404, never 403: docs/services/platform.md#authentication. */
+  authenticate(request: Request, isWrite: boolean): Response | undefined {
+    const hasSession = this.#isHashicorp && request.headers.cookie?.includes(SESSION_COOKIE) === true;
+    const access = hasSession ? undefined : grantedAccess(readToken(request), this.#tokens);
+    if (access === undefined) return errorDocument(401, '');
+    return isWrite && access === 'read' ? errorDocument(404, '') : undefined;
+  }
+
+  onResponse(response: Response): Response {
+    if (!this.#isHashicorp) return response;
+    return { ...response, headers: { ...response.headers, 'set-cookie': `${SESSION_COOKIE}=none; path=/; HttpOnly` } };
+  }
+
+  tick(day: number, now: Date): void {
+    const random = createRandom(`${this.#options.seed}/platform/night/${day}`);
+    tickPlatform(this.state, random, day, now.getTime(), this.#seeder);
+  }
+
+  get #isHashicorp(): boolean {
+    return this.#options.flavor === 'hashicorp';
+  }
+}
+
+const PING: Route = {
+  method: 'GET',
+  path: '/ping',
+  handle: () => ({ status: 204, headers: { 'tfp-api-version': '2.6' } }),
+};
+
+/** The route for the one organization of the sandbox: another one in the path is not found. */
+function ofOrganization(route: Route): Route {
+  if (!route.path.includes(':organization')) return route;
   return {
-    kind: 'platform',
-    base: '/api/v2',
-    state,
-    routes: flavor === 'hashicorp' ? routes.map(settingCookie) : routes,
-    // A good token without the permission is told 404, never 403 (platform.md, Authentication).
-    authenticate: (ask, write) => {
-      const session = flavor === 'hashicorp' && ask.headers.cookie?.includes(SESSION_COOKIE) === true;
-      const access = session ? undefined : accessOf(tokenIn(ask), tokens);
-      if (access === undefined) return errorReply(401, '');
-      return write && access === 'read' ? errorReply(404, '') : undefined;
-    },
-    error: errorReply,
-    advance: (night, now) => {
-      const random = createRandom(`${seed}/platform/night/${night}`);
-      advanceWorkspaces(state, random, night, now.getTime(), nursery);
-      advanceFleet(state, random, night, now.getTime());
-      advanceViews(state, random, night, now.getTime());
+    ...route,
+    handle: (request) => {
+      if (request.params.organization !== ORGANIZATION) throw notFound();
+      return route.handle(request);
     },
   };
 }

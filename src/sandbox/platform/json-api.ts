@@ -1,24 +1,9 @@
-import type { Ask, Reply } from '../types.ts';
+import { HttpError } from '../responses.ts';
+import type { ErrorSource, Request, Response } from '../types.ts';
 
-export const MEDIA_TYPE = 'application/vnd.api+json; charset=utf-8';
+const MEDIA_TYPE = 'application/vnd.api+json; charset=utf-8';
 
-/** Where an error comes from: a place in the body or a query parameter. */
-export interface Source {
-  readonly pointer?: string;
-  readonly parameter?: string;
-}
-
-/** Thrown inside an operation, answered as a JSON:API error document. */
-export class Refusal extends Error {
-  readonly status: number;
-  readonly source: Source | undefined;
-
-  constructor(status: number, detail: string, source?: Source) {
-    super(detail);
-    this.status = status;
-    this.source = source;
-  }
-}
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'bad request',
@@ -30,10 +15,10 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /**
- * An error document. A 404 has no detail and a 429 has a number for its status, as HCP Terraform sends them
- * (live-services.md A1); everything else has a string.
+ * An error document: docs/services/platform.md#errors. As HCP Terraform sends them, a 404 has no detail, and a 429 has
+ * a number as its status where all others have a string.
  */
-export function errorReply(status: number, detail: string, source?: Source): Reply {
+export function errorDocument(status: number, detail: string, source?: ErrorSource): Response {
   const title = TITLES[status] ?? 'error';
   const error =
     status === 429
@@ -44,42 +29,104 @@ export function errorReply(status: number, detail: string, source?: Source): Rep
           ...(detail === '' || detail === title ? {} : { detail }),
           ...(source ? { source } : {}),
         };
-  return { status, headers: { 'content-type': MEDIA_TYPE }, body: JSON.stringify({ errors: [error] }) };
+  return documentResponse(status, { errors: [error] });
 }
 
-export const notFound = (): Refusal => new Refusal(404, '');
-
-export const documentReply = (status: number, document: unknown): Reply => ({
-  status,
-  headers: { 'content-type': MEDIA_TYPE },
-  body: JSON.stringify(document),
-});
-
-/** An operation that may refuse. */
-export function answering(answer: (ask: Ask) => Reply): (ask: Ask) => Reply {
-  return (ask) => {
-    try {
-      return answer(ask);
-    } catch (error) {
-      if (error instanceof Refusal) return errorReply(error.status, error.message, error.source);
-      throw error;
-    }
-  };
+export function documentResponse(status: number, document: unknown): Response {
+  return { status, headers: { 'content-type': MEDIA_TYPE }, body: JSON.stringify(document) };
 }
 
-export type Json = Readonly<Record<string, unknown>>;
+export function notFound(): HttpError {
+  return new HttpError(404, '');
+}
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** 422 for the member of the body at `pointer`. */
+export function invalid(detail: string, pointer: string): HttpError {
+  return new HttpError(422, detail, { pointer });
+}
+
+/** 400 for a query parameter. */
+export function badParameter(detail: string, parameter: string): HttpError {
+  return new HttpError(400, detail, { parameter });
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** The member `data` of a request's body. */
-export function dataOf(body: string): Json {
+export function parseData({ body }: Request): JsonObject {
   let parsed: unknown;
   try {
     parsed = JSON.parse(body);
   } catch {
-    throw new Refusal(422, 'the body is not valid JSON', { pointer: '/' });
+    throw invalid('the body is not valid JSON', '/');
   }
   if (isObject(parsed) && isObject(parsed.data)) return parsed.data;
-  throw new Refusal(422, 'the body has no object `data`', { pointer: '/data' });
+  throw invalid('the body has no object `data`', '/data');
+}
+
+const DEFAULT_PAGE_SIZE = 20;
+/** HCP Terraform's limit; a greater size is cut to it: docs/services/platform.md#pagination. */
+const MAX_PAGE_SIZE = 100;
+
+export interface PageNumber {
+  readonly number: number;
+  readonly size: number;
+}
+
+export function parsePage(request: Request): PageNumber {
+  return {
+    number: positiveInteger(request, 'page[number]', 1),
+    size: Math.min(MAX_PAGE_SIZE, positiveInteger(request, 'page[size]', DEFAULT_PAGE_SIZE)),
+  };
+}
+
+function positiveInteger({ query }: Request, parameter: string, fallback: number): number {
+  const text = query.get(parameter);
+  if (text === null) return fallback;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw badParameter(`${parameter} must be a positive whole number`, parameter);
+}
+
+export function slicePage<T>(list: readonly T[], { number, size }: PageNumber): T[] {
+  return list.slice((number - 1) * size, number * size);
+}
+
+/** `links` and `meta` of a list; `extra` is added to `meta.pagination`. */
+export function paginate(
+  request: Request,
+  page: PageNumber,
+  total: number,
+  extra: JsonObject = {},
+): { links: JsonObject; meta: JsonObject } {
+  const last = Math.max(1, Math.ceil(total / page.size));
+  const prev = page.number > 1 ? page.number - 1 : null;
+  const next = page.number < last ? page.number + 1 : null;
+  const link = (number: number): string => {
+    const query = new URLSearchParams(request.query);
+    query.set('page[number]', String(number));
+    query.set('page[size]', String(page.size));
+    return `${request.origin}${request.path}?${query}`;
+  };
+  return {
+    links: {
+      self: link(page.number),
+      first: link(1),
+      prev: prev === null ? null : link(prev),
+      next: next === null ? null : link(next),
+      last: link(last),
+    },
+    meta: {
+      pagination: {
+        'current-page': page.number,
+        ...extra,
+        'prev-page': prev,
+        'next-page': next,
+        'total-pages': last,
+        'total-count': total,
+      },
+    },
+  };
 }

@@ -1,61 +1,237 @@
-import type { Random } from '../prng.ts';
-import type { PlatformState, SavedQuery, SavedView } from './state.ts';
+import { createRandom, type Random } from '../prng.ts';
+import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import type { Explorer } from './explorer.ts';
+import type { ExplorerQuery } from './explorer-query.ts';
+import {
+  documentResponse,
+  invalid,
+  isObject,
+  type JsonObject,
+  notFound,
+  paginate,
+  parseData,
+  parsePage,
+  slicePage,
+} from './json-api.ts';
 
-const DAY = 86_400_000;
-
-type Draft = readonly [name: string, queryType: string, ageDays: number, query: SavedQuery];
-
-const is = (field: string, value: string) => ({ field, operator: 'is', value: [value] });
-
-/** One of these always answers nothing, and one asks for a field that the explorer has lost. */
-const DRAFTS: readonly Draft[] = [
-  ['Drifted workspaces', 'workspaces', 210, { filter: [is('drifted', 'true')], sort: ['-resources_drifted'] }],
-  [
-    'Failing checks, "prod" only',
-    'workspaces',
-    120,
-    {
-      filter: [
-        { field: 'checks_failed', operator: 'gt', value: ['0'] },
-        { field: 'workspace_name', operator: 'contains', value: ['prod'] },
-      ],
-      fields: ['workspace_name', 'project_name', 'checks_failed'],
-      sort: ['workspace_name'],
-    },
-  ],
-  ['Tool versions', 'tf_versions', 400, { filter: [], sort: ['version'] }],
-  ['aws <script>alert(1)</script>', 'providers', 90, { filter: [is('name', 'aws')], sort: ['-workspace_count'] }],
-  [
-    "=cmd|' /C calc'!A0",
-    'modules',
-    75,
-    { filter: [{ field: 'source', operator: 'contains', value: ['acme'] }], fields: ['name', 'version'] },
-  ],
-  ['未評価 🚧', 'workspaces', 44, { filter: [{ field: 'drifted', operator: 'is_empty', value: [''] }] }],
-  ['Decommissioned', 'workspaces', 320, { filter: [is('workspace_name', 'decommissioned-in-2024')] }],
-  ['By owner team (old)', 'workspaces', 500, { filter: [is('workspace_owner_team', 'sre')] }],
-];
-
-const newView = ([name, queryType, ageDays, query]: Draft, at: number, random: Random): SavedView => ({
-  id: random.id('sq-', 16),
-  name,
-  createdAt: at - ageDays * DAY - random.int(0, DAY - 1),
-  queryType,
-  query,
-});
-
-export function createViews(random: Random, at: number): SavedView[] {
-  return DRAFTS.map((draft) => newView(draft, at, random));
+interface ViewFilter {
+  readonly field: string;
+  readonly operator: string;
+  readonly value: readonly string[];
 }
 
-/** A view comes on night 3, asks for something else from night 6 on, and is gone on night 10. */
-export function advanceViews({ views }: PlatformState, random: Random, night: number, now: number): void {
-  const name = 'Errored runs this week';
-  const index = views.findIndex((view) => view.name === name);
-  const view = views[index];
-  if (night === 3) {
-    views.push(newView([name, 'workspaces', 0, { filter: [is('current_run_status', 'errored')] }], now, random));
+export interface SavedQuery {
+  readonly filter: readonly ViewFilter[];
+  readonly fields?: readonly string[];
+  readonly sort?: readonly string[];
+}
+
+export interface SavedView {
+  readonly id: string;
+  name: string;
+  readonly createdAt: number;
+  readonly queryType: string;
+  query: SavedQuery;
+}
+
+interface Body {
+  readonly name: string;
+  readonly queryType: string | undefined;
+  readonly query: SavedQuery;
+}
+
+/** docs/services/platform.md#saved-views. */
+export class SavedViews implements Resource {
+  readonly records: SavedView[] = [];
+  readonly #flavor: Flavor;
+  readonly #random: Random;
+  readonly #explorer: Explorer;
+
+  constructor({ seed, flavor }: ServiceOptions, explorer: Explorer) {
+    this.#flavor = flavor;
+    this.#random = createRandom(`${seed}/platform/new-views`);
+    this.#explorer = explorer;
   }
-  if (night === 6 && view) view.query = { ...view.query, fields: ['workspace_name', 'current_run_status'] };
-  if (night === 10 && view) views.splice(index, 1);
+
+  get routes(): readonly Route[] {
+    const all = '/organizations/:organization/explorer/views';
+    const one = `${all}/:id`;
+    // Clients of the real product use another path for the CSV than the specification's.
+    const csv = this.#flavor === 'hashicorp' ? `${one}/export/csv` : `${one}/csv`;
+    return [
+      { method: 'GET', path: all, handle: (request) => this.#list(request) },
+      { method: 'POST', path: all, writes: true, handle: (request) => this.#create(request) },
+      { method: 'GET', path: one, handle: (request) => this.#single(200, this.#find(request)) },
+      { method: 'PATCH', path: one, writes: true, handle: (request) => this.#update(request) },
+      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
+      { method: 'GET', path: `${one}/results`, handle: (request) => this.#results(request) },
+      { method: 'GET', path: csv, handle: (request) => this.#csv(request) },
+    ];
+  }
+
+  /** HCP Terraform's sample list has only `data`; the specification shows the whole envelope. */
+  #list(request: Request): Response {
+    const documents = (views: readonly SavedView[]) => views.map((view) => viewDocument(view, this.#flavor));
+    if (this.#flavor === 'hashicorp') return documentResponse(200, { data: documents(this.records) });
+    const page = parsePage(request);
+    const data = documents(slicePage(this.records, page));
+    return documentResponse(200, { data, ...paginate(request, page, this.records.length) });
+  }
+
+  #create(request: Request): Response {
+    const { name, queryType, query } = parseBody(parseData(request), 'create', this.#flavor);
+    const { views } = this.#explorer;
+    if (queryType === undefined || !views.has(queryType)) {
+      throw invalid(`query_type must be one of ${[...views.keys()].join(', ')}`, '/data/query_type');
+    }
+    const view = { id: this.#random.id('sq-', 16), name, createdAt: request.now.getTime(), queryType, query };
+    this.#explorer.run(toExplorerQuery(view));
+    this.records.push(view);
+    return this.#single(201, view);
+  }
+
+  /** Replaces the whole query: what the body omits is lost. */
+  #update(request: Request): Response {
+    const view = this.#find(request);
+    const { name, query } = parseBody(parseData(request), 'update', this.#flavor);
+    this.#explorer.run(toExplorerQuery({ ...view, query }));
+    Object.assign(view, { name, query });
+    return this.#single(200, view);
+  }
+
+  #delete(request: Request): Response {
+    const view = this.#find(request);
+    this.records.splice(this.records.indexOf(view), 1);
+    return this.#flavor === 'hashicorp' ? { status: 204 } : this.#single(200, view);
+  }
+
+  #results(request: Request): Response {
+    return this.#explorer.page(request, toExplorerQuery(this.#find(request)));
+  }
+
+  #csv(request: Request): Response {
+    const csvNull = this.#flavor === 'hashicorp' ? 'null' : '""';
+    return this.#explorer.csv(toExplorerQuery(this.#find(request)), csvNull, ['current_rum_count']);
+  }
+
+  #find({ params }: Request): SavedView {
+    const view = this.records.find(({ id }) => id === params.id);
+    if (!view) throw notFound();
+    return view;
+  }
+
+  #single(status: number, view: SavedView): Response {
+    return documentResponse(status, { data: viewDocument(view, this.#flavor) });
+  }
+}
+
+export function toExplorerQuery({ queryType, query }: SavedView): ExplorerQuery {
+  return {
+    type: queryType,
+    filters: query.filter.map(({ field, operator, value }, index) => ({
+      field,
+      operator,
+      values: value,
+      parameter: `filter[${index}]`,
+    })),
+    sort: query.sort ?? [],
+    fields: query.fields && query.fields.length > 0 ? query.fields : undefined,
+  };
+}
+
+function viewDocument(view: SavedView, flavor: Flavor): JsonObject {
+  return {
+    id: view.id,
+    type: 'explorer-saved-queries',
+    attributes: {
+      name: view.name,
+      'created-at': new Date(view.createdAt).toISOString(),
+      query: queryDocument(view, flavor),
+      'query-type': view.queryType,
+    },
+  };
+}
+
+/** The query in the specification's flat form, or in the maps that clients of the real product send. */
+function queryDocument({ queryType, query }: SavedView, flavor: Flavor): JsonObject {
+  const sort = query.sort ? { sort: query.sort } : {};
+  if (flavor === 'spec') {
+    return { type: queryType, filter: query.filter, ...(query.fields ? { fields: query.fields } : {}), ...sort };
+  }
+  const filter = query.filter.map(({ field, operator, value }) => ({
+    [field.replaceAll('_', '-')]: { [operator]: value },
+  }));
+  return { type: queryType, filter, ...(query.fields ? { fields: { [queryType]: query.fields } } : {}), ...sort };
+}
+
+/** The body of create or update: flat with `spec`, JSON:API with `hashicorp`. @throws HttpError 422 */
+function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor): Body {
+  const isHashicorp = flavor === 'hashicorp';
+  if (isHashicorp && data.type !== 'explorer-saved-queries') {
+    throw invalid('type must be explorer-saved-queries', '/data/type');
+  }
+  const attributes = isHashicorp ? data.attributes : data;
+  const pointer = isHashicorp ? '/data/attributes' : '/data';
+  if (!isObject(attributes)) throw invalid('must be an object', pointer);
+  const { name, query } = attributes;
+  if (typeof name !== 'string' || name === '') throw invalid("name can't be blank", `${pointer}/name`);
+  const type = attributes[isHashicorp ? 'query-type' : 'query_type'];
+  return {
+    name,
+    queryType: typeof type === 'string' ? type : undefined,
+    query: parseSavedQuery(query, `${pointer}/query`, verb === 'update' && !isHashicorp, flavor),
+  };
+}
+
+/** `isComplete` requires filter, fields and sort, as the specification does for an update. */
+function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedQuery {
+  if (!isObject(value)) throw invalid('must be an object', pointer);
+  const { filter, fields, sort } = value;
+  for (const [name, part] of Object.entries({ filter, fields, sort })) {
+    if (isComplete && part === undefined) throw invalid('is required', `${pointer}/${name}`);
+  }
+  return {
+    filter: filter === undefined ? [] : parseViewFilters(filter, `${pointer}/filter`, flavor),
+    ...(fields === undefined ? {} : { fields: parseFieldNames(fields, `${pointer}/fields`) }),
+    ...(sort === undefined ? {} : { sort: parseStrings(sort, `${pointer}/sort`) }),
+  };
+}
+
+function parseViewFilters(value: unknown, pointer: string, flavor: Flavor): ViewFilter[] {
+  if (!Array.isArray(value)) throw invalid('must be a list', pointer);
+  return value.flatMap((item, index) => {
+    const isFlat = flavor === 'spec' || (isObject(item) && typeof item.field === 'string');
+    return isFlat ? [parseFlatFilter(item, `${pointer}/${index}`)] : parseFilterMap(item, `${pointer}/${index}`);
+  });
+}
+
+function parseFlatFilter(item: unknown, pointer: string): ViewFilter {
+  if (!isObject(item) || typeof item.field !== 'string' || typeof item.operator !== 'string') {
+    throw invalid('a filter has field, operator and value', pointer);
+  }
+  return { field: item.field, operator: item.operator, value: parseStrings(item.value, `${pointer}/value`) };
+}
+
+/** `{"workspace_name": {"contains": ["child"]}}`. */
+function parseFilterMap(item: unknown, pointer: string): ViewFilter[] {
+  if (!isObject(item)) throw invalid('must be an object', pointer);
+  return Object.entries(item).flatMap(([field, operators]) => {
+    if (!isObject(operators)) throw invalid('must be an object', `${pointer}/${field}`);
+    return Object.entries(operators).map(([operator, value]) => ({
+      field: field.replaceAll('-', '_'),
+      operator,
+      value: parseStrings(value, `${pointer}/${field}/${operator}`),
+    }));
+  });
+}
+
+/** A list of names, or lists of names by view. */
+function parseFieldNames(value: unknown, pointer: string): string[] {
+  if (!isObject(value)) return parseStrings(value, pointer);
+  return Object.values(value).flatMap((names) => parseStrings(names, pointer));
+}
+
+function parseStrings(value: unknown, pointer: string): string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw invalid('must be a list of strings', pointer);
 }

@@ -1,82 +1,115 @@
-import { createRandom, type Random } from '../prng.ts';
-import { HARMFUL_WORKSPACES, PARTS, PROJECTS, STAGES, TEAMS, TOOL_VERSIONS } from './catalogue.ts';
-import type { Stacks } from './stacks.ts';
-import type { Project, Workspace } from './state.ts';
+import type { Random } from '../prng.ts';
+import { MODULES, PROVIDERS, type Product } from './seed-data.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const RUN_STATUSES = [
-  'applied',
-  'applied',
-  'applied',
-  'applied',
-  'planned_and_finished',
-  'errored',
-  'discarded',
-] as const;
-
-export interface Nursery {
-  readonly seed: number;
-  readonly stacks: Stacks;
-  readonly projects: readonly Project[];
+/** A provider or module in one version, as a workspace uses it. */
+export interface Release {
+  readonly product: Product;
+  readonly version: string;
 }
 
-export function createProjects(seed: number): Project[] {
-  const random = createRandom(`${seed}/platform/projects`);
-  return PROJECTS.map((name) => ({ id: random.id('prj-', 16), name }));
+/** Providers and modules of a workspace; one object is shared by all workspaces that use the same. */
+export interface Stack {
+  readonly providers: readonly Release[];
+  readonly modules: readonly Release[];
+  /** The field `providers` of the explorer: `registry.terraform.io/providers/hashicorp/aws/5.9.0, …`; null for none. */
+  readonly providersText: string | null;
+  readonly modulesText: string | null;
 }
 
-/** Every thirteenth of the first workspaces, and one in a thousand later, bears a name made to do harm. */
-export function nameOf(index: number, random: Random): string {
-  const plain = `${random.pick(TEAMS)}-${random.pick(PARTS)}-${random.pick(STAGES)}-${String(index).padStart(4, '0')}`;
-  const harmful = index % 13 === 6 ? HARMFUL_WORKSPACES[(index - 6) / 13] : undefined;
-  if (harmful !== undefined) return harmful;
-  return index % 997 === 500 ? `"${plain}",=1+1` : plain;
+export interface Project {
+  readonly id: string;
+  readonly name: string;
 }
 
-function checks(random: Random): Pick<Workspace, 'checksPassed' | 'checksFailed' | 'checksErrored' | 'checksUnknown'> {
-  const none = { checksPassed: 0, checksFailed: 0, checksErrored: 0, checksUnknown: 0 };
-  if (random.chance(0.3)) return none;
-  return {
-    checksPassed: random.int(1, 24),
-    checksFailed: random.chance(0.07) ? random.int(1, 4) : 0,
-    checksErrored: random.chance(0.03) ? random.int(1, 2) : 0,
-    checksUnknown: random.chance(0.05) ? random.int(1, 3) : 0,
-  };
+/** Times are milliseconds since 1970. Plain and small, since there may be a million of them. */
+export interface Workspace {
+  readonly id: string;
+  name: string;
+  project: Project;
+  readonly createdAt: number;
+  updatedAt: number;
+  runId: string | null;
+  runStatus: string | null;
+  appliedAt: number | null;
+  /** null: not assessed. */
+  drifted: boolean | null;
+  resourcesDrifted: number;
+  resourcesUndrifted: number;
+  rumCount: number | null;
+  checksPassed: number;
+  checksFailed: number;
+  checksErrored: number;
+  checksUnknown: number;
+  stack: Stack;
+  /** The tool version configured for the workspace. */
+  toolVersion: string | null;
+  /** The tool version that wrote the state; null before the first state. */
+  stateVersion: string | null;
+  repository: string | null;
 }
 
-/** A workspace as it stands at `at`; drift is not assessed on one in twenty, and one in sixty never ran. */
-export function bornWorkspace(index: number, at: number, random: Random, { stacks, projects }: Nursery): Workspace {
-  const ran = !random.chance(1 / 60);
-  const createdAt = at - random.int(30, 1500) * DAY - random.int(0, DAY - 1);
-  const updatedAt = at - random.int(1, 20 * 24) * HOUR - random.int(0, HOUR - 1);
-  const status = ran ? random.pick(RUN_STATUSES) : null;
-  const resources = ran ? random.int(0, 240) : 0;
-  const drifted = !ran || random.chance(0.05) ? null : random.chance(0.11);
-  const resourcesDrifted = drifted ? random.int(1, Math.max(1, Math.min(12, resources))) : 0;
-  const version = random.chance(1 / 80) ? null : random.weighted(TOOL_VERSIONS, ([, share]) => share)[0];
-  return {
-    id: random.id('ws-', 16),
-    name: nameOf(index, random),
-    project: projects[Math.min(random.int(0, projects.length - 1), random.int(0, projects.length - 1))]!,
-    createdAt,
-    updatedAt,
-    runId: ran ? random.id('run-', 16) : null,
-    runStatus: status,
-    appliedAt: status === 'applied' ? updatedAt - random.int(60_000, HOUR) : null,
-    drifted,
-    resourcesDrifted,
-    resourcesUndrifted: drifted === null ? 0 : Math.max(0, resources - resourcesDrifted),
-    rumCount: ran ? resources : null,
-    ...checks(random),
-    stack: stacks.any(random),
-    toolVersion: version,
-    stateVersion: ran && !random.chance(0.02) ? version : null,
-    repository: random.chance(0.7) ? `acme/${random.pick(TEAMS)}-${random.pick(PARTS)}` : null,
-  };
+/** Combinations in use on day 0. */
+const INITIAL_STACKS = 60;
+
+/** All stacks in use, each once: workspaces share them, so that a million workspaces stay small. */
+export class Stacks {
+  readonly #byText = new Map<string, Stack>();
+  readonly #empty: Stack;
+  readonly #initial: readonly Stack[];
+
+  constructor(random: Random) {
+    this.#empty = this.#intern([], []);
+    this.#initial = Array.from({ length: INITIAL_STACKS }, () =>
+      this.#intern(pickReleases(PROVIDERS, random.int(1, 4), random), pickReleases(MODULES, random.int(0, 3), random)),
+    );
+  }
+
+  pick(random: Random): Stack {
+    return random.chance(0.04) ? this.#empty : random.pick(this.#initial);
+  }
+
+  /** The same products with one of each kind at its next version, or the stack itself where all are newest. */
+  upgrade(stack: Stack, random: Random): Stack {
+    return this.#intern(upgradeOne(stack.providers, random), upgradeOne(stack.modules, random));
+  }
+
+  #intern(providers: readonly Release[], modules: readonly Release[]): Stack {
+    const providersText = formatReleases(
+      providers,
+      (product) => `${registryHost(product)}/providers/${product.source}`,
+    );
+    const modulesText = formatReleases(modules, (product) => `${registryHost(product)}/${product.source}`);
+    const key = `${providersText}|${modulesText}`;
+    const stack = this.#byText.get(key) ?? { providers, modules, providersText, modulesText };
+    this.#byText.set(key, stack);
+    return stack;
+  }
 }
 
-export function createWorkspaces(count: number, at: number, nursery: Nursery): Workspace[] {
-  const random = createRandom(`${nursery.seed}/platform/workspaces`);
-  return Array.from({ length: count }, (_, index) => bornWorkspace(index, at, random, nursery));
+function formatReleases(releases: readonly Release[], path: (product: Product) => string): string | null {
+  return releases.length === 0
+    ? null
+    : releases.map(({ product, version }) => `${path(product)}/${version}`).join(', ');
+}
+
+function registryHost({ registry }: Product): string {
+  return registry === 'public' ? 'registry.terraform.io' : 'app.terraform.io';
+}
+
+function pickReleases(products: readonly Product[], count: number, random: Random): Release[] {
+  const left = [...products];
+  const picked: Release[] = [];
+  while (picked.length < count) {
+    const [product] = left.splice(random.int(0, left.length - 1), 1);
+    if (product) picked.push({ product, version: random.pick(product.versions) });
+  }
+  return picked;
+}
+
+function upgradeOne(releases: readonly Release[], random: Random): readonly Release[] {
+  const outdated = releases.filter(({ product, version }) => product.versions.at(-1) !== version);
+  if (outdated.length === 0) return releases;
+  const chosen = random.pick(outdated);
+  const next = chosen.product.versions[chosen.product.versions.indexOf(chosen.version) + 1]!;
+  return releases.map((release) => (release === chosen ? { product: release.product, version: next } : release));
 }

@@ -1,9 +1,47 @@
-import { DAY_MS, HOUR_MS, uuid } from '../forge.ts';
-import type { Random } from '../prng.ts';
-import { type Allocation, nextIndex, type SchedulerState, type Volume } from './state.ts';
+import { uuid } from '../fixtures.ts';
+import { createRandom, type Random } from '../prng.ts';
+import type { SchedulerContext } from './context.ts';
 
-/** Nomad's words for each end. */
-const ENDS: Readonly<Record<string, Pick<Allocation, 'desiredStatus' | 'desiredDescription' | 'clientDescription'>>> = {
+export type ClaimMode = 'read' | 'write';
+
+export interface Claim {
+  readonly allocationId: string;
+  readonly mode: ClaimMode;
+}
+
+/** The part of a volume that its allocations change. */
+export interface Claimable {
+  readonly id: string;
+  readonly namespace: string;
+  claims: Claim[];
+  modifyIndex: number;
+}
+
+export interface Allocation {
+  readonly id: string;
+  readonly evalId: string;
+  readonly jobId: string;
+  readonly namespace: string;
+  readonly taskGroup: string;
+  readonly name: string;
+  readonly nodeId: string;
+  previousAllocation: string;
+  nextAllocation: string;
+  desiredStatus: string;
+  desiredDescription: string;
+  clientStatus: string;
+  clientDescription: string;
+  readonly createdAt: Date;
+  modifiedAt: Date;
+  readonly createIndex: number;
+  modifyIndex: number;
+}
+
+type TerminalStatus = 'complete' | 'failed' | 'lost';
+type TerminalFields = Pick<Allocation, 'desiredStatus' | 'desiredDescription' | 'clientDescription'>;
+
+/** Nomad's descriptions of each terminal status. */
+const TERMINAL: Readonly<Record<TerminalStatus, TerminalFields>> = {
   complete: {
     desiredStatus: 'stop',
     desiredDescription: 'alloc not needed due to job update',
@@ -17,46 +55,149 @@ const ENDS: Readonly<Record<string, Pick<Allocation, 'desiredStatus' | 'desiredD
   },
 };
 
-/** Starts an allocation that claims the volume. */
-export function startAllocation(
-  state: SchedulerState,
-  random: Random,
-  volume: Volume,
-  mode: 'read' | 'write',
-  at: Date,
-): Allocation {
-  const jobId = `${volume.id.replaceAll(/[^a-z0-9-]/g, '') || 'job'}-${mode === 'read' ? 'reader' : 'app'}`;
-  const index = nextIndex(state);
-  const allocation: Allocation = {
-    id: uuid(random),
-    evalId: uuid(random),
-    jobId,
-    namespace: volume.namespace,
-    taskGroup: 'main',
-    name: `${jobId}.main[0]`,
-    nodeId: random.pick(state.nodes),
-    previousAllocation: '',
-    nextAllocation: '',
-    desiredStatus: 'run',
-    desiredDescription: '',
-    clientStatus: 'running',
-    clientDescription: 'Tasks are running',
-    createdAt: at,
-    modifiedAt: new Date(at.getTime() + 31_000),
-    createIndex: index,
-    modifyIndex: index,
+/** docs/services/scheduler.md#volume-allocations. Allocations have no routes of their own: volumes contain them. */
+export class Allocations {
+  readonly records = new Map<string, Allocation>();
+  readonly #context: SchedulerContext;
+
+  constructor(context: SchedulerContext) {
+    this.#context = context;
+  }
+
+  /** Starts an allocation that claims the volume. */
+  start(random: Random, volume: Claimable, mode: ClaimMode, at: Date): Allocation {
+    const jobId = `${volume.id.replaceAll(/[^a-z0-9-]/g, '') || 'job'}-${mode === 'read' ? 'reader' : 'app'}`;
+    const index = this.#context.nextIndex();
+    const allocation: Allocation = {
+      id: uuid(random),
+      evalId: uuid(random),
+      jobId,
+      namespace: volume.namespace,
+      taskGroup: 'main',
+      name: `${jobId}.main[0]`,
+      nodeId: random.pick(this.#context.nodes),
+      previousAllocation: '',
+      nextAllocation: '',
+      desiredStatus: 'run',
+      desiredDescription: '',
+      clientStatus: 'running',
+      clientDescription: 'Tasks are running',
+      createdAt: at,
+      modifiedAt: new Date(at.getTime() + 31_000),
+      createIndex: index,
+      modifyIndex: index,
+    };
+    this.records.set(allocation.id, allocation);
+    volume.claims.push({ allocationId: allocation.id, mode });
+    volume.modifyIndex = index;
+    return allocation;
+  }
+
+  end(allocation: Allocation, status: TerminalStatus, at: Date): void {
+    const modifyIndex = this.#context.nextIndex();
+    Object.assign(allocation, TERMINAL[status], { clientStatus: status, modifiedAt: at, modifyIndex });
+  }
+
+  /** Whether the allocation is known and terminal. */
+  isTerminal(id: string): boolean {
+    const status = this.records.get(id)?.clientStatus;
+    return status !== undefined && Object.hasOwn(TERMINAL, status);
+  }
+
+  /** Whether the allocation is known and not terminal. */
+  isRunning(id: string): boolean {
+    return this.records.has(id) && !this.isTerminal(id);
+  }
+
+  /** The allocation object in a volume; with Nomad's flavor its stub. */
+  document(allocation: Allocation) {
+    const { seed, flavor } = this.#context;
+    const random = createRandom(`${seed}/scheduler/allocation/${allocation.id}`);
+    const isHashicorp = flavor === 'hashicorp';
+    const rescheduled = {
+      PrevAllocID: allocation.previousAllocation,
+      PrevNodeID: allocation.nodeId,
+      RescheduleTime: toNanoseconds(allocation.createdAt, random),
+      Delay: '30s',
+    };
+    return {
+      ID: allocation.id,
+      EvalID: allocation.evalId,
+      Name: allocation.name,
+      NodeID: allocation.nodeId,
+      ...(isHashicorp
+        ? { Namespace: allocation.namespace, NodeName: `node-${allocation.nodeId.slice(0, 4)}`, JobType: 'service' }
+        : {}),
+      PreviousAllocation: allocation.previousAllocation,
+      NextAllocation: allocation.nextAllocation,
+      RescheduleTracker: allocation.previousAllocation === '' ? null : { Events: [rescheduled] },
+      JobID: allocation.jobId,
+      TaskGroup: allocation.taskGroup,
+      DesiredStatus: allocation.desiredStatus,
+      DesiredDescription: allocation.desiredDescription,
+      ClientStatus: allocation.clientStatus,
+      ClientDescription: allocation.clientDescription,
+      TaskStates: taskStates(allocation, random, isHashicorp),
+      CreateIndex: allocation.createIndex,
+      ModifyIndex: allocation.modifyIndex,
+      CreateTime: toNanoseconds(allocation.createdAt, random),
+      ModifyTime: toNanoseconds(allocation.modifiedAt, random),
+    };
+  }
+}
+
+/** Nanoseconds since 1970, beyond 2^53: a reader must keep the last digits. */
+export function toNanoseconds(date: Date, random: Random): bigint {
+  return BigInt(date.getTime()) * 1_000_000n + BigInt(random.int(1, 999_999));
+}
+
+/** Go's zero time. */
+export const NO_TIME = '0001-01-01T00:00:00Z';
+
+function taskStates(allocation: Allocation, random: Random, isHashicorp: boolean) {
+  const isRunning = allocation.clientStatus === 'running';
+  const isFailed = allocation.clientStatus === 'failed';
+  const { createdAt, modifiedAt } = allocation;
+  const event = (type: string, message: string) => taskEvent(type, message, createdAt, random, isHashicorp);
+  return {
+    server: {
+      State: isRunning ? 'running' : 'dead',
+      StartedAt: createdAt.toISOString(),
+      FinishedAt: isRunning ? NO_TIME : modifiedAt.toISOString(),
+      LastRestart: isFailed ? modifiedAt.toISOString() : NO_TIME,
+      Restarts: isFailed ? 2 : 0,
+      Failed: isFailed,
+      Events: [
+        event('Received', 'Task received by client'),
+        event('Driver', ''),
+        event('Started', 'Task started by client'),
+      ],
+    },
   };
-  state.allocations.set(allocation.id, allocation);
-  volume.claims.push({ allocationId: allocation.id, mode });
-  volume.modifyIndex = index;
-  return allocation;
 }
 
-export function endAllocation(state: SchedulerState, allocation: Allocation, status: string, at: Date): void {
-  Object.assign(allocation, ENDS[status], { clientStatus: status, modifiedAt: at, modifyIndex: nextIndex(state) });
-}
-
-/** A moment between one and `days` days before. */
-export function someTimeBefore(now: Date, days: number, random: Random): Date {
-  return new Date(now.getTime() - DAY_MS - random.int(0, (days - 1) * 24) * HOUR_MS);
+function taskEvent(type: string, message: string, at: Date, random: Random, isHashicorp: boolean) {
+  return {
+    Type: type,
+    Time: toNanoseconds(at, random),
+    RestartReason: '',
+    SetupError: '',
+    DriverError: '',
+    Message: message,
+    KillError: '',
+    KillReason: '',
+    DownloadError: '',
+    ValidationError: '',
+    FailedSibling: '',
+    [isHashicorp ? 'VaultError' : 'StoreError']: '',
+    TaskSignalReason: '',
+    TaskSignal: '',
+    DriverMessage: type === 'Driver' ? 'Downloading image' : '',
+    ExitCode: 0,
+    Signal: 0,
+    KillTimeout: 0,
+    StartDelay: 0,
+    DiskLimit: 0,
+    FailsTask: false,
+  };
 }

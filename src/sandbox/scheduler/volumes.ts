@@ -1,71 +1,223 @@
-import type { Ask, Reply, Route } from '../types.ts';
-import { findVolume, namespaceOf } from './find.ts';
-import { pageOf } from './paging.ts';
-import { json, queryRefusal, text } from './reply.ts';
-import type { SchedulerWorld, Volume } from './state.ts';
-import { volumeListItem, volumeReadJson } from './volume-view.ts';
-import { volumeWriteRoutes } from './volume-writes.ts';
+import { createRandom } from '../prng.ts';
+import { HttpError } from '../responses.ts';
+import type { Request, Resource, Response, Route } from '../types.ts';
+import { type Allocations, type Claimable, type ClaimMode, NO_TIME, toNanoseconds } from './allocations.ts';
+import type { SchedulerContext } from './context.ts';
+import type { ExternalVolume, Plugins } from './plugins.ts';
+import { checkBlockingQuery, paginate, requestNamespace } from './requests.ts';
 
-/** The documents' prefix rule 1: whole bytes in hexadecimal. A full node ID has dashes, which do not count. */
-const isHexPrefix = (prefix: string): boolean => /^([0-9a-f]{2})*$/.test(prefix.replaceAll('-', ''));
-
-/** The plugin parameter is a prefix in the document, and exact with Nomad, where it finds nothing over all namespaces. */
-function ofPlugin({ flavor }: SchedulerWorld, ask: Ask): (volume: Volume) => boolean {
-  const pluginId = ask.query.get('plugin_id') ?? '';
-  if (pluginId === '') return () => true;
-  if (flavor === 'documents') return (volume) => volume.pluginId.startsWith(pluginId);
-  return (volume) => namespaceOf(ask) !== '*' && volume.pluginId === pluginId;
+export interface VolumeCapability {
+  readonly AccessMode: string;
+  readonly AttachmentMode: string;
 }
 
-function onNode({ state }: SchedulerWorld, prefix: string): (volume: Volume) => boolean {
-  if (prefix === '') return () => true;
-  return ({ claims }) =>
-    claims.some(({ allocationId }) => state.allocations.get(allocationId)?.nodeId.startsWith(prefix));
+export interface Volume extends Claimable {
+  readonly name: string;
+  readonly externalId: string;
+  readonly pluginId: string;
+  readonly topologies: readonly Readonly<Record<string, string>>[];
+  readonly capabilities: readonly VolumeCapability[];
+  schedulable: boolean;
+  controllersHealthy: number;
+  controllersExpected: number;
+  nodesHealthy: number;
+  nodesExpected: number;
+  exhaustedAt: Date | null;
+  /** Planted in one volume: a server that leaks. */
+  secrets: Readonly<Record<string, string>> | null;
+  /** The day of a backup round (`BACKUP_DAYS`) on which its snapshot is created; null when it has no backups. */
+  backupSlot: number | null;
+  readonly createIndex: number;
 }
 
-function listVolumes(world: SchedulerWorld, ask: Ask): Reply {
-  const { state, flavor } = world;
-  const type = ask.query.get('type');
-  if (type === null || (type === 'host' && flavor === 'hashicorp')) return json(world, []);
-  if (type !== 'csi') return text(404, 'resource not found');
-  const node = ask.query.get('node_id') ?? '';
-  if (flavor === 'documents' && !isHexPrefix(node))
-    return text(400, 'node_id must be an even number of hexadecimal characters');
-  const namespace = namespaceOf(ask);
-  const prefix = flavor === 'hashicorp' ? (ask.query.get('prefix') ?? '') : '';
-  const found = [...state.volumes.values()]
-    .filter((volume) => namespace === '*' || volume.namespace === namespace)
-    .filter((volume) => volume.id.startsWith(prefix))
-    .filter(ofPlugin(world, ask))
-    .filter(onNode(world, node));
-  if (flavor === 'documents')
-    return json(
-      world,
-      found.map((volume) => volumeListItem(world, volume)),
+/** docs/services/scheduler.md#volumes; the calls that change volumes are in `volume-writes.ts`. */
+export class Volumes implements Resource {
+  /** By `volumeKey`. */
+  readonly records = new Map<string, Volume>();
+  readonly #context: SchedulerContext;
+  readonly #plugins: Plugins;
+  readonly #allocations: Allocations;
+
+  constructor(context: SchedulerContext, plugins: Plugins, allocations: Allocations) {
+    this.#context = context;
+    this.#plugins = plugins;
+    this.#allocations = allocations;
+  }
+
+  get routes(): readonly Route[] {
+    return [
+      { method: 'GET', path: '/volumes', handle: (request) => this.#list(request) },
+      { method: 'GET', path: '/volume/csi/:volume_id', handle: (request) => this.#read(request) },
+    ];
+  }
+
+  /** The volume in the one namespace of the query: `*` means all for lists only. */
+  find(request: Request, id = request.params.volume_id ?? ''): Volume | undefined {
+    return this.records.get(volumeKey(requestNamespace(request), id));
+  }
+
+  /** The volumes registered for an external one: usually one, none for an orphan. */
+  findByExternal(pluginId: string, externalId: string): Volume[] {
+    return [...this.records.values()].filter(
+      (volume) => volume.pluginId === pluginId && volume.externalId === externalId,
     );
-  const page = pageOf(ask, flavor, found);
-  if ('status' in page) return page;
-  const next: Record<string, string> = page.nextToken === '' ? {} : { 'x-nomad-nexttoken': page.nextToken };
-  return json(
-    world,
-    page.items.map((volume) => volumeListItem(world, volume)),
-    next,
-  );
+  }
+
+  /** The volume in the storage provider. */
+  external({ pluginId, externalId }: Volume): ExternalVolume | undefined {
+    return this.#plugins.findExternal(pluginId, externalId);
+  }
+
+  set(volume: Volume): void {
+    this.records.set(volumeKey(volume.namespace, volume.id), volume);
+  }
+
+  delete({ namespace, id }: Volume): void {
+    this.records.delete(volumeKey(namespace, id));
+  }
+
+  listItem(volume: Volume) {
+    const count = (mode: ClaimMode): number => volume.claims.filter((claim) => claim.mode === mode).length;
+    return { ...this.#commonFields(volume), CurrentReaders: count('read'), CurrentWriters: count('write') };
+  }
+
+  #list(request: Request): Response {
+    checkBlockingQuery(request);
+    const isHashicorp = this.#context.flavor === 'hashicorp';
+    const type = request.query.get('type');
+    if (type === null || (type === 'host' && isHashicorp)) return this.#context.json([]);
+    if (type !== 'csi') throw new HttpError(404, 'resource not found');
+    const found = this.#filter(request);
+    if (!isHashicorp) return this.#context.json(found.map((volume) => this.listItem(volume)));
+    const page = paginate(request, this.#context.flavor, found);
+    return this.#context.json(
+      page.items.map((volume) => this.listItem(volume)),
+      page.nextToken === '' ? {} : { 'x-nomad-nexttoken': page.nextToken },
+    );
+  }
+
+  #read(request: Request): Response {
+    checkBlockingQuery(request);
+    const volume = this.find(request);
+    if (!volume) throw new HttpError(404, 'volume not found');
+    return this.#context.json(this.#document(volume));
+  }
+
+  #filter(request: Request): Volume[] {
+    const isSpec = this.#context.flavor === 'spec';
+    const node = request.query.get('node_id') ?? '';
+    if (isSpec && !isHexPrefix(node)) {
+      throw new HttpError(400, 'node_id must be an even number of hexadecimal characters');
+    }
+    const namespace = requestNamespace(request);
+    const prefix = isSpec ? '' : (request.query.get('prefix') ?? '');
+    const pluginId = request.query.get('plugin_id') ?? '';
+    return [...this.records.values()].filter(
+      (volume) =>
+        (namespace === '*' || volume.namespace === namespace) &&
+        volume.id.startsWith(prefix) &&
+        this.#isOfPlugin(volume, pluginId, namespace) &&
+        this.#isOnNode(volume, node),
+    );
+  }
+
+  /** A prefix in the specification. In Nomad it is exact, and finds nothing over all namespaces. */
+  #isOfPlugin(volume: Volume, pluginId: string, namespace: string): boolean {
+    if (pluginId === '') return true;
+    if (this.#context.flavor === 'spec') return volume.pluginId.startsWith(pluginId);
+    return namespace !== '*' && volume.pluginId === pluginId;
+  }
+
+  #isOnNode({ claims }: Volume, prefix: string): boolean {
+    if (prefix === '') return true;
+    const { records } = this.#allocations;
+    return claims.some(({ allocationId }) => records.get(allocationId)?.nodeId.startsWith(prefix));
+  }
+
+  /** The fields that the list item and the read response share. */
+  #commonFields(volume: Volume) {
+    const plugin = this.#plugins.records.get(volume.pluginId);
+    const isHashicorp = this.#context.flavor === 'hashicorp';
+    const segments = volume.topologies.map((topology) => ({ Segments: topology }));
+    const hasModes = volume.claims.length > 0 || !isHashicorp;
+    return {
+      ID: volume.id,
+      ExternalID: volume.externalId,
+      Namespace: volume.namespace,
+      Name: volume.name,
+      Topologies: isHashicorp ? (segments.length === 0 ? null : segments) : volume.topologies,
+      AccessMode: hasModes ? (volume.capabilities[0]?.AccessMode ?? '') : '',
+      AttachmentMode: hasModes ? (volume.capabilities[0]?.AttachmentMode ?? '') : '',
+      Schedulable: volume.schedulable,
+      PluginID: volume.pluginId,
+      Provider: plugin?.provider ?? '',
+      ControllerRequired: (plugin?.capabilities.length ?? 0) > 0,
+      ControllersHealthy: volume.controllersHealthy,
+      ControllersExpected: volume.controllersExpected,
+      NodesHealthy: volume.nodesHealthy,
+      NodesExpected: volume.nodesExpected,
+      ResourceExhausted: this.#resourceExhausted(volume),
+      CreateIndex: volume.createIndex,
+      ModifyIndex: volume.modifyIndex,
+    };
+  }
+
+  /** An integer in the specification, which does not give the unit (here nanoseconds); a time in Nomad. */
+  #resourceExhausted({ id, exhaustedAt }: Volume): bigint | number | string {
+    if (this.#context.flavor === 'hashicorp') return exhaustedAt?.toISOString() ?? NO_TIME;
+    return exhaustedAt ? toNanoseconds(exhaustedAt, createRandom(id)) : 0;
+  }
+
+  #document(volume: Volume) {
+    const { records } = this.#allocations;
+    const version = this.#plugins.records.get(volume.pluginId)?.version ?? '';
+    const known = volume.claims.flatMap(({ allocationId }) => records.get(allocationId) ?? []);
+    const leaked = volume.secrets ? { Secrets: volume.secrets } : {};
+    return {
+      ...this.#commonFields(volume),
+      RequestedCapabilities: volume.capabilities,
+      Allocations: known.map((allocation) => this.#allocations.document(allocation)),
+      ReadAllocs: this.#claimMap(volume, 'read'),
+      WriteAllocs: this.#claimMap(volume, 'write'),
+      ...(this.#context.flavor === 'hashicorp'
+        ? { ProviderVersion: version, ...this.#nomadFields(volume) }
+        : { Version: version, ...leaked }),
+    };
+  }
+
+  /** Claims by allocation ID. With the specification the writers are complete objects, which it permits. */
+  #claimMap(volume: Volume, mode: ClaimMode) {
+    const isComplete = this.#context.flavor === 'spec' && mode === 'write';
+    const entries = volume.claims
+      .filter((claim) => claim.mode === mode)
+      .map(({ allocationId }) => {
+        const allocation = this.#allocations.records.get(allocationId);
+        return [allocationId, isComplete && allocation ? this.#allocations.document(allocation) : null] as const;
+      });
+    return Object.fromEntries(entries);
+  }
+
+  #nomadFields(volume: Volume) {
+    return {
+      Secrets: volume.secrets,
+      MountOptions: { FSType: 'ext4', MountFlags: ['[REDACTED]'] },
+      Parameters: null,
+      Context: null,
+      RequestedTopologies: null,
+      Capacity: this.external(volume)?.capacityBytes ?? 0,
+      RequestedCapacityMin: 0,
+      RequestedCapacityMax: 0,
+      CloneID: '',
+      SnapshotID: '',
+    };
+  }
 }
 
-export function volumeRoutes(world: SchedulerWorld): Route[] {
-  return [
-    { method: 'GET', path: '/volumes', answer: (ask) => queryRefusal(ask) ?? listVolumes(world, ask) },
-    {
-      method: 'GET',
-      path: '/volume/csi/:volume_id',
-      answer: (ask) => {
-        const volume = findVolume(world, ask);
-        return (
-          queryRefusal(ask) ?? (volume ? json(world, volumeReadJson(world, volume)) : text(404, 'volume not found'))
-        );
-      },
-    },
-    ...volumeWriteRoutes(world),
-  ];
+export function volumeKey(namespace: string, id: string): string {
+  return JSON.stringify([namespace, id]);
+}
+
+/** docs/services/scheduler.md#prefixes: whole bytes in hexadecimal. The dashes of a full node ID do not count. */
+function isHexPrefix(prefix: string): boolean {
+  return /^([0-9a-f]{2})*$/.test(prefix.replaceAll('-', ''));
 }

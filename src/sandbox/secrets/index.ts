@@ -1,53 +1,84 @@
-import { accessOf, tokenIn, tokensOf } from '../access.ts';
-import type { Flavor, Reply, Route, Service } from '../types.ts';
-import { inventSecrets } from './estate.ts';
-import { keyRoutes } from './keys.ts';
-import { meshRoutes } from './mesh.ts';
-import { passNight } from './nights.ts';
-import { providerRoutes } from './providers.ts';
-import { refuse } from './reply.ts';
-import type { SecretsState } from './state.ts';
+import { createRandom } from '../prng.ts';
+import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { errorResponse } from './envelope.ts';
+import { type Key, KeyLifecycle, type KmsProvider } from './key-lifecycle.ts';
+import { Keys } from './keys.ts';
+import { KmsProviders } from './kms-providers.ts';
+import { type GeneratedToken, MeshAccess, type MeshConnection } from './mesh-access.ts';
+import { type MeshRole, MeshRoles } from './mesh-roles.ts';
+import { seedSecrets } from './seed.ts';
+import { tickSecrets } from './tick.ts';
 
-export interface SecretsOptions {
-  readonly seed: number;
-  /** Workspaces / 240. */
-  readonly scale: number;
-  readonly flavor: Flavor;
-  /** The present on night 0. */
-  readonly start: Date;
-}
-
-/** Vault's clients ask for a list with a slash at the end. */
-const withSlash = (route: Route): Route[] =>
-  route.method === 'LIST' ? [route, { ...route, path: `${route.path}/` }] : [route];
-
-/** Vault wraps its router's refusals (live-services.md B1). */
-const wrapped = (message: string): string => `1 error occurred:\n\t* ${message}\n\n`;
-
-function error(status: number, message: string): Reply {
-  return refuse(status, status === 403 || status === 405 ? wrapped(message) : message);
+/** The records of all resources. Tests read and damage them. */
+export interface SecretsState {
+  readonly keys: Map<string, Key>;
+  readonly providers: Map<string, KmsProvider>;
+  readonly roles: Map<string, MeshRole>;
+  readonly access: MeshConnection | undefined;
+  /** Every token that was generated, oldest first. */
+  readonly generated: readonly GeneratedToken[];
 }
 
 /** The key management engine and the mesh credentials engine of one secrets server. */
-export function createSecrets({
-  seed,
-  scale,
-  flavor,
-  start,
-}: SecretsOptions): Service & { readonly state: SecretsState } {
-  const world = inventSecrets({ seed, scale, flavor, start });
-  const tokens = tokensOf('secrets', seed);
-  const header = flavor === 'hashicorp' ? 'x-vault-token' : 'x-store-token';
-  return {
-    kind: 'secrets',
-    base: '/v1',
-    routes: [...keyRoutes(world), ...providerRoutes(world), ...meshRoutes(world)].flatMap(withSlash),
-    authenticate: (ask, write) => {
-      const access = accessOf(tokenIn(ask, header), tokens);
-      return access === undefined || (write && access === 'read') ? error(403, 'permission denied') : undefined;
-    },
-    error,
-    advance: (night, now) => passNight(world, night, now),
-    state: world.state,
-  };
+export class SecretsService implements Service {
+  readonly kind = 'secrets';
+  readonly base = '/v1';
+  readonly error = wrappedError;
+  readonly state: SecretsState;
+  readonly routes: readonly Route[];
+  readonly #options: ServiceOptions;
+  readonly #tokens: Tokens;
+  readonly #lifecycle: KeyLifecycle;
+
+  constructor(options: ServiceOptions) {
+    const { seed, flavor } = options;
+    this.#options = options;
+    this.#tokens = createTokens('secrets', seed);
+    this.#lifecycle = new KeyLifecycle(seed);
+    const mount = flavor === 'hashicorp' ? 'consul' : 'mesh';
+    const roles = new MeshRoles(mount, flavor);
+    const access = new MeshAccess(mount, options, roles.records);
+    const { keys, providers } = this.#lifecycle;
+    this.state = {
+      keys,
+      providers,
+      roles: roles.records,
+      get access() {
+        return access.connection;
+      },
+      generated: access.generated,
+    };
+    seedSecrets(options, this.#lifecycle, roles.records, access);
+    const resources: readonly Resource[] = [
+      new Keys(this.#lifecycle, flavor),
+      new KmsProviders(this.#lifecycle, flavor),
+      access,
+      roles,
+    ];
+    this.routes = resources.flatMap(({ routes }) => routes.flatMap(withTrailingSlash));
+  }
+
+  authenticate(request: Request, isWrite: boolean): Response | undefined {
+    const header = this.#options.flavor === 'hashicorp' ? 'x-vault-token' : 'x-store-token';
+    const access = grantedAccess(readToken(request, header), this.#tokens);
+    const isPermitted = access === 'write' || (access === 'read' && !isWrite);
+    return isPermitted ? undefined : this.error(403, 'permission denied');
+  }
+
+  tick(day: number, now: Date): void {
+    const random = createRandom(`${this.#options.seed}/secrets/night/${day}`);
+    tickSecrets({ lifecycle: this.#lifecycle, roles: this.state.roles, day, now, random });
+  }
+}
+
+/** Vault's clients request a list with a slash at the end. */
+function withTrailingSlash(route: Route): Route[] {
+  return route.method === 'LIST' ? [route, { ...route, path: `${route.path}/` }] : [route];
+}
+
+/** Vault wraps the errors of its router: docs/services/secrets.md#errors. */
+function wrappedError(status: number, message: string): Response {
+  const isWrapped = status === 403 || status === 405;
+  return errorResponse(status, isWrapped ? `1 error occurred:\n\t* ${message}\n\n` : message);
 }

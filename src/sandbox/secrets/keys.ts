@@ -1,108 +1,123 @@
-import type { Reply, Route } from '../types.ts';
-import { addVersion, createKey, holderOf } from './life.ts';
-import { ABSENT, answer, answerNames, type Body, DONE, refuse, textIn, withBody } from './reply.ts';
-import { KEY_TYPES, type Key, type KeyType, type SecretsWorld } from './state.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import {
+  type Body,
+  badRequest,
+  dataResponse,
+  listResponse,
+  NO_CONTENT,
+  NOT_FOUND,
+  parseBody,
+  stringField,
+} from './envelope.ts';
+import { createKey, KEY_TYPES, type Key, type KeyLifecycle, type KeyType } from './key-lifecycle.ts';
 
-function keyData(name: string, key: Key, flavor: SecretsWorld['flavor']): Record<string, unknown> {
+/** docs/services/secrets.md#keys. */
+export class Keys implements Resource {
+  readonly #lifecycle: KeyLifecycle;
+  readonly #flavor: Flavor;
+
+  constructor(lifecycle: KeyLifecycle, flavor: Flavor) {
+    this.#lifecycle = lifecycle;
+    this.#flavor = flavor;
+  }
+
+  get routes(): readonly Route[] {
+    const all = '/keymgmt/key';
+    const one = `${all}/:name`;
+    return [
+      { method: 'LIST', path: all, handle: (request) => listResponse(request, this.#lifecycle.keys.keys()) },
+      { method: 'GET', path: one, handle: (request) => this.#read(request) },
+      { method: 'POST', path: one, writes: true, handle: (request) => this.#write(request) },
+      { method: 'POST', path: `${one}/rotate`, writes: true, handle: (request) => this.#rotate(request) },
+      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
+      { method: 'LIST', path: `${one}/kms`, handle: (request) => this.#listProviders(request) },
+    ];
+  }
+
+  #read(request: Request): Response {
+    const name = request.params.name!;
+    const key = this.#lifecycle.keys.get(name);
+    return key ? dataResponse(request, keyData(name, key, this.#flavor)) : NOT_FOUND;
+  }
+
+  #write(request: Request): Response {
+    const body = parseBody(request);
+    const name = request.params.name!;
+    const type = stringField(body, 'type');
+    if (type !== undefined && !isKeyType(type)) throw badRequest(`unsupported key type "${type}"`);
+    const existing = this.#lifecycle.keys.get(name);
+    if (existing && type !== undefined && type !== existing.type) {
+      throw badRequest(`key "${name}" has type ${existing.type}, which cannot be changed`);
+    }
+    const key = existing ?? createKey(type ?? 'rsa-2048');
+    if (!existing) this.#lifecycle.addVersion(name, key, request.now);
+    Object.assign(key, parseSettings(body, key, this.#flavor));
+    this.#lifecycle.keys.set(name, key);
+    return NO_CONTENT;
+  }
+
+  #rotate({ params, now }: Request): Response {
+    const name = params.name!;
+    const key = this.#lifecycle.keys.get(name);
+    if (!key) throw badRequest(`key "${name}" not found`);
+    this.#lifecycle.addVersion(name, key, now);
+    return NO_CONTENT;
+  }
+
+  /** Only a key that allows deletion and that no provider holds can be deleted. */
+  #delete({ params }: Request): Response {
+    const name = params.name!;
+    const key = this.#lifecycle.keys.get(name);
+    if (!key) return NOT_FOUND;
+    const holder = this.#lifecycle.findHolder(name);
+    if (holder) throw badRequest(`key "${name}" is distributed to provider "${holder[0]}", remove it there first`);
+    if (!key.deletionAllowed) throw badRequest(`deletion is not allowed for key "${name}"`);
+    this.#lifecycle.keys.delete(name);
+    return NO_CONTENT;
+  }
+
+  #listProviders(request: Request): Response {
+    const holder = this.#lifecycle.findHolder(request.params.name!);
+    return listResponse(request, holder ? [holder[0]] : []);
+  }
+}
+
+function isKeyType(type: string): type is KeyType {
+  return KEY_TYPES.some((known) => known === type);
+}
+
+function keyData(name: string, key: Key, flavor: Flavor): Record<string, unknown> {
   const versions = Object.fromEntries(
     key.versions.map(({ creationTime, publicKey }, index) => [
       String(index + 1),
       { creation_time: creationTime, ...(publicKey === undefined ? {} : { public_key: publicKey }) },
     ]),
   );
-  const hashicorp = flavor === 'hashicorp';
+  const isHashicorp = flavor === 'hashicorp';
   return {
     name,
     type: key.type,
     deletion_allowed: key.deletionAllowed,
     latest_version: key.versions.length,
-    // A new key reads back 1 there (live-services.md B2).
-    min_enabled_version: hashicorp ? Math.max(1, key.minEnabledVersion) : key.minEnabledVersion,
-    [hashicorp ? 'versions' : 'keys']: versions,
+    // Vault returns 1 for a new key.
+    min_enabled_version: isHashicorp ? Math.max(1, key.minEnabledVersion) : key.minEnabledVersion,
+    [isHashicorp ? 'versions' : 'keys']: versions,
   };
 }
 
-/** The wanted settings; a text says why they are refused. */
-function settingsFrom(body: Body, key: Key, flavor: SecretsWorld['flavor']) {
+/**
+ * The settings in the body of a write. The specification gives both a default: a body with only one of them resets the
+ * other. Vault keeps what is not sent.
+ */
+function parseSettings(body: Body, key: Key, flavor: Flavor): Pick<Key, 'minEnabledVersion' | 'deletionAllowed'> {
   const { min_enabled_version: minimum, deletion_allowed: deletion } = body;
-  // secrets.md gives both a default on update: who sends only one sets the other back. Vault keeps what is not sent.
-  const kept = flavor === 'hashicorp' || (minimum === undefined && deletion === undefined);
-  const wanted = Number(minimum ?? (kept ? key.minEnabledVersion : 0));
-  if (!Number.isInteger(wanted) || wanted < 0) return 'min_enabled_version must be a whole number, 0 or more';
-  if (wanted > key.versions.length) return 'min_enabled_version is beyond the latest version';
-  const deletionAllowed = deletion ?? (kept ? key.deletionAllowed : false);
-  if (typeof deletionAllowed !== 'boolean') return 'deletion_allowed must be true or false';
-  return { minEnabledVersion: wanted, deletionAllowed };
-}
-
-function writeKey(world: SecretsWorld, name: string, body: Body, now: Date): Reply {
-  const { state, flavor } = world;
-  const type = textIn(body, 'type');
-  if (type !== undefined && !KEY_TYPES.includes(type as KeyType)) return refuse(400, `unsupported key type "${type}"`);
-  const existing = state.keys.get(name);
-  if (existing && type !== undefined && type !== existing.type) {
-    return refuse(400, `key "${name}" has type ${existing.type}, which cannot be changed`);
+  const isKept = flavor === 'hashicorp' || (minimum === undefined && deletion === undefined);
+  const minEnabledVersion = Number(minimum ?? (isKept ? key.minEnabledVersion : 0));
+  if (!Number.isInteger(minEnabledVersion) || minEnabledVersion < 0) {
+    throw badRequest('min_enabled_version must be a whole number, 0 or more');
   }
-  const key = existing ?? createKey((type ?? 'rsa-2048') as KeyType);
-  if (!existing) addVersion(world, name, key, now);
-  const settings = settingsFrom(body, key, flavor);
-  if (typeof settings === 'string') return refuse(400, settings);
-  Object.assign(key, settings);
-  state.keys.set(name, key);
-  return DONE;
-}
-
-/** secrets.md, "States and transitions": only a key that may be deleted and that no provider holds. Transit's 400. */
-function deleteKey({ state }: SecretsWorld, name: string): Reply {
-  const key = state.keys.get(name);
-  if (!key) return ABSENT;
-  const holder = holderOf(state, name);
-  if (holder) return refuse(400, `key "${name}" is distributed to provider "${holder[0]}", remove it there first`);
-  if (!key.deletionAllowed) return refuse(400, `deletion is not allowed for key "${name}"`);
-  state.keys.delete(name);
-  return DONE;
-}
-
-export function keyRoutes(world: SecretsWorld): Route[] {
-  const { state, flavor } = world;
-  const path = '/keymgmt/key/:name';
-  return [
-    { method: 'LIST', path: '/keymgmt/key', answer: (ask) => answerNames(ask, state.keys.keys()) },
-    {
-      method: 'GET',
-      path,
-      answer: (ask) => {
-        const name = ask.params.name!;
-        const key = state.keys.get(name);
-        return key ? answer(ask, keyData(name, key, flavor)) : ABSENT;
-      },
-    },
-    {
-      method: 'POST',
-      path,
-      writes: true,
-      answer: withBody((body, ask) => writeKey(world, ask.params.name!, body, ask.now)),
-    },
-    {
-      method: 'POST',
-      path: `${path}/rotate`,
-      writes: true,
-      answer: ({ params, now }) => {
-        const name = params.name!;
-        const key = state.keys.get(name);
-        if (!key) return refuse(400, `key "${name}" not found`);
-        addVersion(world, name, key, now);
-        return DONE;
-      },
-    },
-    { method: 'DELETE', path, writes: true, answer: ({ params }) => deleteKey(world, params.name!) },
-    {
-      method: 'LIST',
-      path: `${path}/kms`,
-      answer: (ask) => {
-        const holder = holderOf(state, ask.params.name!);
-        return answerNames(ask, holder ? [holder[0]] : []);
-      },
-    },
-  ];
+  if (minEnabledVersion > key.versions.length) throw badRequest('min_enabled_version is beyond the latest version');
+  const deletionAllowed = deletion ?? (isKept ? key.deletionAllowed : false);
+  if (typeof deletionAllowed !== 'boolean') throw badRequest('deletion_allowed must be true or false');
+  return { minEnabledVersion, deletionAllowed };
 }

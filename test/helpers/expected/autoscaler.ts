@@ -1,4 +1,4 @@
-import type { AutoscalerState, Gauge, Series } from '../../../src/sandbox/autoscaler/state.ts';
+import type { AutoscalerState, Gauge, Series } from '../../../src/sandbox/autoscaler.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, object, type Tables, time } from './values.ts';
 
@@ -14,7 +14,7 @@ export function autoscalerTables(state: AutoscalerState, flavor: Flavor, now: Da
       ...gauges.map(gaugeRow),
       ...counters.map((series) => seriesRow('counter', series)),
       ...samples.map((series) => seriesRow('sample', series)),
-      ...(flavor === 'documents'
+      ...(flavor === 'spec'
         ? [{ target, ...NOTHING, kind: 'point', name: gauges[0]?.name, labels: null, extra: points }]
         : []),
     ],

@@ -1,4 +1,4 @@
-import type { MeshState } from '../../../src/sandbox/mesh/state.ts';
+import type { MeshState } from '../../../src/sandbox/mesh/index.ts';
 import { digits, type Tables, wholeSeconds } from './values.ts';
 
 const target = 'consul';

@@ -1,8 +1,12 @@
 import { expect } from 'vitest';
-import { createExplorerViews } from '../../../src/sandbox/platform/fields.ts';
-import { JsonApiError } from '../../../src/sandbox/platform/json-api.ts';
-import { type ExplorerResult, runQuery, toExplorerQuery } from '../../../src/sandbox/platform/query.ts';
-import type { Agent, AgentPool, PlatformState, SavedView, Workspace } from '../../../src/sandbox/platform/state.ts';
+import type { AgentPool } from '../../../src/sandbox/platform/agent-pools.ts';
+import type { Agent } from '../../../src/sandbox/platform/agents.ts';
+import { type ExplorerResult, runQuery } from '../../../src/sandbox/platform/explorer-query.ts';
+import { createExplorerViews } from '../../../src/sandbox/platform/explorer-views.ts';
+import { type SavedView, toExplorerQuery } from '../../../src/sandbox/platform/saved-views.ts';
+import type { PlatformState } from '../../../src/sandbox/platform/state.ts';
+import type { Workspace } from '../../../src/sandbox/platform/workspaces.ts';
+import { HttpError } from '../../../src/sandbox/responses.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { filled, object, type Rows, type Tables, time, wholeSeconds } from './values.ts';
 
@@ -61,7 +65,7 @@ function workspaceRow(w: Workspace, organization: string, flavor: Flavor) {
     workspace_name: w.name,
     workspace_iac_version: w.toolVersion,
     workspace_updated_at: wholeSeconds(w.updatedAt),
-    extra: flavor === 'documents' ? null : object(withoutNulls(live)),
+    extra: flavor === 'spec' ? null : object(withoutNulls(live)),
   };
 }
 
@@ -98,7 +102,7 @@ function usage(
       ...columns,
       workspace_count: names.length,
       workspaces: names.join(', '),
-      extra: flavor === 'documents' ? null : registry === undefined ? identifier : live,
+      extra: flavor === 'spec' ? null : registry === undefined ? identifier : live,
     };
   });
 }
@@ -119,25 +123,25 @@ function viewRow({ id, name, queryType, query, createdAt }: SavedView, flavor: F
     view_id: id,
     name,
     query_type: queryType,
-    query: flavor === 'documents' ? flat : nested,
+    query: flavor === 'spec' ? flat : nested,
     created_at: time(createdAt),
     extra: null,
   };
 }
 
 /** The sandbox answers the query; names and forms of what it answers are ours to expect. */
-function ask(state: PlatformState, view: SavedView, flavor: Flavor): ExplorerResult | JsonApiError {
+function ask(state: PlatformState, view: SavedView, flavor: Flavor): ExplorerResult | HttpError {
   try {
     return runQuery(createExplorerViews(state, flavor), toExplorerQuery(view), flavor);
   } catch (error) {
-    if (error instanceof JsonApiError) return error;
+    if (error instanceof HttpError) return error;
     throw error;
   }
 }
 
 function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows {
   const answer = ask(state, view, flavor);
-  if (answer instanceof JsonApiError) return [];
+  if (answer instanceof HttpError) return [];
   const { rows, columns, view: explorer } = answer;
   return rows.map((row, index) => ({
     target,
@@ -158,7 +162,7 @@ function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows
 /** Some views ask for a field that is gone: that is an answer about the view. */
 function resultRow(state: PlatformState, view: SavedView, flavor: Flavor) {
   const answer = ask(state, view, flavor);
-  const refused = answer instanceof JsonApiError;
+  const refused = answer instanceof HttpError;
   return {
     target,
     view_id: view.id,
@@ -196,6 +200,6 @@ function agentRow({ id, poolId, name, status, ipAddress, createdAt, lastPingAt }
     status,
     ip_address: ipAddress,
     last_ping_at: time(lastPingAt),
-    extra: flavor === 'documents' ? null : { 'created-at': new Date(createdAt).toISOString() },
+    extra: flavor === 'spec' ? null : { 'created-at': new Date(createdAt).toISOString() },
   };
 }

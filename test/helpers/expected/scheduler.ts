@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createRandom } from '../../../src/sandbox/prng.ts';
-import { nanoseconds } from '../../../src/sandbox/scheduler/allocation-view.ts';
-import type { Plugin, Policy, SchedulerState, Volume } from '../../../src/sandbox/scheduler/state.ts';
-import { providerNodeId } from '../../../src/sandbox/scheduler/storage.ts';
+import { toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
+import type { SchedulerState } from '../../../src/sandbox/scheduler/index.ts';
+import { type Plugin, providerNodeId } from '../../../src/sandbox/scheduler/plugins.ts';
+import type { Policy } from '../../../src/sandbox/scheduler/policies.ts';
+import type { Volume } from '../../../src/sandbox/scheduler/volumes.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, filled, object, type Rows, type Tables, time } from './values.ts';
 
@@ -37,7 +39,7 @@ function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex 
     job_acl: jobAcl && object(jobAcl as Record<string, unknown>),
     create_index: createIndex,
     modify_index: modifyIndex,
-    extra: flavor === 'documents' ? null : { Hash: hash, RulesJSON: {} },
+    extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: {} },
   };
 }
 
@@ -76,7 +78,7 @@ function volumeRow({ plugins }: SchedulerState, volume: Volume, flavor: Flavor) 
 
 function exhausted({ exhaustedAt, id }: Volume, live: boolean): number | bigint {
   if (exhaustedAt === null) return 0;
-  return live ? Math.floor(exhaustedAt.getTime() / 1000) : nanoseconds(exhaustedAt, createRandom(id));
+  return live ? Math.floor(exhaustedAt.getTime() / 1000) : toNanoseconds(exhaustedAt, createRandom(id));
 }
 
 /** What only reading a volume shows there, without its secrets and mount flags, and without what it leaves empty. */
@@ -145,7 +147,7 @@ function snapshotRows(plugin: Plugin, flavor: Flavor): Rows {
     size_bytes: digits(sizeBytes),
     created_at: time(Math.floor(createdAt.getTime() / 1000) * 1000),
     is_ready: ready,
-    extra: flavor === 'documents' ? null : { Name: '' },
+    extra: flavor === 'spec' ? null : { Name: '' },
   }));
 }
 

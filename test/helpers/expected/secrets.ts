@@ -1,4 +1,5 @@
-import type { MeshRole, SecretsState } from '../../../src/sandbox/secrets/state.ts';
+import type { SecretsState } from '../../../src/sandbox/secrets/index.ts';
+import type { MeshRole } from '../../../src/sandbox/secrets/mesh-roles.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { filled, type Tables, time } from './values.ts';
 

@@ -1,0 +1,188 @@
+import { HOSTILE_TEXTS, scaleCount } from './fixtures.ts';
+import { createRandom, type Random } from './prng.ts';
+import { jsonResponse, textResponse } from './responses.ts';
+import type { Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface Gauge {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly value: number | bigint;
+}
+
+/** Counters and samples have the same fields: docs/services/autoscaler.md#metrics. */
+export interface Series {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly count: number;
+  readonly rate: number;
+  readonly sum: number;
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+  readonly stddev: number;
+}
+
+export interface AutoscalerState {
+  alive: boolean;
+  /** Go's `2006-01-02 15:04:05 +0000 UTC`. */
+  timestamp: string;
+  gauges: Gauge[];
+  counters: Series[];
+  samples: Series[];
+}
+
+/** The days of a fortnight on which the agent is not ready. */
+const DOWN_DAYS: readonly number[] = [5, 11];
+
+/** The runtime metrics that every Go service with go-metrics reports, with their order of magnitude. */
+const RUNTIME: readonly (readonly [name: string, size: number])[] = [
+  ['alloc_bytes', 6e6],
+  ['free_count', 4e7],
+  ['heap_objects', 4e4],
+  ['num_goroutines', 40],
+  ['sys_bytes', 7e7],
+  ['total_gc_pause_ns', 2e8],
+  ['total_gc_runs', 9e3],
+];
+
+/** The autoscaler's agent. It has no tokens, and reports metrics on the days that it is down, too. */
+export class AutoscalerService implements Service {
+  readonly kind = 'autoscaler';
+  readonly base = '/v1';
+  readonly error = textResponse;
+  readonly state: AutoscalerState;
+  readonly #options: ServiceOptions;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.state = seedMetrics(options, 0, options.start);
+  }
+
+  get routes(): readonly Route[] {
+    return [
+      { method: 'GET', path: '/health', handle: () => this.#health() },
+      { method: 'GET', path: '/metrics', handle: (request) => this.#metrics(request) },
+    ];
+  }
+
+  authenticate(): undefined {
+    return undefined;
+  }
+
+  tick(day: number, now: Date): void {
+    Object.assign(this.state, seedMetrics(this.#options, day, now));
+  }
+
+  #health(): Response {
+    return this.state.alive ? { status: 200 } : textResponse(503, 'Service unavailable');
+  }
+
+  #metrics({ query }: Request): Response {
+    if (query.get('format') !== 'prometheus') return jsonResponse(metricsDocument(this.state, this.#options.flavor));
+    const body = `${[...prometheusLines(this.state)].join('\n')}\n`;
+    return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body };
+  }
+}
+
+/** The API document shows neither Points nor the elements of Samples; here they are as go-metrics prints them. */
+function metricsDocument({ gauges, counters, samples, timestamp }: AutoscalerState, flavor: Flavor) {
+  const isHashicorp = flavor === 'hashicorp';
+  const points = [{ Name: gauges[0]?.name ?? '', Points: gauges.slice(0, 3).map(({ value }) => value) }];
+  return {
+    Counters: counters.map(seriesObject),
+    Gauges: gauges.map(({ name, labels, value }) => ({ Labels: labels, Name: name, Value: value })),
+    Points: isHashicorp ? null : points,
+    Samples: samples.map(seriesObject),
+    Timestamp: timestamp,
+    ...(isHashicorp ? { PrecisionGauges: [] } : {}),
+  };
+}
+
+function seriesObject({ name, labels, count, rate, sum, min, max, mean, stddev }: Series) {
+  return {
+    Count: count,
+    Labels: labels,
+    Max: max,
+    Mean: mean,
+    Min: min,
+    Name: name,
+    Rate: rate,
+    Stddev: stddev,
+    Sum: sum,
+  };
+}
+
+function* prometheusLines({ gauges, counters, samples }: AutoscalerState): Generator<string> {
+  for (const { name, labels, value } of gauges) yield `${metricName(name)}${formatLabels(labels)} ${value}`;
+  for (const { name, labels, sum } of counters) yield `${metricName(name)}${formatLabels(labels)} ${sum}`;
+  for (const { name, labels, sum, count } of samples) {
+    yield `${metricName(name)}_sum${formatLabels(labels)} ${sum}`;
+    yield `${metricName(name)}_count${formatLabels(labels)} ${count}`;
+  }
+}
+
+function metricName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_]/g, '_');
+}
+
+/** Prometheus text format 0.0.4: backslash, quote and line feed are escaped in label values. */
+function formatLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => {
+    const escaped = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+    return `${name}="${escaped}"`;
+  });
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+/** The state on a day. It depends on that day alone: the agent keeps only its last ten seconds. */
+function seedMetrics({ seed, scale, flavor }: ServiceOptions, day: number, now: Date): AutoscalerState {
+  const random = createRandom(`${seed}/autoscaler/${day}`);
+  const prefix = flavor === 'hashicorp' ? 'nomad-autoscaler' : 'autoscaler';
+  const named = Array.from({ length: scaleCount(6, scale) }, (_, index) => `web-tier-${index + 1}`);
+  const policies = [...named, ...HOSTILE_TEXTS];
+  const sources = ['file', 'nomad', HOSTILE_TEXTS[0]!];
+  return {
+    alive: !DOWN_DAYS.includes(day % 14),
+    timestamp: `${now.toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`,
+    gauges: seedGauges(prefix, policies, random),
+    counters: sources.map((policy_source) =>
+      seedSeries(`${prefix}.policy.source.error_count`, { policy_source }, random),
+    ),
+    samples: policies.map((policy_id) => seedSeries(`${prefix}.scale.evaluate_ms`, { policy_id }, random)),
+  };
+}
+
+function seedGauges(prefix: string, policies: readonly string[], random: Random): Gauge[] {
+  const runtime = RUNTIME.map(([name, size]) => ({
+    name: `${prefix}.runtime.${name}`,
+    labels: {},
+    value: Math.round(size * (0.8 + random.next() * 0.4)),
+  }));
+  return [
+    { name: `${prefix}.policy.total_num`, labels: {}, value: policies.length },
+    ...runtime,
+    // Beyond 2^53: a reader that takes it for a double loses its last digits.
+    {
+      name: `${prefix}.runtime.malloc_count`,
+      labels: {},
+      value: 9_007_199_254_740_993n + BigInt(random.int(0, 99)) * 2n,
+    },
+    ...policies.map((policy_id) => ({
+      name: `${prefix}.policy.scale_delta`,
+      labels: { policy_id, target_name: 'aws-asg' },
+      value: random.int(-3, 3),
+    })),
+  ];
+}
+
+function seedSeries(name: string, labels: Labels, random: Random): Series {
+  const count = random.int(1, 40);
+  const values = Array.from({ length: count }, () => random.int(1, 900) / 10);
+  const sum = values.reduce((total, value) => total + value, 0);
+  const mean = sum / count;
+  const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
+  const [min, max] = [Math.min(...values), Math.max(...values)];
+  return { name, labels, count, rate: sum / 10, sum, min, max, mean, stddev: Math.sqrt(variance) };
+}

@@ -1,0 +1,123 @@
+import { DAY_MS, formatSeconds, HOSTILE_TEXTS, HOUR_MS, pem } from '../fixtures.ts';
+import type { Random } from '../prng.ts';
+import { jsonResponse } from '../responses.ts';
+import type { Flavor, Resource, Response, Route } from '../types.ts';
+import type { MeshContext } from './context.ts';
+
+export interface CaRoot {
+  readonly id: string;
+  readonly name: string;
+  readonly serialNumber: bigint;
+  readonly signingKeyId: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly rootCert: string;
+  readonly privateKeyType: string;
+  readonly privateKeyBits: number;
+  readonly intermediates: readonly string[] | null;
+  active: boolean;
+  readonly createIndex: number;
+  modifyIndex: number;
+}
+
+export const CA_ROOTS_PATH = '/agent/connect/ca/roots';
+
+/** The validity of an active root. */
+const ACTIVE_ROOT_DAYS = 60;
+/** The servers replace the active root when fewer days than this are left. */
+const ROTATION_DAYS = 25;
+
+/** docs/services/mesh.md#ca-roots. */
+export class CaRoots implements Resource {
+  readonly records: CaRoot[] = [];
+  readonly #context: MeshContext;
+  readonly #flavor: Flavor;
+
+  /** Three roots: an active one that expires within 30 days after a few days, an inactive one, and one about to expire. */
+  constructor(context: MeshContext, flavor: Flavor, random: Random, start: Date) {
+    this.#context = context;
+    this.#flavor = flavor;
+    const daysBefore = (days: number): Date => new Date(start.getTime() - days * DAY_MS - 3 * HOUR_MS);
+    this.#add(random, daysBefore(25), ACTIVE_ROOT_DAYS, true);
+    this.#add(random, daysBefore(400), 1825, false);
+    this.#add(random, daysBefore(343), 365, false);
+  }
+
+  get routes(): readonly Route[] {
+    return [{ method: 'GET', path: CA_ROOTS_PATH, handle: () => this.#list() }];
+  }
+
+  /** The active root is replaced before it expires. A root long expired is dropped once four or more are listed. */
+  tick(random: Random, now: Date): void {
+    const daysLeft = (root: CaRoot): number => (root.notAfter.getTime() - now.getTime()) / DAY_MS;
+    const active = this.records.find((root) => root.active);
+    if (active && daysLeft(active) < ROTATION_DAYS) {
+      const next = this.#add(random, now, ACTIVE_ROOT_DAYS, true);
+      active.active = false;
+      active.modifyIndex = next.modifyIndex;
+    }
+    const expired = this.records.findIndex((root) => daysLeft(root) < -30);
+    if (expired >= 0 && this.records.length > 3) this.records.splice(expired, 1);
+  }
+
+  #add(random: Random, from: Date, days: number, active: boolean): CaRoot {
+    const index = this.#context.advanceIndex(random.int(1, 9));
+    const signingKeyId = Array.from({ length: 20 }, () => random.hex(2)).join(':');
+    const root: CaRoot = {
+      id: signingKeyId,
+      name: this.records.length === 1 ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${this.records.length + 1}`,
+      // A uint64: beyond 2^53 on purpose.
+      serialNumber: 10_000_000_000_000_000_001n + BigInt(random.int(0, 999_999)) * 2n,
+      signingKeyId,
+      notBefore: from,
+      notAfter: new Date(from.getTime() + days * DAY_MS),
+      rootCert: pem('CERTIFICATE', random, 8),
+      privateKeyType: active ? 'ec' : 'rsa',
+      privateKeyBits: active ? 256 : 2048,
+      intermediates: active ? null : [pem('CERTIFICATE', random, 8)],
+      active,
+      createIndex: index,
+      modifyIndex: index,
+    };
+    this.records.push(root);
+    return root;
+  }
+
+  #list(): Response {
+    const { trustDomain } = this.#context;
+    const isHashicorp = this.#flavor === 'hashicorp';
+    const index = String(Math.max(...this.records.map((root) => root.modifyIndex)));
+    const body = {
+      ActiveRootID: this.records.find((root) => root.active)?.id ?? '',
+      ...(isHashicorp ? { TrustDomain: trustDomain } : {}),
+      Roots: this.records.map((root) => rootObject(root, trustDomain)),
+    };
+    const headers = {
+      'x-consul-index': index,
+      'x-consul-knownleader': 'true',
+      'x-consul-lastcontact': '0',
+      'x-cache': 'HIT',
+      age: '3',
+    };
+    return jsonResponse(body, isHashicorp ? headers : {});
+  }
+}
+
+function rootObject(root: CaRoot, trustDomain: string) {
+  return {
+    ID: root.id,
+    Name: root.name,
+    SerialNumber: root.serialNumber,
+    SigningKeyID: root.signingKeyId,
+    ExternalTrustDomain: trustDomain.split('.')[0],
+    NotBefore: formatSeconds(root.notBefore),
+    NotAfter: formatSeconds(root.notAfter),
+    RootCert: root.rootCert,
+    IntermediateCerts: root.intermediates,
+    Active: root.active,
+    PrivateKeyType: root.privateKeyType,
+    PrivateKeyBits: root.privateKeyBits,
+    CreateIndex: root.createIndex,
+    ModifyIndex: root.modifyIndex,
+  };
+}

@@ -1,0 +1,118 @@
+import { HttpError } from '../responses.ts';
+import type { Flavor, Request } from '../types.ts';
+import { type FieldValue, parseFilter, type ValueTest } from './explorer-filters.ts';
+import type { ExplorerField, ExplorerRow, ExplorerView, ExplorerViews } from './explorer-views.ts';
+import { badParameter } from './json-api.ts';
+
+export interface QueryFilter {
+  readonly field: string;
+  readonly operator: string;
+  /** A row passes that matches any of these values; the URL form has exactly one. */
+  readonly values: readonly string[];
+  /** The parameter that an error names. */
+  readonly parameter: string;
+}
+
+export interface ExplorerQuery {
+  readonly type: string;
+  readonly filters: readonly QueryFilter[];
+  /** Field names, `-` before one for descending. */
+  readonly sort: readonly string[];
+  /** Undefined: all. */
+  readonly fields: readonly string[] | undefined;
+}
+
+export interface ExplorerResult {
+  readonly view: ExplorerView<ExplorerRow>;
+  readonly columns: readonly ExplorerField<ExplorerRow>[];
+  readonly rows: readonly ExplorerRow[];
+}
+
+const FILTER = /^filter\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]$/;
+
+/**
+ * The filter parameters of a URL: docs/services/platform.md#explorer-filters. Indexes begin with 0 and have no gap. The
+ * specification's own sample repeats an index with another field, so that alone is accepted.
+ */
+function parseFilters(query: URLSearchParams): QueryFilter[] {
+  const seen = new Set<string>();
+  const indexes = new Set<number>();
+  const filters: QueryFilter[] = [];
+  for (const [parameter, value] of query) {
+    if (!parameter.startsWith('filter')) continue;
+    const [, index = '', field = '', operator = '', last] = FILTER.exec(parameter) ?? [];
+    if (!/^\d+$/.test(index)) throw badParameter('a filter is filter[INDEX][FIELD][OPERATOR][0]', parameter);
+    if (last !== '0') throw badParameter('the last bracket of a filter must be 0', parameter);
+    if (seen.has(`${index}/${field}`)) throw badParameter(`filter index ${index} is used twice`, parameter);
+    seen.add(`${index}/${field}`);
+    indexes.add(Number(index));
+    filters.push({ field, operator, values: [value], parameter });
+  }
+  const gap = [...indexes].sort((a, b) => a - b).findIndex((index, position) => index !== position);
+  if (gap >= 0) throw badParameter(`filter index ${gap} is missing`, 'filter');
+  return filters;
+}
+
+/** The query of `GET …/explorer` and of its CSV export. HCP Terraform also accepts `fields[VIEW]=…`. */
+export function parseQuery({ query }: Request, flavor: Flavor): ExplorerQuery {
+  const type = query.get('type') ?? '';
+  const fields = query.get('fields') ?? (flavor === 'hashicorp' ? query.get(`fields[${type}]`) : null);
+  const sort = query.get('sort');
+  return {
+    type,
+    filters: parseFilters(query),
+    sort: sort ? [sort] : [],
+    fields: fields ? fields.split(',') : undefined,
+  };
+}
+
+function findField(view: ExplorerView<ExplorerRow>, name: string, parameter: string): ExplorerField<ExplorerRow> {
+  const field = view.fields.find((candidate) => candidate.name === name);
+  if (field) return field;
+  throw new HttpError(422, `unknown field "${name}"`, { parameter });
+}
+
+type RowTest = (row: ExplorerRow) => boolean;
+
+function createRowTest(
+  view: ExplorerView<ExplorerRow>,
+  { field, operator, values, parameter }: QueryFilter,
+  flavor: Flavor,
+): RowTest {
+  const column = findField(view, field, parameter);
+  const operands = values.length > 0 ? values : [''];
+  const tests: ValueTest[] = operands.map((value) => parseFilter(column.type, operator, value, flavor, parameter));
+  return (row) => tests.some((test) => test(column.value(row)));
+}
+
+/** Missing values come last, as in PostgreSQL; text is compared by code unit. */
+function compareValues(a: FieldValue, b: FieldValue): number {
+  if (a === b) return 0;
+  if (a === null) return 1;
+  if (b === null) return -1;
+  return a < b ? -1 : 1;
+}
+
+function createComparator(view: ExplorerView<ExplorerRow>, key: string): (a: ExplorerRow, b: ExplorerRow) => number {
+  const isDescending = key.startsWith('-');
+  const column = findField(view, isDescending ? key.slice(1) : key, 'sort');
+  return (a, b) =>
+    isDescending ? compareValues(column.value(b), column.value(a)) : compareValues(column.value(a), column.value(b));
+}
+
+/** Runs a query. Rows are in the state's own order unless sorted. @throws HttpError 400 or 422 for what its view does not have */
+export function runQuery(views: ExplorerViews, query: ExplorerQuery, flavor: Flavor): ExplorerResult {
+  const view = views.get(query.type);
+  if (!view) throw badParameter(`type must be one of ${[...views.keys()].join(', ')}`, 'type');
+  const columns = query.fields
+    ? query.fields.map((name) => findField(view, name, 'fields'))
+    : view.fields.filter(({ hidden }) => hidden !== true);
+  const tests = query.filters.map((filter) => createRowTest(view, filter, flavor));
+  const comparators = query.sort.map((key) => createComparator(view, key));
+  let rows = view.rows();
+  if (tests.length > 0) rows = rows.filter((row) => tests.every((test) => test(row)));
+  if (comparators.length > 0) {
+    rows = [...rows].sort((a, b) => comparators.reduce((order, compare) => order || compare(a, b), 0));
+  }
+  return { view, columns, rows };
+}

@@ -1,0 +1,254 @@
+import { createRandom } from '../prng.ts';
+import type { Flavor } from '../types.ts';
+import type { FieldType, FieldValue } from './explorer-filters.ts';
+import type { Release, Workspace } from './workspaces.ts';
+
+export interface ExplorerField<Row> {
+  readonly name: string;
+  readonly type: FieldType;
+  /** Can be filtered by, but is not a column: `registry_type` of modules. */
+  readonly hidden?: boolean;
+  value(row: Row): FieldValue;
+}
+
+/** One view of the explorer. Methods, so that a view of one type of row fits where any view is accepted. */
+export interface ExplorerView<Row> {
+  readonly rowType: string;
+  readonly fields: readonly ExplorerField<Row>[];
+  rows(): readonly Row[];
+  rowId(row: Row): string;
+}
+
+export type ExplorerRow = Workspace | Usage | Resource;
+export type ExplorerViews = ReadonlyMap<string, ExplorerView<ExplorerRow>>;
+
+/** What the views show. */
+export interface ExplorerSource {
+  readonly organization: string;
+  readonly workspaces: readonly Workspace[];
+}
+
+/** A row of `tf_versions`, `providers` and `modules`: a product in one version, and the workspaces that use it. */
+interface Usage {
+  readonly id: string;
+  readonly name: string;
+  readonly source: string;
+  readonly version: string;
+  readonly registry: 'public' | 'private';
+  readonly workspaceNames: string[];
+}
+
+/** A row of `resources`, a view of HCP Terraform that the specification does not have. */
+interface Resource {
+  readonly id: string;
+  readonly name: string;
+  readonly release: Release;
+  readonly workspace: Workspace;
+}
+
+type Columns<Row> = readonly (readonly [name: string, type: FieldType, value: (row: Row) => FieldValue])[];
+
+function toFields<Row>(columns: Columns<Row>): ExplorerField<Row>[] {
+  return columns.map(([name, type, value]) => ({ name, type, value }));
+}
+
+/** docs/services/platform.md#explorer-views, in its order. */
+const workspaceColumns = (organization: string): Columns<Workspace> => [
+  ['all_checks_succeeded', 'boolean', (w) => w.checksFailed + w.checksErrored + w.checksUnknown === 0],
+  ['current_rum_count', 'number', (w) => w.rumCount],
+  ['checks_errored', 'number', (w) => w.checksErrored],
+  ['checks_failed', 'number', (w) => w.checksFailed],
+  ['checks_passed', 'number', (w) => w.checksPassed],
+  ['checks_unknown', 'number', (w) => w.checksUnknown],
+  ['current_run_applied_at', 'datetime', (w) => w.appliedAt],
+  ['current_run_external_id', 'string', (w) => w.runId],
+  ['current_run_status', 'string', (w) => w.runStatus],
+  ['drifted', 'boolean', (w) => w.drifted],
+  ['external_id', 'string', (w) => w.id],
+  ['module_count', 'number', (w) => w.stack.modules.length],
+  ['modules', 'string', (w) => w.stack.modulesText],
+  ['organization_name', 'string', () => organization],
+  ['project_external_id', 'string', (w) => w.project.id],
+  ['project_name', 'string', (w) => w.project.name],
+  ['provider_count', 'number', (w) => w.stack.providers.length],
+  ['providers', 'string', (w) => w.stack.providersText],
+  ['resources_drifted', 'number', (w) => w.resourcesDrifted],
+  ['resources_undrifted', 'number', (w) => w.resourcesUndrifted],
+  ['state_version_iac_version', 'string', (w) => w.stateVersion],
+  ['vcs_repo_identifier', 'string', (w) => w.repository],
+  ['workspace_created_at', 'datetime', (w) => w.createdAt],
+  ['workspace_name', 'string', (w) => w.name],
+  ['workspace_iac_version', 'string', (w) => w.toolVersion],
+  ['workspace_updated_at', 'datetime', (w) => w.updatedAt],
+];
+
+const USAGE_COLUMNS: Columns<Usage> = [
+  ['version', 'string', (row) => row.version],
+  ['workspace_count', 'number', (row) => row.workspaceNames.length],
+  ['workspaces', 'string', (row) => row.workspaceNames.join(', ')],
+];
+
+const PRODUCT_COLUMNS: Columns<Usage> = [
+  ['name', 'string', (row) => row.name],
+  ['source', 'string', (row) => row.source],
+  ...USAGE_COLUMNS,
+];
+
+const REGISTRY_FILTER: ExplorerField<Usage> = {
+  name: 'registry_type',
+  type: 'string',
+  hidden: true,
+  value: (row) => row.registry,
+};
+
+/** The columns that HCP Terraform has beyond the specification: docs/services/platform.md#real-product. */
+const LIVE_WORKSPACE_COLUMNS: Columns<Workspace> = [
+  ['resource_count', 'number', (w) => w.rumCount],
+  ['source_module_id', 'string', (w) => (w.stack.modules.length > 2 ? `mod-${w.id.slice(3)}` : null)],
+  ['tags', 'string', (w) => (w.repository === null ? null : `owner:${w.repository.slice(5)}, managed`)],
+];
+
+const LIVE_TOOL_COLUMNS: Columns<Usage> = [['unique_identifier', 'string', (row) => row.id]];
+
+const LIVE_PRODUCT_COLUMNS: Columns<Usage> = [
+  ['registry_type', 'string', (row) => row.registry],
+  ['curated', 'boolean', (row) => row.registry === 'public'],
+];
+
+const RESOURCE_COLUMNS: Columns<Resource> = [
+  ['name', 'string', (row) => row.name],
+  ['address', 'string', (row) => `${resourceType(row)}.${row.name}`],
+  ['provider_type', 'string', resourceType],
+  ['provider_name', 'string', (row) => row.release.product.name],
+  ['module_name', 'string', () => 'root'],
+  ['terraform_version', 'string', (row) => row.workspace.stateVersion],
+  ['billable_rum', 'boolean', (row) => row.release.product.name !== 'null'],
+  ['source_type', 'string', () => 'workspace'],
+  ['source_id', 'string', (row) => row.workspace.id],
+  ['source_updated_at', 'datetime', (row) => row.workspace.updatedAt],
+  ['workspace_name', 'string', (row) => row.workspace.name],
+  ['workspace_external_id', 'string', (row) => row.workspace.id],
+  ['project_name', 'string', (row) => row.workspace.project.name],
+  ['project_external_id', 'string', (row) => row.workspace.project.id],
+  ['organization_external_id', 'string', () => 'org-1'],
+];
+
+/** The views over the live state. Row types are HCP Terraform's; the specification gives only the first. */
+export function createExplorerViews({ organization, workspaces }: ExplorerSource, flavor: Flavor): ExplorerViews {
+  const isHashicorp = flavor === 'hashicorp';
+  const usage = (rowType: string, fields: ExplorerField<Usage>[], rows: () => Usage[]): ExplorerView<Usage> => ({
+    rowType,
+    fields,
+    rows,
+    rowId: ({ id }) => id,
+  });
+  const toolFields = toFields([...USAGE_COLUMNS, ...(isHashicorp ? LIVE_TOOL_COLUMNS : [])]);
+  const productFields = toFields([...PRODUCT_COLUMNS, ...(isHashicorp ? LIVE_PRODUCT_COLUMNS : [])]);
+  const moduleFields = isHashicorp ? productFields : [...productFields, REGISTRY_FILTER];
+  const views: (readonly [name: string, view: ExplorerView<ExplorerRow>])[] = [
+    ['workspaces', workspaceView(organization, workspaces, isHashicorp)],
+    ['tf_versions', usage('visibility-tf-version', toolFields, () => toolUsage(workspaces))],
+    ['providers', usage('visibility-provider-version', productFields, () => providerUsage(workspaces))],
+    ['modules', usage('visibility-module-version', moduleFields, () => moduleUsage(workspaces))],
+  ];
+  return new Map(isHashicorp ? [...views, ['resources', resourceView(workspaces)]] : views);
+}
+
+function workspaceView(
+  organization: string,
+  workspaces: readonly Workspace[],
+  isHashicorp: boolean,
+): ExplorerView<Workspace> {
+  const fields = toFields(workspaceColumns(organization));
+  const liveFields = fields.map((field) => ({
+    ...field,
+    name: field.name.replace(/_iac_version$/, '_terraform_version'),
+  }));
+  return {
+    rowType: 'visibility-workspace',
+    fields: isHashicorp ? [...liveFields, ...toFields(LIVE_WORKSPACE_COLUMNS)] : fields,
+    rows: () => workspaces,
+    rowId: ({ id }) => id,
+  };
+}
+
+/** A sample: the first resource of each provider, in workspaces up to this many. */
+const MAX_RESOURCE_WORKSPACES = 500;
+
+function resourceView(workspaces: readonly Workspace[]): ExplorerView<Resource> {
+  return {
+    rowType: 'visibility-resource',
+    fields: toFields(RESOURCE_COLUMNS),
+    rows: () =>
+      workspaces.slice(0, MAX_RESOURCE_WORKSPACES).flatMap((workspace) =>
+        workspace.stack.providers.map((release, index) => ({
+          id: `${workspace.id}-${index}`,
+          name: `main${index}`,
+          release,
+          workspace,
+        })),
+      ),
+    rowId: ({ id }) => id,
+  };
+}
+
+function resourceType({ release }: Resource): string {
+  return `${release.product.name}_instance`;
+}
+
+type ProductVersion = Omit<Usage, 'id' | 'workspaceNames'>;
+
+const TOOL = { name: 'terraform', source: '', registry: 'public' } as const;
+
+function toolUsage(workspaces: readonly Workspace[]): Usage[] {
+  return groupUsage('tfv-', workspaces, ({ toolVersion }) =>
+    toolVersion === null ? [] : [{ ...TOOL, version: toolVersion }],
+  );
+}
+
+function providerUsage(workspaces: readonly Workspace[]): Usage[] {
+  return groupUsage('prov-', workspaces, ({ stack }) => productVersions(stack.providers));
+}
+
+function moduleUsage(workspaces: readonly Workspace[]): Usage[] {
+  return groupUsage('mod-', workspaces, ({ stack }) => productVersions(stack.modules));
+}
+
+/** Groups workspaces by the product versions they use. Ids depend on these alone, so they are stable from day to day. */
+function groupUsage(
+  idPrefix: string,
+  workspaces: readonly Workspace[],
+  used: (workspace: Workspace) => readonly ProductVersion[],
+): Usage[] {
+  const rows = new Map<string, Usage>();
+  for (const workspace of workspaces) {
+    for (const { name, source, version, registry } of used(workspace)) {
+      const key = `${source}\n${name}\n${version}`;
+      let row = rows.get(key);
+      if (!row) {
+        const id = createRandom(`${idPrefix}${key}`).id(idPrefix, 16);
+        row = { id, name, source, version, registry, workspaceNames: [] };
+        rows.set(key, row);
+      }
+      row.workspaceNames.push(workspace.name);
+    }
+  }
+  return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+/** Stacks are shared by many workspaces: the product versions of each are computed once. */
+const versionsByReleases = new WeakMap<readonly Release[], readonly ProductVersion[]>();
+
+function productVersions(releases: readonly Release[]): readonly ProductVersion[] {
+  let versions = versionsByReleases.get(releases);
+  if (!versions) {
+    versions = releases.map(({ product: { name, source, registry }, version }) => ({
+      name,
+      source,
+      registry,
+      version,
+    }));
+    versionsByReleases.set(releases, versions);
+  }
+  return versions;
+}

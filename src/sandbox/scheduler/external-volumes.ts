@@ -1,0 +1,56 @@
+import type { Request, Resource, Response, Route } from '../types.ts';
+import type { Allocations } from './allocations.ts';
+import type { SchedulerContext } from './context.ts';
+import { type ExternalVolume, type Plugin, type Plugins, providerNodeId } from './plugins.ts';
+import { checkBlockingQuery, paginate } from './requests.ts';
+import type { Volumes } from './volumes.ts';
+
+/** docs/services/scheduler.md#external-volumes. */
+export class ExternalVolumes implements Resource {
+  readonly #context: SchedulerContext;
+  readonly #plugins: Plugins;
+  readonly #allocations: Allocations;
+  readonly #volumes: Volumes;
+
+  constructor(context: SchedulerContext, plugins: Plugins, allocations: Allocations, volumes: Volumes) {
+    this.#context = context;
+    this.#plugins = plugins;
+    this.#allocations = allocations;
+    this.#volumes = volumes;
+  }
+
+  get routes(): readonly Route[] {
+    return [{ method: 'GET', path: '/volumes/external', handle: (request) => this.#list(request) }];
+  }
+
+  #list(request: Request): Response {
+    checkBlockingQuery(request);
+    const plugin = this.#plugins.require(request, 'LIST_VOLUMES');
+    const page = paginate(request, this.#context.flavor, plugin.externals.values());
+    return this.#context.json({
+      NextToken: page.nextToken,
+      Volumes: page.items.map((external) => this.#object(plugin, external)),
+    });
+  }
+
+  #object(plugin: Plugin, external: ExternalVolume) {
+    return {
+      ExternalID: external.id,
+      CapacityBytes: external.capacityBytes,
+      SnapshotID: external.snapshotId,
+      PublishedExternalNodeIDs: this.#publishedNodes(plugin, external),
+      IsAbnormal: external.abnormal,
+      Status: external.status,
+    };
+  }
+
+  /** The nodes of running allocations that claim the volume. */
+  #publishedNodes(plugin: Plugin, external: ExternalVolume): string[] {
+    const nodes = this.#volumes
+      .findByExternal(plugin.id, external.id)
+      .flatMap(({ claims }) => claims)
+      .filter(({ allocationId }) => this.#allocations.isRunning(allocationId))
+      .map(({ allocationId }) => providerNodeId(this.#allocations.records.get(allocationId)!.nodeId));
+    return [...new Set(nodes)];
+  }
+}

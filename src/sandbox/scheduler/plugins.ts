@@ -1,0 +1,116 @@
+import { createRandom, type Random } from '../prng.ts';
+import { HttpError } from '../responses.ts';
+import type { Request } from '../types.ts';
+import type { SchedulerContext } from './context.ts';
+
+export type Capability = 'CREATE_DELETE_VOLUME' | 'LIST_VOLUMES' | 'CREATE_DELETE_SNAPSHOT' | 'LIST_SNAPSHOTS';
+
+/** A volume in the storage provider. */
+export interface ExternalVolume {
+  readonly id: string;
+  capacityBytes: bigint;
+  snapshotId: string;
+  abnormal: boolean;
+  /** The provider's own words; empty when normal. */
+  status: string;
+}
+
+export interface Snapshot {
+  readonly id: string;
+  /** External ID of its volume, which may no longer exist. */
+  readonly sourceId: string;
+  readonly sizeBytes: bigint;
+  readonly createdAt: Date;
+  ready: boolean;
+  readonly parameters: Readonly<Record<string, string>> | null;
+}
+
+/** A storage plugin with the volumes and snapshots of its provider. */
+export interface Plugin {
+  readonly id: string;
+  readonly provider: string;
+  readonly version: string;
+  readonly capabilities: readonly Capability[];
+  /** Whether a snapshot is ready only on the day after it was created. */
+  readonly hasSlowSnapshots: boolean;
+  externals: Map<string, ExternalVolume>;
+  snapshots: Map<string, Snapshot>;
+}
+
+export const EBS = 'aws-ebs0';
+export const HEX = 'beefcafe';
+export const CEPH = 'ceph "rbd", é';
+export const NFS = 'legacy-nfs';
+
+const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'];
+
+/** Four plugins: an ordinary one, one with a hexadecimal name, one with a hostile name and slow snapshots, one that lists nothing. */
+export class Plugins {
+  readonly records = new Map<string, Plugin>();
+  readonly #context: SchedulerContext;
+
+  constructor(context: SchedulerContext) {
+    this.#context = context;
+    this.#add(EBS, 'ebs.csi.aws.com', ALL);
+    this.#add(HEX, 'pd.csi.storage.gke.io', ALL);
+    this.#add(CEPH, 'rbd.csi.ceph.com', ALL, true);
+    this.#add(NFS, 'nfs.csi.k8s.io', []);
+  }
+
+  /** The plugin that `plugin_id` names, which must have the capability. @throws HttpError 400, 500 */
+  require({ query }: Request, capability: Capability): Plugin {
+    const id = query.get('plugin_id') ?? '';
+    if (id === '') throw new HttpError(400, 'missing plugin ID');
+    const plugin = this.records.get(id) ?? this.#findByPrefix(id);
+    if (!plugin) throw new HttpError(500, `no such plugin: ${id}`);
+    if (!plugin.capabilities.includes(capability)) throw new HttpError(500, `plugin does not support ${capability}`);
+    return plugin;
+  }
+
+  findExternal(pluginId: string, externalId: string): ExternalVolume | undefined {
+    return this.records.get(pluginId)?.externals.get(externalId);
+  }
+
+  /** The specification accepts a prefix: docs/services/scheduler.md#prefixes. */
+  #findByPrefix(prefix: string): Plugin | undefined {
+    if (this.#context.flavor !== 'spec') return undefined;
+    const id = [...this.records.keys()].sort().find((candidate) => candidate.startsWith(prefix));
+    return id === undefined ? undefined : this.records.get(id);
+  }
+
+  #add(id: string, provider: string, capabilities: readonly Capability[], hasSlowSnapshots = false): void {
+    this.records.set(id, {
+      id,
+      provider,
+      version: 'v1.34.0',
+      capabilities,
+      hasSlowSnapshots,
+      externals: new Map(),
+      snapshots: new Map(),
+    });
+  }
+}
+
+export function addExternal(plugin: Plugin, random: Random, capacityBytes: bigint, snapshotId = ''): ExternalVolume {
+  const external = { id: `vol-0${random.hex(16)}`, capacityBytes, snapshotId, abnormal: false, status: '' };
+  plugin.externals.set(external.id, external);
+  return external;
+}
+
+export function addSnapshot(
+  plugin: Plugin,
+  random: Random,
+  source: Pick<ExternalVolume, 'id' | 'capacityBytes'>,
+  createdAt: Date,
+  parameters: Readonly<Record<string, string>> | null = null,
+): Snapshot {
+  const id = `snap-0${random.hex(16)}`;
+  const snapshot = { id, sourceId: source.id, sizeBytes: source.capacityBytes, createdAt, ready: true, parameters };
+  plugin.snapshots.set(id, snapshot);
+  return snapshot;
+}
+
+/** The provider's id of one of the scheduler's nodes. */
+export function providerNodeId(nodeId: string): string {
+  return `i-0${createRandom(nodeId).hex(16)}`;
+}

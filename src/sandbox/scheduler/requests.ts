@@ -1,0 +1,100 @@
+import { parse, parseNumberAndBigInt } from 'lossless-json';
+import { HttpError } from '../responses.ts';
+import type { Flavor, Request } from '../types.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** The JSON object in a request's body. @throws HttpError 400 */
+export function parseBody({ body }: Request): Body {
+  const parsed = parseJson(body);
+  if (typeof parsed === 'object' && parsed !== null) return parsed as Body;
+  throw new HttpError(400, 'body is not an object');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return parse(text, null, parseNumberAndBigInt);
+  } catch (error) {
+    throw new HttpError(400, error instanceof Error ? error.message : 'body is not JSON');
+  }
+}
+
+/** The objects of a list field such as `Volumes`. */
+export function listField(body: Body, field: string): Body[] {
+  const value = body[field];
+  if (!Array.isArray(value)) return [];
+  return value.filter((item): item is Body => typeof item === 'object' && item !== null);
+}
+
+export function stringField(body: Body, field: string): string {
+  const value = body[field];
+  return typeof value === 'string' ? value : '';
+}
+
+export function bytesField(body: Body, field: string): bigint {
+  const value = body[field];
+  return typeof value === 'number' || typeof value === 'bigint' ? BigInt(value) : 0n;
+}
+
+/** Strings by name; anything else is an empty map. */
+export function mapField(body: Body, field: string): Record<string, string> {
+  const value = body[field];
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, String(entry)]));
+}
+
+export function requestNamespace({ query }: Request): string {
+  return query.get('namespace') ?? 'default';
+}
+
+const WAIT = /^(\d+(\.\d+)?(ns|us|ms|s|m|h))+$/;
+
+/** Checks the parameters of a blocking query; the sandbox itself responds at once. @throws HttpError 400 */
+export function checkBlockingQuery({ query }: Request): void {
+  const wait = query.get('wait');
+  if (wait !== null && !WAIT.test(wait)) throw new HttpError(400, 'Invalid wait time');
+  const index = query.get('index');
+  if (index !== null && !/^\d+$/.test(index)) throw new HttpError(400, 'Invalid index');
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  /** Empty on the last page. */
+  readonly nextToken: string;
+}
+
+/**
+ * One page of records in the order of their ids, from the id after the token's on, so that deletions between two pages
+ * shift nothing: docs/services/scheduler.md#pagination. @throws HttpError 400, 500
+ */
+export function paginate<T extends { readonly id: string }>(
+  request: Request,
+  flavor: Flavor,
+  records: Iterable<T>,
+): Page<T> {
+  const perPage = parsePerPage(request, flavor);
+  const token = request.query.get('next_token') ?? '';
+  const after = token === '' ? '' : parseToken(token);
+  const rest = [...records].filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const items = perPage === 0 ? rest : rest.slice(0, perPage);
+  const last = items.at(-1);
+  return { items, nextToken: last && items.length < rest.length ? createToken(last.id) : '' };
+}
+
+/** The specification requires `per_page`; Nomad does not, and accepts 0 for all. */
+function parsePerPage({ query }: Request, flavor: Flavor): number {
+  const value = query.get('per_page') ?? (flavor === 'spec' ? '' : '0');
+  if (/^\d+$/.test(value) && (flavor === 'hashicorp' || Number(value) > 0)) return Number(value);
+  throw new HttpError(400, 'Expect a number for `per_page` query string parameter');
+}
+
+/** Opaque, and full of characters that a client must escape in a query. */
+function createToken(id: string): string {
+  return Buffer.from(`after:${id}?>`).toString('base64');
+}
+
+function parseToken(token: string): string {
+  const id = Buffer.from(token, 'base64').toString().slice('after:'.length, -'?>'.length);
+  if (createToken(id) !== token) throw new HttpError(500, 'rpc error: starting token is invalid');
+  return id;
+}

@@ -1,0 +1,133 @@
+import { DAY_MS, daysBefore, HOSTILE_TEXTS, HOUR_MS, scaleCount, uuid } from '../fixtures.ts';
+import type { Random } from '../prng.ts';
+import type { ServiceOptions } from '../types.ts';
+import type { Allocations, ClaimMode } from './allocations.ts';
+import type { SchedulerContext } from './context.ts';
+import { addExternal, addSnapshot, CEPH, EBS, HEX, NFS, type Plugin, type Plugins } from './plugins.ts';
+import type { Policies } from './policies.ts';
+import {
+  BACKUP_DAYS,
+  type BackupPlan,
+  planPolicies,
+  planVolumes,
+  type VolumePlan,
+  type VolumeUse,
+} from './seed-data.ts';
+import type { Volume, Volumes } from './volumes.ts';
+
+/** The records of the scheduler, for the generator of its data. */
+export interface SchedulerRecords {
+  readonly context: SchedulerContext;
+  readonly policies: Policies;
+  readonly plugins: Plugins;
+  readonly allocations: Allocations;
+  readonly volumes: Volumes;
+}
+
+export const GIB = 1024n ** 3n;
+
+/** About 40 volumes, 120 snapshots and 14 policies at scale 1, over four plugins and three namespaces. */
+export function seedScheduler(records: SchedulerRecords, { scale, start }: ServiceOptions, random: Random): void {
+  for (const policy of planPolicies(scale)) records.policies.records.set(policy.name, policy);
+  for (const [slot, plan] of planVolumes(scaleCount(42, scale), random).entries()) {
+    seedVolume(records, random, plan, slot, start);
+  }
+  seedLeftovers(records, random, start);
+}
+
+function seedVolume(records: SchedulerRecords, random: Random, plan: VolumePlan, slot: number, start: Date): void {
+  const plugin = records.plugins.records.get(plan.plugin)!;
+  // One capacity is beyond 2^53, as the 64 bits of the field allow.
+  const capacity = slot === 0 ? 9_007_199_254_740_993n : BigInt(random.int(1, 512)) * GIB;
+  const external = addExternal(plugin, random, capacity);
+  const volume = createVolume(records.context, random, plan, external.id, slot);
+  if (plan.exhausted) volume.exhaustedAt = daysBefore(start, 1.5);
+  if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
+  records.volumes.set(volume);
+  seedClaims(records.allocations, random, volume, plan.use, start);
+  seedSnapshots(plugin, random, volume, plan.backup, start);
+  if (plan.missing) plugin.externals.delete(external.id);
+}
+
+function createVolume(
+  context: SchedulerContext,
+  random: Random,
+  plan: VolumePlan,
+  externalId: string,
+  slot: number,
+): Volume {
+  const writer = { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' };
+  const shared = { AccessMode: 'multi-node-single-writer', AttachmentMode: 'block-device' };
+  const index = context.nextIndex();
+  const controllers = plan.plugin === NFS ? 0 : 2;
+  return {
+    id: plan.id,
+    namespace: plan.namespace ?? 'default',
+    name: plan.name ?? plan.id,
+    externalId,
+    pluginId: plan.plugin,
+    topologies:
+      plan.plugin === NFS
+        ? []
+        : [{ 'topology.kubernetes.io/zone': `eu-central-1${random.pick(['a', 'b', 'c'])}`, rack: 'R "1"' }],
+    capabilities: plan.use === 'readers' ? [shared, writer] : [writer],
+    schedulable: plan.unschedulable !== true,
+    controllersHealthy: plan.unschedulable ? 0 : controllers,
+    controllersExpected: controllers,
+    nodesHealthy: context.nodes.length,
+    nodesExpected: context.nodes.length,
+    exhaustedAt: null,
+    claims: [],
+    secrets: plan.leaky ? { password: `planted-volume-secret-${random.hex(16)}` } : null,
+    backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
+    createIndex: index,
+    modifyIndex: index,
+  };
+}
+
+function seedClaims(allocations: Allocations, random: Random, volume: Volume, use: VolumeUse, start: Date): void {
+  const begin = (mode: ClaimMode) => allocations.start(random, volume, mode, randomTimeBefore(start, 60, random));
+  const endedAt = new Date(start.getTime() - 9 * HOUR_MS);
+  if (use === 'app' || use === 'mixed') begin('write');
+  if (use === 'readers') for (let reader = random.int(1, 3); reader > 0; reader--) begin('read');
+  if (use === 'ended')
+    for (const status of ['lost', 'failed'] as const) allocations.end(begin('write'), status, endedAt);
+  if (use === 'mixed') allocations.end(begin('write'), 'complete', endedAt);
+  if (use === 'ghost') volume.claims.push({ allocationId: uuid(random), mode: 'read' });
+}
+
+/** A time between one and `days` days before. */
+function randomTimeBefore(now: Date, days: number, random: Random): Date {
+  return new Date(now.getTime() - DAY_MS - random.int(0, (days - 1) * 24) * HOUR_MS);
+}
+
+/** The snapshots of a volume on day 0: the last ones of its rounds, or as the plan requires. */
+function seedSnapshots(plugin: Plugin, random: Random, volume: Volume, backup: BackupPlan, start: Date): void {
+  const external = plugin.externals.get(volume.externalId);
+  if (!external || backup === 'none') return;
+  const newestDays = backup === 'stopped' ? 5 : (volume.backupSlot ?? 2);
+  for (let round = 2; round >= 0; round--) {
+    const at = new Date(start.getTime() - (newestDays + round * BACKUP_DAYS) * DAY_MS - random.int(20, 90) * 60_000);
+    addSnapshot(plugin, random, external, at).ready = backup !== 'unready';
+  }
+}
+
+/** What remains in the storage: unregistered volumes, snapshots older than 90 days, snapshots of deleted volumes. */
+function seedLeftovers({ plugins, volumes }: SchedulerRecords, random: Random, start: Date): void {
+  const ebs = plugins.records.get(EBS)!;
+  addExternal(ebs, random, 40n * GIB);
+  addExternal(plugins.records.get(HEX)!, random, 7n * GIB).status = HOSTILE_TEXTS[0]!;
+  addExternal(plugins.records.get(CEPH)!, random, 120n * GIB);
+  const backedUp = [...volumes.records.values()].filter(({ backupSlot }) => backupSlot !== null);
+  const agesDays = [87.5, 88.5, 93, 101, 140, 188, 263, 377, 512];
+  for (const [index, age] of agesDays.entries()) {
+    const volume = backedUp[index * 2]!;
+    const source = volumes.external(volume);
+    const plugin = plugins.records.get(volume.pluginId)!;
+    if (source) addSnapshot(plugin, random, source, daysBefore(start, age), { tier: 'archive' });
+  }
+  for (const age of [12, 45, 160]) {
+    const deleted = { id: `vol-0${random.hex(16)}`, capacityBytes: 64n * GIB };
+    addSnapshot(ebs, random, deleted, daysBefore(start, age), { note: HOSTILE_TEXTS[0]! });
+  }
+}

@@ -1,0 +1,111 @@
+import { createRandom } from '../prng.ts';
+import { HttpError } from '../responses.ts';
+import type { Request, Resource, Response, Route } from '../types.ts';
+import type { SchedulerContext } from './context.ts';
+import { addSnapshot, type Plugin, type Plugins, type Snapshot } from './plugins.ts';
+import { type Body, checkBlockingQuery, listField, mapField, paginate, parseBody, stringField } from './requests.ts';
+import type { Volumes } from './volumes.ts';
+
+/** docs/services/scheduler.md#snapshots. */
+export class VolumeSnapshots implements Resource {
+  readonly #context: SchedulerContext;
+  readonly #plugins: Plugins;
+  readonly #volumes: Volumes;
+
+  constructor(context: SchedulerContext, plugins: Plugins, volumes: Volumes) {
+    this.#context = context;
+    this.#plugins = plugins;
+    this.#volumes = volumes;
+  }
+
+  get routes(): readonly Route[] {
+    const path = '/volumes/snapshot';
+    const create = { writes: true, handle: (request: Request) => this.#create(request) };
+    const common: readonly Route[] = [
+      { method: 'GET', path, handle: (request) => this.#list(request) },
+      { method: 'DELETE', path, writes: true, handle: (request) => this.#delete(request) },
+    ];
+    if (this.#context.flavor === 'spec') return [...common, { method: 'PUT', path: `${path}/:volume_id`, ...create }];
+    return [
+      ...common,
+      { method: 'PUT', path, ...create },
+      { method: 'POST', path, ...create },
+      // Nomad does not have this path of the specification.
+      { method: 'PUT', path: '/volume/csi/:volume_id/snapshot', writes: true, handle: notFound },
+    ];
+  }
+
+  #list(request: Request): Response {
+    checkBlockingQuery(request);
+    const plugin = this.#plugins.require(request, 'LIST_SNAPSHOTS');
+    const page = paginate(request, this.#context.flavor, plugin.snapshots.values());
+    return this.#context.json({
+      NextToken: page.nextToken,
+      Snapshots: page.items.map((snapshot) => this.#object(plugin, snapshot)),
+    });
+  }
+
+  /** Creates the items of `Snapshots` one by one, up to the first invalid one. */
+  #create(request: Request): Response {
+    const items = listField(parseBody(request), 'Snapshots');
+    if (items.length === 0) throw new HttpError(400, 'missing snapshot definition');
+    return this.#context.json({ Snapshots: items.map((item) => this.#createOne(item, request)) });
+  }
+
+  #createOne(item: Body, request: Request): Readonly<Record<string, unknown>> {
+    const isHashicorp = this.#context.flavor === 'hashicorp';
+    const id = stringField(item, 'SourceVolumeID') || (request.params.volume_id ?? '');
+    const volume = this.#volumes.find(request, id);
+    if (!volume) throw new HttpError(500, `volume not found: ${id}`);
+    const plugin = this.#plugins.records.get(stringField(item, 'PluginID') || volume.pluginId);
+    if (!plugin) throw new HttpError(500, `no such plugin: ${stringField(item, 'PluginID')}`);
+    if (!plugin.capabilities.includes('CREATE_DELETE_SNAPSHOT')) {
+      throw new HttpError(500, 'plugin does not support CREATE_DELETE_SNAPSHOT');
+    }
+    const external = plugin.id === volume.pluginId ? this.#volumes.external(volume) : undefined;
+    if (!external) {
+      throw new HttpError(500, `rpc error: volume ${volume.externalId} not found in the storage provider`);
+    }
+    const random = createRandom(`${this.#context.seed}/scheduler/snapshot/${this.#context.nextIndex()}`);
+    const snapshot = addSnapshot(plugin, random, external, request.now, mapField(item, 'Parameters'));
+    snapshot.ready = !plugin.hasSlowSnapshots;
+    return {
+      ID: snapshot.id,
+      SourceVolumeID: isHashicorp ? '' : volume.id,
+      ...(isHashicorp ? { ExternalSourceVolumeID: external.id, PluginID: plugin.id } : {}),
+      SizeBytes: snapshot.sizeBytes,
+      CreateTime: toUnixSeconds(snapshot.createdAt),
+      IsReady: snapshot.ready,
+    };
+  }
+
+  /** Deleting a snapshot that does not exist succeeds, as the Container Storage Interface requires. */
+  #delete(request: Request): Response {
+    const id = request.query.get('snapshot_id') ?? '';
+    const plugin = this.#plugins.require(request, 'CREATE_DELETE_SNAPSHOT');
+    if (id === '') throw new HttpError(400, 'missing snapshot ID');
+    plugin.snapshots.delete(id);
+    return this.#context.empty();
+  }
+
+  #object(plugin: Plugin, snapshot: Snapshot) {
+    return {
+      CreateTime: toUnixSeconds(snapshot.createdAt),
+      ExternalSourceVolumeID: snapshot.sourceId,
+      ID: snapshot.id,
+      IsReady: snapshot.ready,
+      Parameters: snapshot.parameters,
+      PluginID: plugin.id,
+      SizeBytes: snapshot.sizeBytes,
+      ...(this.#context.flavor === 'hashicorp' ? { Name: '', SourceVolumeID: '' } : {}),
+    };
+  }
+}
+
+function toUnixSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}
+
+function notFound(): never {
+  throw new HttpError(404, 'resource not found');
+}

@@ -1,0 +1,92 @@
+import { uuid } from '../fixtures.ts';
+import { createRandom } from '../prng.ts';
+import { HttpError } from '../responses.ts';
+import type { Request, Response } from '../types.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+
+export const NO_CONTENT: Response = { status: 204 };
+
+export function errorResponse(status: number, ...errors: readonly string[]): Response {
+  return { status, headers: HEADERS, body: `${JSON.stringify({ errors })}\n` };
+}
+
+/** The response for an object that does not exist, and for an empty list: docs/services/secrets.md#listing. */
+export const NOT_FOUND: Response = errorResponse(404);
+
+/** 400, the status of every invalid request: docs/services/secrets.md#errors. */
+export function badRequest(message: string): HttpError {
+  return new HttpError(400, message);
+}
+
+export interface Lease {
+  readonly id: string;
+  readonly seconds: number;
+}
+
+/** The envelope around every response with content: docs/services/secrets.md#conventions. */
+export function dataResponse(request: Request, data: unknown, lease?: Lease): Response {
+  const random = createRandom(`${request.method} ${request.path} ${request.now.getTime()} ${lease?.id ?? ''}`);
+  const envelope = {
+    request_id: uuid(random),
+    lease_id: lease?.id ?? '',
+    renewable: lease !== undefined,
+    lease_duration: lease?.seconds ?? 0,
+    data,
+    wrap_info: null,
+    warnings: null,
+    auth: null,
+  };
+  return { status: 200, headers: HEADERS, body: `${JSON.stringify(envelope)}\n` };
+}
+
+export function listResponse(request: Request, names: Iterable<string>): Response {
+  const keys = [...names].sort();
+  return keys.length === 0 ? NOT_FOUND : dataResponse(request, { keys });
+}
+
+/** The JSON object in a request's body; no body is an empty object. @throws HttpError 400 */
+export function parseBody({ body: text }: Request): Body {
+  if (text.trim() === '') return {};
+  const body = parseJson(text);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('failed to parse JSON input');
+  return body as Body;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest('failed to parse JSON input');
+  }
+}
+
+/** A string that is not empty. */
+export function stringField(body: Body, field: string): string | undefined {
+  const value = body[field];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A list of strings, or one string with commas: docs/services/secrets.md#conventions. */
+export function listField(body: Body, field: string): string[] {
+  const value = body[field];
+  const parts = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value.map(String) : [];
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** A map of strings, or a list of `name=value`. */
+export function mapField(body: Body, field: string): Record<string, string> {
+  const value = body[field];
+  if (Array.isArray(value)) {
+    return Object.fromEntries(
+      value.map((pair) => {
+        const [name = '', ...rest] = String(pair).split('=');
+        return [name, rest.join('=')];
+      }),
+    );
+  }
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, String(text)]));
+}

@@ -1,0 +1,117 @@
+import { formatMicroseconds, pem } from '../fixtures.ts';
+import { createRandom, type Random } from '../prng.ts';
+
+/** docs/services/secrets.md#keys. */
+export const KEY_TYPES = [
+  'aes256-gcm96',
+  'rsa-2048',
+  'rsa-3072',
+  'rsa-4096',
+  'ecdsa-p256',
+  'ecdsa-p384',
+  'ecdsa-p521',
+] as const;
+export type KeyType = (typeof KEY_TYPES)[number];
+
+interface KeyVersion {
+  creationTime: string;
+  /** Absent for the symmetric type. */
+  publicKey?: string;
+}
+
+export interface Key {
+  readonly type: KeyType;
+  deletionAllowed: boolean;
+  /** 0 enables all. */
+  minEnabledVersion: number;
+  /** Version 1 is the first. */
+  versions: KeyVersion[];
+}
+
+/** A key as one provider holds it. */
+export interface Distribution {
+  readonly name: string;
+  readonly protection: string;
+  readonly purpose: readonly string[];
+  /** Version number to the provider's own identifier. */
+  versions: Record<string, string>;
+}
+
+export interface KmsProvider {
+  readonly provider: string;
+  readonly keyCollection: string;
+  /** Never returned. */
+  credentials: Record<string, string>;
+  keys: Map<string, Distribution>;
+}
+
+/** How a provider may use a key. */
+export type DistributionTerms = Pick<Distribution, 'purpose' | 'protection'>;
+
+/** Base64 lines of a public key by type, about as long as the real ones. */
+const PEM_LINES: Readonly<Record<KeyType, number>> = {
+  'aes256-gcm96': 0,
+  'rsa-2048': 6,
+  'rsa-3072': 8,
+  'rsa-4096': 11,
+  'ecdsa-p256': 2,
+  'ecdsa-p384': 2,
+  'ecdsa-p521': 3,
+};
+
+type CreateVersionId = (provider: KmsProvider, name: string, version: number, random: Random) => string;
+
+/** Identifiers of a key version as the three supported clouds write them. */
+const VERSION_IDS: Readonly<Record<string, CreateVersionId>> = {
+  azurekeyvault: (_provider, _name, _version, random) => random.hex(32),
+  awskms: ({ keyCollection }, _name, _version, random) =>
+    `arn:aws:kms:${keyCollection}:${random.int(10 ** 11, 10 ** 12 - 1)}:key/mrk-${random.hex(32)}`,
+  gcpckms: ({ keyCollection }, name, version) => `${keyCollection}/cryptoKeys/${name}/cryptoKeyVersions/${version}`,
+};
+
+function createVersionId(provider: KmsProvider, name: string, version: number, random: Random): string {
+  const create = VERSION_IDS[provider.provider] ?? VERSION_IDS.azurekeyvault!;
+  return create(provider, name, version, random);
+}
+
+export function createKey(type: KeyType): Key {
+  return { type, deletionAllowed: false, minEnabledVersion: 0, versions: [] };
+}
+
+/** The keys, the providers that hold them, and the operations that affect both. */
+export class KeyLifecycle {
+  readonly keys = new Map<string, Key>();
+  readonly providers = new Map<string, KmsProvider>();
+  readonly #seed: number;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** The provider that holds a key, with its name: there is at most one. */
+  findHolder(keyName: string): [name: string, provider: KmsProvider] | undefined {
+    return [...this.providers].find(([, provider]) => provider.keys.has(keyName));
+  }
+
+  /** Adds the next version to a key and, where a provider holds the key, to its copy. */
+  addVersion(name: string, key: Key, at: Date): void {
+    const version = key.versions.length + 1;
+    const random = createRandom(`${this.#seed}/secrets/key/${name}/${version}/${at.getTime()}`);
+    const lines = PEM_LINES[key.type];
+    const publicKey = lines > 0 ? { publicKey: pem('PUBLIC KEY', random, lines) } : {};
+    key.versions.push({ creationTime: formatMicroseconds(at, random), ...publicKey });
+    const provider = this.findHolder(name)?.[1];
+    const distribution = provider?.keys.get(name);
+    if (provider && distribution) distribution.versions[version] = createVersionId(provider, name, version, random);
+  }
+
+  /** Copies a key with all its versions into a provider, named there after the key and the time. */
+  distribute(name: string, key: Key, provider: KmsProvider, at: Date, terms: DistributionTerms): void {
+    const seconds = Math.floor(at.getTime() / 1000);
+    const random = createRandom(`${this.#seed}/secrets/distribution/${name}/${seconds}`);
+    const versions = Object.fromEntries(
+      key.versions.map((_, index) => [String(index + 1), createVersionId(provider, name, index + 1, random)]),
+    );
+    provider.keys.set(name, { name: `${name}-${seconds}`, ...terms, versions });
+  }
+}

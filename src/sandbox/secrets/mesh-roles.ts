@@ -1,0 +1,137 @@
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import {
+  type Body,
+  badRequest,
+  dataResponse,
+  listField,
+  listResponse,
+  NO_CONTENT,
+  NOT_FOUND,
+  parseBody,
+  stringField,
+} from './envelope.ts';
+
+export interface MeshRole {
+  tokenType: string;
+  /** Base64. */
+  policy?: string;
+  policies: readonly string[];
+  local: boolean;
+  ttlSeconds: number;
+  maxTtlSeconds: number;
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const NO_POLICY =
+  'Use either a policy document, a list of policies or roles, or a set of service or node identities, depending on your Consul version';
+
+const EMPTY_ROLE: MeshRole = { tokenType: 'client', policies: [], local: false, ttlSeconds: 0, maxTtlSeconds: 0 };
+
+/** docs/services/secrets.md#mesh-roles. */
+export class MeshRoles implements Resource {
+  readonly records = new Map<string, MeshRole>();
+  readonly #mount: string;
+  readonly #flavor: Flavor;
+
+  constructor(mount: string, flavor: Flavor) {
+    this.#mount = mount;
+    this.#flavor = flavor;
+  }
+
+  get routes(): readonly Route[] {
+    const all = `/${this.#mount}/roles`;
+    const one = `${all}/:name`;
+    return [
+      { method: 'LIST', path: all, handle: (request) => listResponse(request, this.records.keys()) },
+      { method: 'GET', path: one, handle: (request) => this.#read(request) },
+      { method: 'POST', path: one, writes: true, handle: (request) => this.#write(request) },
+      { method: 'DELETE', path: one, writes: true, handle: (request) => this.#delete(request) },
+    ];
+  }
+
+  #read(request: Request): Response {
+    const role = this.records.get(request.params.name!);
+    return role ? dataResponse(request, roleData(role, this.#flavor)) : NOT_FOUND;
+  }
+
+  /** With the specification a role keeps what is not sent ("updates its attributes"); Consul's are replaced. */
+  #write(request: Request): Response {
+    const body = parseBody(request);
+    const name = request.params.name!;
+    const base = this.#flavor === 'spec' ? (this.records.get(name) ?? EMPTY_ROLE) : EMPTY_ROLE;
+    const role = parseRole(body, base);
+    checkRole(role);
+    this.records.set(name, role);
+    return NO_CONTENT;
+  }
+
+  #delete({ params }: Request): Response {
+    this.records.delete(params.name!);
+    return NO_CONTENT;
+  }
+}
+
+function parseRole(body: Body, base: MeshRole): MeshRole {
+  const ttlSeconds = parseSeconds(body.ttl ?? body.lease);
+  const maxTtlSeconds = parseSeconds(body.max_ttl);
+  const policy = stringField(body, 'policy') ?? base.policy;
+  const policies = [...listField(body, 'policies'), ...listField(body, 'consul_policies')];
+  return {
+    tokenType: stringField(body, 'token_type') ?? base.tokenType,
+    ...(policy === undefined ? {} : { policy }),
+    policies: policies.length > 0 ? policies : base.policies,
+    local: typeof body.local === 'boolean' ? body.local : base.local,
+    ttlSeconds: body.ttl === undefined && body.lease === undefined ? base.ttlSeconds : ttlSeconds,
+    maxTtlSeconds: body.max_ttl === undefined ? base.maxTtlSeconds : maxTtlSeconds,
+  };
+}
+
+function checkRole({ tokenType, policy, policies }: MeshRole): void {
+  if (tokenType !== 'client' && tokenType !== 'management') {
+    throw badRequest('token_type must be "client" or "management"');
+  }
+  if (policy !== undefined && !BASE64.test(policy)) {
+    throw badRequest('Error decoding policy base64: illegal base64 data');
+  }
+  if (tokenType === 'client' && policy === undefined && policies.length === 0) throw badRequest(NO_POLICY);
+}
+
+function roleData(role: MeshRole, flavor: Flavor): Record<string, unknown> {
+  if (flavor === 'spec') {
+    return { policy: role.policy ?? '', lease: formatDuration(role.ttlSeconds), token_type: role.tokenType };
+  }
+  return {
+    lease: role.ttlSeconds,
+    ttl: role.ttlSeconds,
+    max_ttl: role.maxTtlSeconds,
+    token_type: role.tokenType,
+    local: role.local,
+    consul_namespace: '',
+    partition: '',
+    ...(role.policy === undefined ? {} : { policy: role.policy }),
+    ...(role.policies.length === 0 ? {} : { consul_policies: role.policies }),
+  };
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Seconds of `90`, `"90"`, `"1h30m"`; 0 when empty or absent. @throws HttpError 400 */
+function parseSeconds(value: unknown): number {
+  if (value === undefined || value === null || value === '') return 0;
+  const text = String(value);
+  if (/^\d+$/.test(text)) return Number(text);
+  if (!/^(\d+[smhd])+$/.test(text)) throw badRequest('error parsing duration');
+  return [...text.matchAll(/(\d+)([smhd])/g)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * UNIT_SECONDS[unit!]!,
+    0,
+  );
+}
+
+/** Go's form: `1h0m0s`, `30m0s`, `0s`. */
+function formatDuration(seconds: number): string {
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const rest = `${seconds % 60}s`;
+  if (hours > 0) return `${hours}h${minutes}m${rest}`;
+  return minutes > 0 ? `${minutes}m${rest}` : rest;
+}

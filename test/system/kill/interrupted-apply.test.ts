@@ -1,0 +1,156 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { ledgerFile } from '../../../src/remediation/ledger.ts';
+import { listWrites, playbookHarness } from '../../helpers/playbook-harness.ts';
+import { applyHarness } from '../../remediation/apply-harness.ts';
+
+/** A kill leaves the ledger up to some byte, and a service that did, or did not do, what was sent last. */
+
+describe('an action that a read can verify', () => {
+  const harness = applyHarness({ playbook: 'reap-dead-agents' });
+  const data = () => `${harness.place.folder}/data`;
+
+  test('killed between any two states, it is applied once', async () => {
+    const plan = await harness.planAndApprove();
+    await harness.apply();
+    const text = await readFile(ledgerFile(data()), 'utf8');
+    const lines = text.split('\n').slice(0, -1);
+    const events = lines.map((line) => JSON.parse(line) as { event: string; action_id: string });
+    expect(events.map(({ event }) => event)).toEqual(['intent', 'outcome', 'intent', 'outcome', 'intent', 'outcome']);
+    const findId = (action: string) => String(plan.actions.find(({ action_id }) => action_id === action)?.params.id);
+
+    for (let kept = 0; kept <= lines.length; kept++) {
+      const open = events[kept - 1]?.event === 'intent' ? events[kept - 1]?.action_id : undefined;
+      const concluded = events.slice(0, kept).filter(({ event }) => event === 'outcome');
+      for (const sent of open === undefined ? [false] : [false, true]) {
+        for (const isTruncated of [false, true]) {
+          const next = isTruncated ? (lines[kept] ?? '').slice(0, 40) : '';
+          await writeFile(
+            ledgerFile(data()),
+            lines
+              .slice(0, kept)
+              .map((line) => `${line}\n`)
+              .join('') + next,
+          );
+          const gone = new Set(concluded.map(({ action_id }) => findId(action_id)));
+          if (sent && open !== undefined) gone.add(findId(open));
+          harness.reset((agents) => agents.filter(({ id }) => !gone.has(id)));
+
+          const applied = await harness.apply();
+          const place = `${kept} lines kept${isTruncated ? ' and a truncated one' : ''}, the last ${sent ? 'sent' : 'not sent'}`;
+          expect(
+            applied.rows.map(({ status }) => status),
+            place,
+          ).toEqual(['applied', 'applied', 'applied']);
+          expect(harness.writes(), place).toHaveLength(3 - gone.size);
+          const expected = new Set(plan.actions.map(({ params }) => params.id));
+          expect(
+            harness.agents().filter((id) => expected.has(id)),
+            place,
+          ).toEqual([]);
+          if (sent) {
+            const row = applied.rows.find(({ action_id }) => action_id === open);
+            expect(row?.reason).toBe('interrupted; a read shows that it was applied: the agent is gone');
+          }
+        }
+      }
+    }
+  });
+
+  test('interrupted, and its subject drifted since: unconfirmed', async () => {
+    const plan = await harness.planAndApprove();
+    await harness.apply();
+    const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
+    await writeFile(ledgerFile(data()), `${intent}\n`);
+    harness.reset((agents) => agents);
+    harness.findAgent(plan, 0).status = 'busy';
+    const applied = await harness.apply([], 1);
+    expect(harness.statuses(applied)[0]).toEqual([
+      'unconfirmed',
+      'interrupted, and its status is busy now: check the subject, and make a new plan if the action is still needed',
+    ]);
+  });
+
+  test('interrupted, and its subject cannot be read: it stays open for the next apply', async () => {
+    const plan = await harness.planAndApprove();
+    await harness.apply();
+    const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
+    await writeFile(ledgerFile(data()), `${intent}\n`);
+    const id = String(plan.actions[0]?.params.id);
+    harness.reset((agents) => agents.filter((agent) => agent.id !== id));
+    harness.faultHook = ({ path }) => (path.endsWith(id) ? { status: 401, body: '{"errors": []}' } : undefined);
+    expect(harness.statuses(await harness.apply([], 1))[0]?.[0]).toBe('unconfirmed');
+    harness.faultHook = undefined;
+    expect(harness.statuses(await harness.apply())[0]?.[0]).toBe('applied');
+    expect(harness.writes()).toHaveLength(2);
+  });
+});
+
+describe('an action that a read cannot verify', () => {
+  test.each([
+    ['rotate-old-keys', []],
+    ['snapshot-unprotected-volumes', ['external_volumes']],
+  ])('%s: killed after the intent, it is unconfirmed and never sent again', async (playbook, sources) => {
+    const place = await playbookHarness({ playbook, sources });
+    const plan = await place.plan(['--max-percent', '100']);
+    await place.approve();
+    await place.apply();
+    const file = ledgerFile(`${place.folder}/data`);
+    const [intent] = (await readFile(file, 'utf8')).split('\n');
+    await writeFile(file, `${intent}\n`);
+    place.sandbox.log.length = 0;
+
+    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+    expect(rows[0]).toMatchObject({
+      status: 'unconfirmed',
+      reason: expect.stringContaining('a read cannot show whether it was applied'),
+    });
+    expect(rows.slice(1).map(({ status }) => status)).toEqual(plan.actions.slice(1).map(() => 'skipped'));
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+
+    await place.apply([], 1);
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+    expect((await place.ledger()).map(({ status }) => status)[0]).toBe('unconfirmed');
+  });
+
+  test('a lost response to a rotation is unconfirmed, whatever a read shows', async () => {
+    let cut = true;
+    const place = await playbookHarness({
+      playbook: 'rotate-old-keys',
+      faultHook: ({ method, path }) =>
+        cut && method === 'POST' && path.endsWith('/rotate')
+          ? { status: 500, body: '{"errors": ["broken"]}' }
+          : undefined,
+    });
+    await place.plan(['--max-percent', '100']);
+    await place.approve();
+    const { rows } = (await place.apply(['--max-failures', '1'], 1)).json<{ rows: { status: string }[] }>();
+    expect(rows.map(({ status }) => status)).toEqual(['unconfirmed']);
+    cut = false;
+    place.sandbox.log.length = 0;
+    await place.apply([], 1);
+    expect(listWrites(place.sandbox.log).map(({ path }) => path)).not.toContain(
+      `/v1/keymgmt/key/${encodeURIComponent('ledger-archive')}/rotate`,
+    );
+  });
+
+  test('a view to create: applied if it exists, unconfirmed if not', async () => {
+    const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+    await place.plan();
+    await place.approve();
+    await place.apply();
+    const file = ledgerFile(`${place.folder}/data`);
+    const [intent] = (await readFile(file, 'utf8')).split('\n');
+    const { views } = place.sandbox.services.platform.state;
+    for (const [there, status, exit] of [
+      [true, 'applied', 0],
+      [false, 'unconfirmed', 1],
+    ] as const) {
+      await writeFile(file, `${intent}\n`);
+      if (!there) views.pop();
+      const { rows } = (await place.apply([], exit)).json<{ rows: { status: string }[] }>();
+      expect(rows.map((row) => row.status)).toEqual([status]);
+    }
+    expect(views.filter(({ name }) => name.includes('Tidemark'))).toEqual([]);
+  });
+});
