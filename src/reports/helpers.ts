@@ -18,7 +18,7 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
     new Handlebars.SafeString(getPartial(handlebars, name)(model, { data: options.data }).trimEnd());
   const section = (name: string, model: object, options: HelperOptions) =>
     format === 'html' ? partial(name, model, options) : `${String(partial(name, model, options))}\n`;
-  const helper = (name: string, work: Handlebars.HelperDelegate) =>
+  const helper: RegisterHelper = (name, work) =>
     handlebars.registerHelper(name, function (this: unknown, ...args: unknown[]) {
       assertDefined(name, args);
       return work.apply(this, args as Parameters<Handlebars.HelperDelegate>);
@@ -28,18 +28,7 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
     if (original) helper(name, original);
   }
 
-  helper('number', (value: Value) => formatValue(value, 'number'));
-  helper('time', (value: Value) => formatValue(value, 'time'));
-  helper('bytes', (value: Value) => formatValue(value, 'bytes'));
-  helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
-  helper('eq', (a: Value, b: Value) => a === b);
-  helper('gt', (a: number, b: number) => a > b);
-  helper('plural', (count: number, one: string, many: string) => `${formatNumber(count)} ${count === 1 ? one : many}`);
-  helper('underline', (text: string, mark: string) => `${text}\n${mark.repeat(text.length)}`);
-  helper('heading', (title: string, total: number) => {
-    const heading = `${title} (${formatNumber(total)})`;
-    return `${heading}\n${'-'.repeat(heading.length)}`;
-  });
+  registerFormatHelpers(helper);
   helper('text_table', formatTextTable);
   helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
   helper('table', (table: TableView, options: HelperOptions) =>
@@ -55,6 +44,23 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   helper('chart', (table: TableView, options: HelperOptions) =>
     section('chart', buildChart(table, options, format), options),
   );
+}
+
+type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
+
+function registerFormatHelpers(helper: RegisterHelper): void {
+  helper('number', (value: Value) => formatValue(value, 'number'));
+  helper('time', (value: Value) => formatValue(value, 'time'));
+  helper('bytes', (value: Value) => formatValue(value, 'bytes'));
+  helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
+  helper('eq', (a: Value, b: Value) => a === b);
+  helper('gt', (a: number, b: number) => a > b);
+  helper('plural', (count: number, one: string, many: string) => `${formatNumber(count)} ${count === 1 ? one : many}`);
+  helper('underline', (text: string, mark: string) => `${text}\n${mark.repeat(text.length)}`);
+  helper('heading', (title: string, total: number) => {
+    const heading = `${title} (${formatNumber(total)})`;
+    return `${heading}\n${'-'.repeat(heading.length)}`;
+  });
 }
 
 function assertDefined(name: string, args: readonly unknown[]): void {

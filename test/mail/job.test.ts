@@ -82,7 +82,7 @@ describe('`tidemark run`', () => {
       delete config.mail;
     });
     const { exit, stderr } = await place.tidemark(['run', 'nightly']);
-    expect([exit, existsSync(join(place.folder, 'data'))]).toEqual([2, false]);
+    expect([exit, existsSync(join(place.folder, 'data', 'warehouse.duckdb'))]).toEqual([2, false]);
     expect(stderr).toContain('tidemark.yaml: mail: is missing');
   });
 
@@ -157,7 +157,7 @@ describe('`tidemark mail`', () => {
   });
 
   test.each([
-    [['mail'], 2, 'name a job'],
+    [['mail'], 2, 'give a job'],
     [['mail', 'nigtly'], 2, 'did you mean nightly?'],
     [['mail', 'nightly', '--to', 'a@x.example, b@x.example'], 2, '--to'],
     [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending cannot be combined'],
