@@ -1,11 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const SYSTEM = [
-  'test/system/**/*.test.ts',
-  'test/{crash,faults,browser,deploy,consumer}/**/*.test.ts',
-  'test/remediation/{kill,crash}.test.ts',
-  'test/e2e/process.test.ts',
-];
+const SYSTEM = ['test/system/**/*.test.ts', 'test/{crash,faults,browser,deploy,consumer}/**/*.test.ts'];
 const LONG = 'test/long/**/*.test.ts';
 
 /** The tiers: `npm test`, `npm run test:system`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
