@@ -42,7 +42,7 @@ test('a script runs a job with a source and a playbook of its own, asks SQL, and
   const { stdout } = await run('node', ['build/main.js', 'tidemark.yaml', sandbox.now.toISOString()], { cwd: folder });
   const result = JSON.parse(stdout);
   expect(result).toMatchObject({ status: 'complete', failed: [], missing: 404, usage: 'CONFIG' });
-  expect(result.playbooks).toMatchObject([{ playbook: 'delete-silent-agents', exit: 0 }]);
+  expect(result.playbooks).toMatchObject([{ name: 'delete-silent-agents', exit: 0 }]);
   const policies = [...sandbox.services.scheduler.state.policies.keys()].filter((name) => name !== 'anonymous').sort();
   expect(result.names).toEqual(policies.map((name) => ({ name })));
   expect(result.agents.length).toBeGreaterThan(5);
@@ -62,8 +62,9 @@ test('the command loads a plugin', async () => {
 test('a plugin in TypeScript needs a Node that runs TypeScript', async () => {
   await configure({ plugins: ['./src/policy-names.ts'] });
   const list = run('npx', ['tidemark', 'playbook', 'list'], { cwd: folder });
-  const reason = 'typescript' in process.features && process.features.typescript
-    ? /has no default export with `sources` or `playbooks`/u
-    : /is TypeScript, which this version of Node cannot run\n {2}use Node 22\.18 or newer/u;
+  const reason =
+    'typescript' in process.features && process.features.typescript
+      ? /has no default export with `sources` or `playbooks`/u
+      : /is TypeScript, which this version of Node cannot run\n {2}use Node 22\.18 or newer/u;
   await expect(list).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(reason) });
 });
