@@ -10,7 +10,7 @@ import { createSecretScanner } from '../core/redact/secret-scanner.ts';
 import type { LandingFile } from './manifest.ts';
 
 /** Size and digest of a file after its content was replaced. */
-export type ScrubResult = Required<Pick<LandingFile, 'bytes' | 'sha256'>>;
+type ScrubResult = Required<Pick<LandingFile, 'bytes' | 'sha256'>>;
 
 /**
  * Masks known secrets in a file, in place.

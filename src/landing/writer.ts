@@ -9,7 +9,7 @@ import { type LineCheckpoint, LineWriter } from './line-writer.ts';
 import { type LandingFile, type Manifest, targetFingerprint } from './manifest.ts';
 import { dropColumns, maskFile } from './scrub.ts';
 
-export interface LandingOptions {
+interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */
   readonly directory: string;
   readonly source: string;
@@ -23,7 +23,7 @@ export interface LandingOptions {
 }
 
 /** A state that a landing can be rolled back to. */
-export interface LandingCheckpoint {
+interface LandingCheckpoint {
   readonly json: LineCheckpoint;
   readonly csv: LineCheckpoint;
   readonly expectedRows: number | undefined;

@@ -3,7 +3,7 @@ import type { Target } from '../config/config.ts';
 import type { HttpRequest } from '../http/client.ts';
 import type { Args, Operation, QueryPairs, RequestDraft } from './operation.ts';
 
-export interface RequestParts {
+interface RequestParts {
   readonly args: Args;
   readonly body: unknown;
   /** Use the `writeToken` of the target, if it has one. */

@@ -24,7 +24,7 @@ export interface BodyPreview {
   readonly firstBytes: string;
 }
 
-export interface DownloadContext extends BodyLimits {
+interface DownloadContext extends BodyLimits {
   readonly validatePreview: (preview: BodyPreview) => string | undefined;
   readonly redactor: Redactor;
 }

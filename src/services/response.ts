@@ -23,7 +23,7 @@ export interface ResponsePage extends ServiceResponse {
   readonly total: number | undefined;
 }
 
-export interface ReadContext {
+interface ReadContext {
   readonly operation: Operation;
   readonly args: Args;
   readonly redactor: Redactor;

@@ -13,7 +13,7 @@ import {
 } from './explorer-fields.ts';
 
 /** One condition of an explorer query; all must match. Field and operator have the names of the API documents. */
-export interface ExplorerFilter {
+interface ExplorerFilter {
   readonly field: string;
   readonly operator: string;
   readonly value: string;

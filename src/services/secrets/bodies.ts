@@ -4,7 +4,7 @@ import type { ArgIssue, Args } from '../operation.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
-export const KEY_TYPES = [
+const KEY_TYPES = [
   'aes256-gcm96',
   'rsa-2048',
   'rsa-3072',

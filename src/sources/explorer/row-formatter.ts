@@ -7,7 +7,7 @@ import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../servic
  * was fetched: times have whole seconds, and undocumented fields are a JSON object in the last column, `extra`. DuckDB also reads
  * CSV about seven times as fast as JSON.
  */
-export interface RowFormatter {
+interface RowFormatter {
   readonly columns: readonly string[];
   /** Lines of CSV for the items of a page. */
   format(items: readonly unknown[]): string;

@@ -12,7 +12,7 @@ export interface ListedVolume {
   readonly plugin: string | undefined;
 }
 
-export interface VolumeList {
+interface VolumeList {
   /** JSON texts of the pages. */
   readonly pages: readonly string[];
   readonly volumes: readonly ListedVolume[];
