@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
-import { type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
+import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
 
@@ -38,12 +38,22 @@ async function report(context: Context, names: readonly string[], flags: ReportF
       stalenessAt: requested ?? now,
       generatedAt: now,
       thresholds: config.thresholds,
+      playbooks: () => listPlaybooks(config),
       ...(names.length > 0 && { names }),
     };
     await writeReports(context, config, options, flags);
   } finally {
     database.close();
   }
+}
+
+/** Loaded on demand, because the playbooks load the operations of every service. */
+async function listPlaybooks(config: Config): Promise<readonly PlaybookSummary[]> {
+  const [{ loadDefinitions }, { summarizePlaybooks }] = await Promise.all([
+    import('../pipeline/plugins.ts'),
+    import('../remediation/registry.ts'),
+  ]);
+  return summarizePlaybooks((await loadDefinitions(config)).playbooks);
 }
 
 /**

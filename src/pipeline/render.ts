@@ -2,6 +2,8 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
+import type { Playbook } from '../remediation/define.ts';
+import { summarizePlaybooks } from '../remediation/registry.ts';
 import { renderReports } from '../reports/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 
@@ -19,6 +21,7 @@ export async function renderStage(
   context: Context,
   names: readonly string[],
   asOf: Date,
+  playbooks: readonly Playbook[],
 ): Promise<RenderResult> {
   const failed: RenderResult['failed'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
@@ -39,6 +42,7 @@ export async function renderStage(
       thresholds: config.thresholds,
       reportDays: config.reportDays,
       log: context.log,
+      playbooks: async () => summarizePlaybooks(playbooks),
       onFailure,
     });
     return { written: rendered.map(({ name }) => name), failed };

@@ -48,7 +48,7 @@ async function runStages(config: Config, context: Context, job: Job, definitions
   );
   const { findings, plans, digests } = stages;
   const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
-  const reports = await renderStage(config, context, job.reports, new Date(result.as_of));
+  const reports = await renderStage(config, context, job.reports, new Date(result.as_of), definitions.playbooks);
   const sent = await sendStage(config, context);
   const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
   return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail };

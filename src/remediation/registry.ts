@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { closestMatch, unknownName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
+import type { PlaybookSummary } from '../reports/index.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
@@ -48,6 +49,16 @@ export function getOperation(name: string): Operation {
   const operation = operations.get(name);
   if (operation) return operation;
   throw new TidemarkError('UNSAFE', `unknown operation ${name}`, { hint: 'make a new plan' });
+}
+
+/** The playbooks, as reports show them. */
+export function summarizePlaybooks(playbooks: readonly Playbook[]): readonly PlaybookSummary[] {
+  return playbooks.map((playbook) => ({
+    playbook: playbook.name,
+    rule: playbook.rule,
+    about: playbook.description,
+    reversible: isReversible(playbook),
+  }));
 }
 
 /** Whether every action of the playbook can be undone. */

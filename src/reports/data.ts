@@ -47,6 +47,17 @@ export interface ReportReadOptions {
   readonly stalenessAt?: Date;
   readonly generatedAt: Date;
   readonly thresholds: Thresholds;
+  /** The parameter `$playbooks`, loaded only for a report that uses it. @default none */
+  readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
+}
+
+/** A playbook, as reports show it. */
+export interface PlaybookSummary {
+  readonly playbook: string;
+  readonly rule: string;
+  readonly about: string;
+  /** Whether every action of the playbook can be undone. */
+  readonly reversible: boolean;
 }
 
 export interface ReportReader {
@@ -190,7 +201,7 @@ async function prepareParams(
     ...queryParams(options),
     ...(summaries && { summaries: summaries.json }),
     ...(used.has('summaries_before') && { summaries_before: await loadPreviousSummaries(reports, options) }),
-    ...(used.has('playbooks') && { playbooks: await listPlaybooks() }),
+    ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
   };
   return { params, summaries };
 }
@@ -221,24 +232,6 @@ async function loadPreviousSummaries(
   const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
   if (typeof row?.as_of !== 'string') return '{}';
   return (await loadSummaries(reports.values(), { ...options, asOf: new Date(row.as_of) })).json;
-}
-
-/**
- * The parameter `$playbooks`: a JSON list of `{playbook, rule, about, reversible}`. The modules are loaded on demand, because they
- * load the operations of every service.
- */
-async function listPlaybooks(): Promise<string> {
-  const [{ builtInPlaybooks }, { operations }] = await Promise.all([
-    import('../playbooks/index.ts'),
-    import('../services/index.ts'),
-  ]);
-  const listed = builtInPlaybooks.map(({ name, rule, description, actions }) => ({
-    playbook: name,
-    rule,
-    about: description,
-    reversible: actions.every(({ operation }) => operations.get(operation)?.reversible === true),
-  }));
-  return JSON.stringify(listed);
 }
 
 /** JSON as text; 64-bit integers keep their precision. */

@@ -11,7 +11,7 @@ import {
 import { writeIndex } from './index-page.ts';
 import { createRenderer, type Renderer, renderReport } from './renderer.ts';
 
-export { type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
+export { type PlaybookSummary, type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
 export { listReportNames, loadReports } from './definitions.ts';
 
 export interface RenderOptions extends ReportReadOptions {

@@ -3,6 +3,8 @@ import { onTestFinished } from 'vitest';
 import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { summarizePlaybooks } from '../../src/remediation/registry.ts';
 import { type RenderOptions, type ReportData, readReportData } from '../../src/reports/index.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
@@ -49,6 +51,7 @@ export async function createReportWarehouse(roots: readonly string[] = [PACKAGE_
     thresholds: thresholds.parse({}),
     reportDays: 90,
     log: QUIET,
+    playbooks: async () => summarizePlaybooks(builtInPlaybooks),
     ...more,
   });
   return {
