@@ -6,6 +6,6 @@ select
   count(*) filter (where change in ('got worse', 'acceptance ended')) as returned,
   count(*) filter (where change = 'gone') as resolved,
   count(*) filter (where state <> 'resolved' and unassessed_since is not null) as unassessed,
-  (select count(*) from findings where state in ('new', 'open')) as standing,
+  (select count(*) from findings where state in ('new', 'open')) as open,
   (select count(*) from findings where state = 'accepted') as accepted,
 from transition;

@@ -26,7 +26,7 @@ export interface FindingsSummary {
   /** Kept as they were, since their sources were not pulled completely. */
   readonly unassessed: number;
   /** New or open after the evaluation. */
-  readonly standing: number;
+  readonly open: number;
   readonly accepted: number;
   /** Rules that could not be evaluated; their findings are kept. */
   readonly failed: readonly InvalidRule[];

@@ -28,7 +28,7 @@ describe('an accepted finding', () => {
     await acceptFindings(warehouse.database, warehouse.files, { ...acceptance, ids: [id] }, new Date(runTime(2)));
     expect(await pullAndEvaluate(warehouse, 3, [workspace('ws-1', true, 2)])).toMatchObject({
       accepted: 1,
-      standing: 0,
+      open: 0,
       returned: 0,
     });
     expect(await one()).toMatchObject({
@@ -43,7 +43,7 @@ describe('an accepted finding', () => {
     expect(await one()).toMatchObject({ state: 'accepted' });
     expect(await pullAndEvaluate(warehouse, 20, [workspace('ws-1', true, 1)])).toMatchObject({
       returned: 1,
-      standing: 1,
+      open: 1,
     });
     expect(await one()).toMatchObject({ state: 'new', opened_at: runTime(1), times_reopened: 0 });
     expect(await reasons(warehouse, id)).toEqual(['baseline', 'accepted', 'acceptance ended']);

@@ -5,7 +5,7 @@ import { createFindingsWarehouse, type Rows } from '../helpers/findings-warehous
 test('the first evaluation of a target is a baseline, later ones report new findings', async () => {
   const warehouse = await createFindingsWarehouse();
   const first = await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true)]);
-  expect(first).toMatchObject({ baseline: 1, found: 0, standing: 1, failed: [] });
+  expect(first).toMatchObject({ baseline: 1, found: 0, open: 1, failed: [] });
   expect((await driftFindings(warehouse))['ws-1']).toMatchObject({
     state: 'open',
     first_seen: runTime(1),
@@ -13,7 +13,7 @@ test('the first evaluation of a target is a baseline, later ones report new find
   });
 
   const second = await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true), workspace('ws-2', true)]);
-  expect(second).toMatchObject({ baseline: 0, found: 1, standing: 2 });
+  expect(second).toMatchObject({ baseline: 0, found: 1, open: 2 });
   expect((await driftFindings(warehouse))['ws-2']).toMatchObject({
     state: 'new',
     first_seen: runTime(2),
@@ -57,7 +57,7 @@ test('a finding goes from new to open, unknown, open, resolved, reopened and acc
   expect(seenAgain).toMatchObject({ state: 'open', last_seen: runTime(5), unassessed_since: null });
   expect(seenAgain.detail).not.toHaveProperty('unassessed');
 
-  expect(await pullAndEvaluate(warehouse, 6, [workspace('ws-1', false)])).toMatchObject({ resolved: 1, standing: 0 });
+  expect(await pullAndEvaluate(warehouse, 6, [workspace('ws-1', false)])).toMatchObject({ resolved: 1, open: 0 });
   expect(await one()).toMatchObject({
     state: 'resolved',
     resolved_at: runTime(6),

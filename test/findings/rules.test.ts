@@ -160,8 +160,8 @@ test('a rule with invalid rows is refused, with the reason', async () => {
   const root = await ownRules(Object.fromEntries(Object.entries(wrong).map(([name, [sql]]) => [name, HEAD + sql])));
   const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces');
-  const { failed, standing } = await warehouse.evaluate(FIRST);
-  expect(standing).toBe(0);
+  const { failed, open } = await warehouse.evaluate(FIRST);
+  expect(open).toBe(0);
   const errors = Object.fromEntries(failed.map(({ rule, error }) => [rule, error]));
   for (const [name, [, error]] of Object.entries(wrong)) expect(errors[name], name).toContain(error);
   expect(failed).toHaveLength(Object.keys(wrong).length);
@@ -186,5 +186,5 @@ test.each([
   await expect(loadRules(createSqlFiles([root, PACKAGE_ROOT]))).rejects.toThrow(error);
   const warehouse = await createFindingsWarehouse({ roots: [root] });
   await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
-  expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], standing: 1 });
+  expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });
 });

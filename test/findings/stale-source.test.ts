@@ -38,9 +38,9 @@ test('stale-source: resolved once the source is pulled completely or its target 
   await warehouse.pull(OLDER, 'other', 'agents');
   await warehouse.fail(NOW, 'acme', 'agents');
   await warehouse.fail(NOW, 'other', 'agents');
-  expect(await warehouse.evaluate(NOW, { targets: ['acme', 'other'] })).toMatchObject({ standing: 2 });
+  expect(await warehouse.evaluate(NOW, { targets: ['acme', 'other'] })).toMatchObject({ open: 2 });
 
   const later = '2026-11-20T20:15:00Z';
   await warehouse.pull(later, 'acme', 'agents');
-  expect(await warehouse.evaluate(later, { targets: ['acme'] })).toMatchObject({ standing: 0, resolved: 2 });
+  expect(await warehouse.evaluate(later, { targets: ['acme'] })).toMatchObject({ open: 0, resolved: 2 });
 });

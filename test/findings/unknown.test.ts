@@ -7,7 +7,7 @@ describe('unknown is not clean', () => {
     const warehouse = await createFindingsWarehouse();
     await pullAndEvaluate(warehouse, 1, [workspace('ws-1', false)]);
     await pullAndEvaluate(warehouse, 2, [workspace('ws-1', true)]);
-    expect(await pullAndEvaluate(warehouse, 3, status)).toMatchObject({ resolved: 0, unassessed: 1, standing: 1 });
+    expect(await pullAndEvaluate(warehouse, 3, status)).toMatchObject({ resolved: 0, unassessed: 1, open: 1 });
     expect((await driftFindings(warehouse))['ws-1']).toMatchObject({
       state: 'open',
       last_seen: runTime(2),
