@@ -100,12 +100,12 @@ async function recordRun<T extends { readonly pulls: readonly PullOutcome[] }>(
   run: RunContext,
   work: (run: RunContext) => Promise<T>,
 ): Promise<EndedRun<T>> {
-  const { runId: run_id, job, asOf } = run;
+  const { runId, job, asOf } = run;
   try {
     const stages = await work(run);
     const status = runStatus(stages.pulls, run.signal);
     await finishRun(run, status);
-    return { result: { run_id, job, status, as_of: asOf.toISOString(), pulls: stages.pulls }, stages };
+    return { result: { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: stages.pulls }, stages };
   } catch (error) {
     await finishRun(run, 'failed').catch(() => undefined); // the database may be what failed
     throw error;
@@ -113,8 +113,8 @@ async function recordRun<T extends { readonly pulls: readonly PullOutcome[] }>(
 }
 
 async function finishRun({ runId, asOf, clock, warehouse: { database, files } }: RunContext, status: RunStatus) {
-  const finished_at = new Date(Math.max(clock.now().getTime(), asOf.getTime())).toISOString();
-  await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at });
+  const finishedAt = new Date(Math.max(clock.now().getTime(), asOf.getTime())).toISOString();
+  await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
 }
 
 /**

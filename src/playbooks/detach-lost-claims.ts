@@ -35,9 +35,9 @@ export const detachLostClaims = definePlaybook({
   plan: ({ subject_name, detail: { volume_id, namespace, nodes } }) =>
     nodes.length === 0
       ? skip('the nodes of the claims are not reported')
-      : nodes.map((node_id) => ({
+      : nodes.map((nodeId) => ({
           action: detach,
-          inputs: { volume_id, namespace, node_id },
-          summary: `detach volume ${subject_name ?? volume_id} from node ${node_id}`,
+          inputs: { volume_id, namespace, node_id: nodeId },
+          summary: `detach volume ${subject_name ?? volume_id} from node ${nodeId}`,
         })),
 });

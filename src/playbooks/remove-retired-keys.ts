@@ -51,10 +51,10 @@ export const removeRetiredKeys = definePlaybook({
   actions: [removeFromProvider, deleteKey],
   detail: z.object({ key_name: z.string(), providers: z.array(z.string()) }),
   plan: ({ detail: { key_name, providers } }) => [
-    ...providers.map((provider_name) => ({
+    ...providers.map((provider) => ({
       action: removeFromProvider,
-      inputs: { key_name, provider_name },
-      summary: `remove key ${key_name} from provider ${provider_name}`,
+      inputs: { key_name, provider_name: provider },
+      summary: `remove key ${key_name} from provider ${provider}`,
     })),
     { action: deleteKey, inputs: { key_name }, summary: `delete key ${key_name}` },
   ],

@@ -147,10 +147,10 @@ function seedMetrics({ seed, scale, flavor }: ServiceOptions, day: number, now: 
     alive: !DOWN_DAYS.includes(day % 14),
     timestamp: `${now.toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`,
     gauges: seedGauges(prefix, policies, random),
-    counters: sources.map((policy_source) =>
-      seedSeries(`${prefix}.policy.source.error_count`, { policy_source }, random),
+    counters: sources.map((source) =>
+      seedSeries(`${prefix}.policy.source.error_count`, { policy_source: source }, random),
     ),
-    samples: policies.map((policy_id) => seedSeries(`${prefix}.scale.evaluate_ms`, { policy_id }, random)),
+    samples: policies.map((policy) => seedSeries(`${prefix}.scale.evaluate_ms`, { policy_id: policy }, random)),
   };
 }
 
@@ -169,9 +169,9 @@ function seedGauges(prefix: string, policies: readonly string[], random: Random)
       labels: {},
       value: 9_007_199_254_740_993n + BigInt(random.int(0, 99)) * 2n,
     },
-    ...policies.map((policy_id) => ({
+    ...policies.map((policy) => ({
       name: `${prefix}.policy.scale_delta`,
-      labels: { policy_id, target_name: 'aws-asg' },
+      labels: { policy_id: policy, target_name: 'aws-asg' },
       value: random.int(-3, 3),
     })),
   ];

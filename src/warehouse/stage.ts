@@ -41,8 +41,8 @@ export async function loadFiles(database: Database, files: SqlFiles, spec: LoadS
   }
   if (json.length === 0) return;
   const load = await files.read(`load/${table.name}`);
-  const longest_line = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
-  await loadRows(database, files, spec, load, { files: json.map(({ path }) => path), longest_line });
+  const longestLine = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
+  await loadRows(database, files, spec, load, { files: json.map(({ path }) => path), longest_line: longestLine });
 }
 
 async function loadRows(

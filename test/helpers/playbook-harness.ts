@@ -151,3 +151,20 @@ export type RemoteState = ReturnType<typeof liveState>;
 export function copyState(place: Pick<TestProject, 'sandbox'>): RemoteState {
   return structuredClone(liveState(place));
 }
+
+/** Puts the services back to a copied state. Their counters, which have no setter, keep their values. */
+export function restoreState(place: Pick<TestProject, 'sandbox'>, saved: RemoteState): void {
+  const live = liveState(place);
+  for (const kind of ['platform', 'secrets', 'scheduler'] as const) restore(live[kind], structuredClone(saved[kind]));
+}
+
+function restore(live: object, saved: object): void {
+  for (const [name, value] of Object.entries(saved)) {
+    const current: unknown = Reflect.get(live, name);
+    if (current instanceof Map && value instanceof Map) {
+      current.clear();
+      for (const [key, item] of value) current.set(key, item);
+    } else if (Array.isArray(current) && Array.isArray(value)) current.splice(0, current.length, ...value);
+    else Reflect.set(live, name, value);
+  }
+}

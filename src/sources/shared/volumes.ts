@@ -67,10 +67,10 @@ export async function extractByPlugin(context: ExtractContext, operation: Operat
 /** Lists volumes, then what the plugin of the first one has. */
 export function checkPluginAccess(client: ServiceClient, operation: Operation): Promise<ServiceResponse> {
   return checkListAndRead(client, scheduler.volumes.list, { type: 'csi' }, async (volume) => {
-    const plugin_id = optionalString(volume, 'PluginID');
-    if (plugin_id === undefined) return undefined;
+    const pluginId = optionalString(volume, 'PluginID');
+    if (pluginId === undefined) return undefined;
     try {
-      return await client.call(operation, { plugin_id, per_page: 1 });
+      return await client.call(operation, { plugin_id: pluginId, per_page: 1 });
     } catch (error) {
       if (!isUnsupported(error)) throw error;
       return undefined;

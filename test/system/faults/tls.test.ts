@@ -1,0 +1,274 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { HttpTimeouts } from '../../../src/core/context.ts';
+import { startSandbox } from '../../../src/sandbox/index.ts';
+import { cli } from '../../helpers/cli.ts';
+import { readRows } from '../../helpers/rows.ts';
+import { tempFolder } from '../../helpers/temp.ts';
+import { QUICK } from './quick.ts';
+
+/** A certificate authority, its certificates of a server and a client, and a self-signed one. */
+let folder: string;
+let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+const pem = (name: string) => join(folder, `${name}.pem`);
+
+function openssl(...words: readonly string[]): void {
+  execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' });
+}
+
+function certificate(name: string, subject: string, extension: string, authority?: string): void {
+  const by = authority === undefined ? [] : ['-CA', `${authority}.pem`, '-CAkey', `${authority}.key`];
+  openssl(
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${subject}`,
+    '-addext',
+    extension,
+    '-keyout',
+    `${name}.key`,
+    '-out',
+    `${name}.pem`,
+    ...by,
+  );
+}
+
+beforeAll(async () => {
+  folder = await tempFolder((end) => afterAll(end));
+  certificate('ca', 'Test authority', 'keyUsage=keyCertSign');
+  certificate('server', 'localhost', 'subjectAltName=DNS:localhost,IP:127.0.0.1', 'ca');
+  certificate('elsewhere', 'elsewhere.example', 'subjectAltName=DNS:elsewhere.example', 'ca');
+  certificate('client', 'tidemark', 'extendedKeyUsage=clientAuth', 'ca');
+  certificate('self', 'localhost', 'subjectAltName=DNS:localhost');
+  sandbox = await startSandbox({ workspaces: 10 });
+  afterAll(() => sandbox.close());
+});
+
+/** Forwards everything to the sandbox's autoscaler. */
+function passOn(request: IncomingMessage, response: ServerResponse): void {
+  const passed = httpRequest(
+    new URL(request.url ?? '/', sandbox.urls.autoscaler),
+    { method: request.method },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    },
+  );
+  request.pipe(passed);
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const secure = (name: string, more: ServerOptions = {}): Promise<number> =>
+  listening(
+    createHttpsServer(
+      { cert: readFileSync(pem(name)), key: readFileSync(join(folder, `${name}.key`)), ...more },
+      passOn,
+    ),
+  );
+
+/** A tunnelling proxy that records the destinations. */
+async function proxy(): Promise<{ port: number; tunnels: string[] }> {
+  const tunnels: string[] = [];
+  const server = createNetServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', (data) => {
+      const head = data.toString('latin1');
+      const to = /^CONNECT (\S+):(\d+)/u.exec(head);
+      tunnels.push(`${to?.[1]}:${to?.[2]} ${/proxy-authorization: (\S+ \S+)/iu.exec(head)?.[1] ?? ''}`.trim());
+      const beyond = connectTo(Number(to?.[2]), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.pipe(beyond).pipe(socket);
+      });
+      beyond.on('error', () => socket.destroy());
+    });
+  });
+  return { port: await listening(server), tunnels };
+}
+
+interface Asked {
+  readonly url: string;
+  readonly target?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeouts?: Partial<HttpTimeouts>;
+}
+
+async function pull({ url, target = {}, env = {}, timeouts = {} }: Asked) {
+  const cwd = await tempFolder();
+  const fields = Object.entries(target).map(([name, value]) => `, ${name}: ${value}`);
+  writeFileSync(
+    join(cwd, 'tidemark.yaml'),
+    `targets:\n  - { name: scaler, kind: autoscaler, url: "${url}"${fields.join('')} }\n`,
+  );
+  const run = await cli(['pull'], { cwd, env, timeouts: { ...QUICK, attempts: 2, ...timeouts } });
+  const [row] = await readRows(join(cwd, 'data', 'warehouse.duckdb'), 'select count(*) as n from autoscaler_metrics');
+  return { run, rows: Number(row?.n) };
+}
+
+describe('TLS', () => {
+  test('is verified by the authority that caFile names', async () => {
+    const { run, rows } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+    });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(rows).toBeGreaterThan(0);
+  });
+
+  test.each([
+    [
+      'an authority that is not known',
+      'server',
+      undefined,
+      /UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER/u,
+    ],
+    ['a certificate that nobody signed', 'self', 'ca', /DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY/u],
+    ['a certificate of another host', 'elsewhere', 'ca', /ERR_TLS_CERT_ALTNAME_INVALID/u],
+  ])('rejects %s at once, with a hint', async (_, name, authority, code) => {
+    const target = authority === undefined ? {} : { caFile: pem(authority) };
+    const { run, rows } = await pull({ url: `https://localhost:${await secure(name)}`, target });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(new RegExp(`the TLS connection failed: (?:${code.source}): set \`caFile\``, 'u'));
+    expect(run.stderr).toContain('(1 request)');
+    expect(rows).toBe(0);
+  });
+
+  test('is verified whatever NODE_TLS_REJECT_UNAUTHORIZED is', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { run } = await pull({ url: `https://localhost:${await secure('self')}` });
+    expect(run.stderr).toContain('the TLS connection failed');
+  });
+
+  test('presents the client certificate on request', async () => {
+    const url = `https://localhost:${await secure('server', { ca: readFileSync(pem('ca')), requestCert: true, rejectUnauthorized: true })}`;
+    const without = await pull({ url, target: { caFile: pem('ca') } });
+    expect(without.run.exit).toBe(3);
+    const target = { caFile: pem('ca'), clientCert: pem('client'), clientKey: join(folder, 'client.key') };
+    const { run, rows } = await pull({ url, target });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(rows).toBeGreaterThan(0);
+  });
+
+  test('with an unreadable certificate file is a configuration error', async () => {
+    const cwd = await tempFolder();
+    writeFileSync(
+      join(cwd, 'tidemark.yaml'),
+      'targets:\n  - { name: scaler, kind: autoscaler, url: "https://localhost:1", caFile: none.pem }\n',
+    );
+    const run = await cli(['pull'], { cwd });
+    expect(run.exit, run.stderr).toBe(2);
+    expect(run.stderr).toContain('none.pem');
+  });
+});
+
+describe('a proxy', () => {
+  test('is used with HTTPS_PROXY, and its password is not logged', async () => {
+    const { port, tunnels } = await proxy();
+    const service = await secure('server');
+    const env = { HTTPS_PROXY: `http://tide:pass-word-1234@127.0.0.1:${port}` };
+    const { run, rows } = await pull({ url: `https://localhost:${service}`, target: { caFile: pem('ca') }, env });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(rows).toBeGreaterThan(0);
+    const credentials = Buffer.from('tide:pass-word-1234').toString('base64');
+    expect(new Set(tunnels)).toEqual(new Set([`localhost:${service} Basic ${credentials}`]));
+    expect(run.stderr).not.toContain('pass-word');
+  });
+
+  test('does not disable the verification of the server', async () => {
+    const { port } = await proxy();
+    const { run } = await pull({
+      url: `https://localhost:${await secure('self')}`,
+      env: { HTTPS_PROXY: `http://127.0.0.1:${port}` },
+    });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toContain('the TLS connection failed');
+  });
+
+  test.each(['localhost', '*', 'example.com,localhost'])('is not used if NO_PROXY is %s', async (names) => {
+    const { port, tunnels } = await proxy();
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${port}`, NO_PROXY: names };
+    const { run } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+      env,
+    });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(tunnels).toEqual([]);
+  });
+
+  test.each<[string, string | undefined, RegExp]>([
+    [
+      'refuses',
+      'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
+      /the proxy answered 407: check HTTPS_PROXY.*\(1 request\)/u,
+    ],
+    ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*\(2 requests/u],
+    ['hangs up without an answer', '', /no connection.*\(2 requests/u],
+    ['does not answer', undefined, /no connection within.*\(2 requests/u],
+  ])('that %s is reported', async (_, answer, says) => {
+    const port = await listening(
+      createNetServer((socket) => {
+        socket.on('error', () => socket.destroy());
+        if (answer !== undefined) socket.once('data', () => socket.end(answer));
+      }),
+    );
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
+    const url = `https://localhost:${await secure('server')}`;
+    const { run } = await pull({ url, target: { caFile: pem('ca') }, env, timeouts: { connectMs: 100 } });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(says);
+  });
+
+  test('may be given without a scheme', async () => {
+    const { port, tunnels } = await proxy();
+    const service = await secure('server');
+    const env = { HTTPS_PROXY: `127.0.0.1:${port}` };
+    const { run } = await pull({ url: `https://localhost:${service}`, target: { caFile: pem('ca') }, env });
+    expect(run.exit, run.stderr).toBe(0);
+    expect(new Set(tunnels)).toEqual(new Set([`localhost:${service}`]));
+  });
+
+  test.each(['::::', 'http://tide:pass%word-1234@127.0.0.1:9'])(
+    'of the URL %s is a mistake, which is not shown',
+    async (url) => {
+      const cwd = await tempFolder();
+      writeFileSync(
+        join(cwd, 'tidemark.yaml'),
+        'targets:\n  - { name: scaler, kind: autoscaler, url: "https://localhost:1" }\n',
+      );
+      const run = await cli(['pull'], { cwd, env: { HTTPS_PROXY: url } });
+      expect(run.exit, run.stderr).toBe(2);
+      expect(run.stderr).toContain('HTTPS_PROXY in the environment is not a URL');
+      expect(run.stderr).not.toContain('word-1234');
+    },
+  );
+
+  test('that is unreachable is reported, without its password', async () => {
+    const env = { HTTPS_PROXY: 'http://tide:pass-word-1234@127.0.0.1:9' };
+    const { run } = await pull({
+      url: `https://localhost:${await secure('server')}`,
+      target: { caFile: pem('ca') },
+      env,
+    });
+    expect(run.exit).toBe(3);
+    expect(run.stderr).toMatch(/connection refused.*proxy settings/u);
+    expect(run.stderr).not.toContain('pass-word');
+  });
+});

@@ -1,0 +1,145 @@
+import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { FaultHook } from '../../../src/sandbox/router.ts';
+import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
+import { findInconsistencies, readContents } from '../../helpers/warehouse-checks.ts';
+
+/** A project whose commands can be stopped at a matching request. */
+async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
+  let trap: { path: RegExp; stop: AbortController } | undefined;
+  const faultHook: FaultHook = ({ path }) => {
+    if (trap?.path.test(path)) trap.stop.abort(new Error('stopped by the test'));
+    return undefined;
+  };
+  const place = await testProject({ workspaces: 30, faultHook });
+  return {
+    place,
+    stopAt: (path) => {
+      trap = { path, stop: new AbortController() };
+      return trap.stop.signal;
+    },
+    go: () => {
+      trap = undefined;
+    },
+  };
+}
+
+const minutesLater = (place: TestProject, minutes: number) =>
+  new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
+
+const asked = (place: TestProject, path: RegExp) =>
+  place.sandbox.log.filter((request) => path.test(request.path)).length;
+
+/** Pulls once, and stops the next run while it extracts agents, whose requests come last. */
+async function interrupted() {
+  const { place, stopAt, go } = await stoppable();
+  await place.configure((config) => {
+    for (const target of config.targets) target.limits = { concurrency: 1, requestsPerSecond: 100_000 };
+  });
+  await place.pull(['--target', 'acme']);
+  place.sandbox.tick();
+  const run = await place.tidemark(['pull', '--target', 'acme'], { signal: stopAt(/\/agents$/u) });
+  go();
+  place.sandbox.log.length = 0;
+  return { place, run };
+}
+
+describe('an interrupted run', () => {
+  test('exits with 1, is recorded, and publishes the complete sources', async () => {
+    const { place, run } = await interrupted();
+    expect(run.exit).toBe(1);
+    expect(await place.rows('select status from runs order by started_at')).toEqual([
+      { status: 'complete' },
+      { status: 'interrupted' },
+    ]);
+    expect(await findInconsistencies(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
+  });
+
+  test('is resumed: landed sources are not extracted again, and the pull counts once', async () => {
+    const { place } = await interrupted();
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr).toMatch(/resuming run 20261002T021500Z, which was interrupted: \d+ sources? had landed/u);
+    const pulls = await place.rows('select * from pulls order by as_of, source');
+    const latest = pulls.filter(({ run_id }) => run_id === pulls.at(-1)?.run_id);
+    expect(latest.length).toBe(8);
+    expect(latest.every(({ status }) => status === 'complete')).toBe(true);
+    expect(latest.filter(({ requests }) => requests === 0).length).toBeGreaterThan(0);
+
+    const run = await place.rows("select distinct previous_as_of from source_state where target = 'acme' order by all");
+    expect(run, 'the previous complete pull is that of the day before').toEqual([
+      { previous_as_of: '2026-10-01T02:15:00Z' },
+    ]);
+    const other = await testProject({ workspaces: 30 });
+    other.sandbox.tick();
+    await other.pull(['--target', 'acme']);
+    const file = (folder: string) => join(folder, 'data', 'warehouse.duckdb');
+    expect(await readContents(file(place.folder))).toEqual(await readContents(file(other.folder)));
+  });
+
+  test('is not resumed again once the next run has ended', async () => {
+    const { place } = await interrupted();
+    await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    const third = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 40)]);
+    expect(third.stderr).not.toContain('resuming run');
+    expect(asked(place, /explorer\/export\/csv/u)).toBeGreaterThanOrEqual(4);
+  });
+
+  test('is extracted again after six hours, or with --fresh', async () => {
+    for (const words of [['--now', 'later'], ['--fresh']]) {
+      const { place } = await interrupted();
+      const at = words.includes('later') ? minutesLater(place, 361) : minutesLater(place, 30);
+      const rest = words.filter((word) => word === '--fresh');
+      const next = await place.tidemark(['pull', '--target', 'acme', ...rest, '--now', at]);
+      expect(next.exit, next.stderr).toBe(0);
+      expect(next.stderr).not.toContain('resuming run');
+      const [free] = await place.rows(
+        'select count(*) as n from pulls where run_id = (select max(run_id) from runs) and requests = 0',
+      );
+      expect(free).toEqual({ n: 0 });
+    }
+  });
+
+  test('is extracted again if the target is another service', async () => {
+    const { place } = await interrupted();
+    await place.configure((config) => {
+      findTarget(config, 'acme').organization = 'another';
+    });
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.stderr).not.toContain('resuming run');
+    expect(next.exit).toBe(3);
+  });
+
+  test.each([
+    ['of which a manifest was lost with the power', 'acme/saved_views.json', '\0\0', true],
+    ['of which a manifest says nothing', 'acme/saved_views.json', 'null', true],
+    ['whose own mark says nothing', 'unfinished.json', 'null', false],
+  ])('%s does not stop the next run', async (_, file, text, continues) => {
+    const { place } = await interrupted();
+    await writeFile(join(place.folder, 'data', 'landing', '20261002T021500Z', file), text);
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr.includes('resuming run')).toBe(continues);
+  });
+
+  test('is loaded from its landing if the loads are lost, except for a changed file', async () => {
+    const { place } = await interrupted();
+    const data = join(place.folder, 'data');
+    await rm(join(data, 'work'), { recursive: true });
+    await rm(join(data, 'warehouse.duckdb'));
+    const landed = join(data, 'landing', '20261002T021500Z', 'acme');
+    const manifests = (await readdir(landed)).filter((name) => name.endsWith('.json'));
+    await appendFile(join(landed, 'saved_views.ndjson'), 'x');
+    const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr).toContain(
+      'saved_views: the landing file saved_views.ndjson was changed after the extraction; extracting again',
+    );
+    const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
+    expect(free).toEqual({ n: manifests.length - 1 });
+    expect(await place.rows('select distinct extracted_at from pulls where requests = 0')).toEqual([
+      { extracted_at: '2026-10-02T02:15:00Z' },
+    ]);
+  });
+});

@@ -1,0 +1,73 @@
+import { readdir } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { buildCommand, type RunningCommand, startCommand } from '../../helpers/built-command.ts';
+import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
+import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
+
+let command: string;
+beforeAll(async () => {
+  command = await buildCommand();
+});
+
+/** A project whose autoscaler accepts connections and never responds. */
+async function silent(): Promise<{ place: TestProject; asked: Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket));
+  const asked = new Promise<void>((resolve) => {
+    server.on('connection', (socket) => socket.once('data', () => resolve()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const place = await testProject({ workspaces: 20 });
+  await place.configure((config) => {
+    findTarget(config, 'scaler').url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  return { place, asked };
+}
+
+const pull = (place: TestProject): RunningCommand =>
+  startCommand(command, ['pull', '--now', place.sandbox.now.toISOString()], place.folder);
+
+/** Waits until stderr reports some number of loaded sources. */
+async function loaded({ process }: RunningCommand, sources: number): Promise<void> {
+  let text = '';
+  await new Promise<void>((resolve) => {
+    process.stderr?.on('data', (more) => {
+      text += more;
+      if (text.split(' rows (').length > sources) resolve();
+    });
+  });
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  test('ends a run with exit code 1: interrupted, complete sources published, the lock released', async () => {
+    const { place, asked } = await silent();
+    const child = pull(place);
+    await Promise.all([asked, loaded(child, 18)]);
+    child.process.kill(signal);
+    const { exit, stderr } = await child.ended;
+    expect(exit, stderr).toBe(1);
+    expect(stderr).toContain('scaler: autoscaler_health: failed: autoscaler.health.read at scaler: aborted: stopped');
+    expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
+    expect(await findInconsistencies(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
+    expect(await place.rows('select status from runs')).toEqual([{ status: 'interrupted' }]);
+    expect(await place.rows('select status, count(*) as n from pulls group by all order by all')).toEqual([
+      { status: 'complete', n: 18 },
+      { status: 'failed', n: 2 },
+    ]);
+
+    await place.configure((config) => {
+      findTarget(config, 'scaler').url = place.sandbox.urls.autoscaler;
+    });
+    place.sandbox.log.length = 0;
+    const next = await pull(place).ended;
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr).toContain('18 sources had landed');
+    expect(place.sandbox.log.map(({ kind }) => kind)).toEqual(['autoscaler', 'autoscaler']);
+  });
+});
