@@ -1,6 +1,6 @@
 import { loadConfig } from '../src/config/config.ts';
 import { createRedactor } from '../src/core/redact/redactor.ts';
-import { createServiceClient } from '../src/services/client.ts';
+import { ServiceClients } from '../src/services/clients.ts';
 import { platform } from '../src/services/platform/operations.ts';
 import { serveMessages } from './processes.ts';
 
@@ -17,15 +17,14 @@ export const main = () =>
     const redactor = createRedactor();
     const [target] = loadConfig(file, {}, redactor).targets;
     if (!target) throw new Error(`${file} has no target`);
-    const quiet = { info: () => {}, warn: () => {}, error: () => {} };
-    const service = createServiceClient(
-      { ...target, limits: { concurrency: 8, share } },
-      { redactor, log: quiet, signal: new AbortController().signal, maxWaitMs: 120_000 },
-    );
+    const log = { info: () => {}, warn: () => {}, error: () => {} };
+    const { signal } = new AbortController();
+    const clients = new ServiceClients({ maxWait: 120 }, { redactor, log, env: {} }, signal);
+    const client = clients.get({ ...target, limits: { concurrency: 8, share } });
     const startedMs = performance.now();
-    const calls = Array.from({ length: requests }, () => service.call(platform['agent-pools'].list, {}));
+    const calls = Array.from({ length: requests }, () => client.call(platform['agent-pools'].list, {}));
     await Promise.all(calls);
     const tookMs = performance.now() - startedMs;
-    await service.close();
+    await clients.close();
     return { tookMs };
   });

@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { HttpClient, type ResponseReader } from '../http/client.ts';
 import { ServiceError } from '../http/errors.ts';
-import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
+import type { TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/request-metrics.ts';
 import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/timeouts.ts';
 import { createTransport } from '../http/transport.ts';
@@ -23,8 +23,8 @@ export interface ServiceClientOptions {
   /** A request fails at once when the service asks for a longer pause (`maxWait`). */
   readonly maxWaitMs: number;
   readonly timeouts?: Partial<HttpTimeouts>;
-  /** Shared by targets with the same credential (`credentialKey`). @default a limiter of the target */
-  readonly limiter?: TargetLimiter;
+  /** Shared by targets with the same credential (`credentialKey`). */
+  readonly limiter: TargetLimiter;
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. @default no proxy */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -87,7 +87,7 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     target: target.name,
     credentials: target,
     transport,
-    limiter: options.limiter ?? createTargetLimiter(target),
+    limiter: options.limiter,
     concurrency,
     redactor,
     log,
