@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 describe('the reports of five runs of the sandbox', () => {
   it.each(REPORTS)('%s has the expected text', async (name) => {
-    await expect(await readFile(out(`${name}.txt`), 'utf8')).toMatchFileSnapshot(`../golden/${name}.txt`);
+    await expect(await readFile(out(`${name}.txt`), 'utf8')).toMatchFileSnapshot(`../../golden/${name}.txt`);
   });
 
   it('have the expected summaries', async () => {
@@ -44,11 +44,11 @@ describe('the reports of five runs of the sandbox', () => {
       REPORTS.map(async (name) => [name, JSON.parse(await readFile(out(`${name}.json`), 'utf8')).summary] as const),
     );
     const text = `${JSON.stringify(Object.fromEntries(summaries), null, 2)}\n`;
-    await expect(text).toMatchFileSnapshot('../golden/summaries.json');
+    await expect(text).toMatchFileSnapshot('../../golden/summaries.json');
   });
 
   it('have the expected page', async () => {
-    await expect(await readFile(out('certificates.html'), 'utf8')).toMatchFileSnapshot('../golden/certificates.html');
+    await expect(await readFile(out('certificates.html'), 'utf8')).toMatchFileSnapshot('../../golden/certificates.html');
   });
 });
 
