@@ -64,7 +64,7 @@ describe('a wrong configuration ends with 2 and says where', () => {
     [
       'a URL with a password',
       ['targets:', '  - { name: a, kind: mesh, url: "https://u:p@x" }'],
-      /url: must not hold a user or password; use token/,
+      /url: must not contain a user or password; use token/,
     ],
     ['a wrong type', [`targets: [${TARGET}]`, 'landingDays: many'], /tidemark\.yaml:2: landingDays: .*expected number/],
     [
@@ -84,7 +84,7 @@ describe('a wrong configuration ends with 2 and says where', () => {
     [
       'a client certificate without its key',
       ['targets:', '  - { name: a, kind: mesh, url: "http://x", clientCert: c.pem }'],
-      /clientCert: goes with clientKey: give both/,
+      /clientCert: requires clientKey, and clientKey requires it/,
     ],
   ])('%s', async (_what, lines, message) => {
     expect(await refusal(lines)).toMatch(message);

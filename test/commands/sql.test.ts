@@ -84,6 +84,12 @@ describe('formats', () => {
   });
 });
 
+test('a large table is printed with every row', async () => {
+  const { exit, stdout } = await place.tidemark(['sql', 'select range as n from range(200000)']);
+  expect(exit).toBe(0);
+  expect(stdout.split('\n').slice(-3)).toEqual(['199999', '(200000 rows)', '']);
+});
+
 describe('where the query comes from', () => {
   test('an argument, a file, or stdin', async () => {
     await writeFile(join(place.folder, 'q.sql'), '-- a comment\nselect 1 as one;\n');
