@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { type Job, loadJob, loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { nextRuns } from '../daemon/cron-schedule.ts';
+import type { ScheduledJob } from '../daemon/scheduler.ts';
+import { runDaemon } from '../daemon/serve.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import { jobExitCode, runJob } from '../pipeline/run-job.ts';
 import { validateJobs } from '../pipeline/validate-job.ts';
-import type { ScheduledJob } from '../scheduler/scheduler.ts';
-import { serveSchedule } from '../scheduler/serve.ts';
-import { nextRuns } from '../scheduler/timetable.ts';
 import { readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -38,7 +38,7 @@ async function schedule(context: Context, listOnly: boolean): Promise<void> {
       hint: 'add one to jobs/NAME.yaml: schedule: "15 2 * * *"',
     });
   }
-  await serveSchedule({ config, context, jobs: scheduled, runJob: (name) => runOnce(context, name) });
+  await runDaemon({ config, context, jobs: scheduled, runJob: (name) => runOnce(context, name) });
 }
 
 function toScheduledJob({ name, schedule: expression, timezone }: Job): readonly ScheduledJob[] {

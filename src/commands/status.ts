@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
-import { nextRuns } from '../scheduler/timetable.ts';
+import { nextRuns } from '../daemon/cron-schedule.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { readConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';

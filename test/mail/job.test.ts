@@ -212,7 +212,7 @@ describe('`tidemark schedule`', () => {
     const result = await ended;
     stderr = result.stderr;
     expect(result.exit).toBe(0);
-    expect(stderr).toMatch(/nightly: catches up the start at /u);
+    expect(stderr).toMatch(/nightly: catching up the start at /u);
     expect(stderr).toMatch(/nightly: next run \S+ \(UTC\)/u);
     expect(await place.rows('select job, status from runs order by started_at')).toEqual([
       { job: 'nightly', status: 'complete' },

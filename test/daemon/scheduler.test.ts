@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { TidemarkError } from '../../src/core/errors.ts';
 import type { Log } from '../../src/core/log.ts';
-import { createScheduler, type ScheduledJob, type SchedulerOptions } from '../../src/scheduler/scheduler.ts';
+import { type ScheduledJob, Scheduler, type SchedulerOptions } from '../../src/daemon/scheduler.ts';
 
 const MINUTE_MS = 60_000;
 
-function logOf() {
+function createLog() {
   const lines: string[] = [];
   const log: Log = {
     info: (line) => lines.push(line),
@@ -15,20 +15,20 @@ function logOf() {
   return { log, lines };
 }
 
-/** A scheduler in simulated time: `play` ticks it every minute (or as told), and lets each run take as many minutes as `takes` says. */
+/** A scheduler in simulated time: `play` ticks it every `stepMinutes`, and each run takes the minutes that `takes` returns. */
 function simulate(
   jobs: readonly ScheduledJob[],
   startedAt: string,
   more: Partial<SchedulerOptions> & { readonly takes?: (job: string) => number } = {},
 ) {
   const { takes = () => 0, ...options } = more;
-  const { log, lines } = logOf();
+  const { log, lines } = createLog();
   const starts: { job: string; at: Date }[] = [];
   let now = new Date(startedAt);
-  let under: { until: number; end: () => void } | undefined;
-  let mostAtOnce = 0;
-  let atOnce = 0;
-  const scheduler = createScheduler({
+  let active: { until: number; end: () => void } | undefined;
+  let maxActive = 0;
+  let activeCount = 0;
+  const scheduler = new Scheduler({
     jobs,
     startedAt: now,
     lastStarts: new Map(),
@@ -37,15 +37,15 @@ function simulate(
     signal: new AbortController().signal,
     runJob: async (job) => {
       starts.push({ job, at: now });
-      atOnce += 1;
-      mostAtOnce = Math.max(mostAtOnce, atOnce);
+      activeCount += 1;
+      maxActive = Math.max(maxActive, activeCount);
       const minutes = takes(job);
       if (minutes > 0) {
         await new Promise<void>((end) => {
-          under = { until: now.getTime() + minutes * MINUTE_MS, end };
+          active = { until: now.getTime() + minutes * MINUTE_MS, end };
         });
       }
-      atOnce -= 1;
+      activeCount -= 1;
       return true;
     },
     ...options,
@@ -55,21 +55,21 @@ function simulate(
     scheduler,
     starts,
     lines,
-    most: () => mostAtOnce,
+    maxActive: () => maxActive,
     async play(until: string, stepMinutes = 1) {
       for (; now <= new Date(until); now = new Date(now.getTime() + stepMinutes * MINUTE_MS)) {
-        if (under && under.until <= now.getTime()) {
-          const { end } = under;
-          under = undefined;
+        if (active && active.until <= now.getTime()) {
+          const { end } = active;
+          active = undefined;
           end();
           await settle();
         }
-        const before = scheduler.next()[0]?.next ?? '';
+        const before = scheduler.nextRuns()[0]?.next ?? '';
         scheduler.tick(now);
         if (before !== '' && new Date(before) <= now) await settle();
       }
     },
-    /** Nothing ticks in between: the machine sleeps. */
+    /** Without ticks in between: the machine sleeps. */
     jump(to: string) {
       now = new Date(to);
     },
@@ -93,12 +93,12 @@ const NIGHTLY: ScheduledJob = { name: 'nightly', schedule: '15 2 * * *', timezon
 const HOURLY: ScheduledJob = { name: 'hourly', schedule: '0 * * * *', timezone: 'UTC' };
 
 describe('overlaps', () => {
-  test('a start that falls into its own run is left out, said and counted', async () => {
+  test('a start during a run of the same job is skipped, logged and counted', async () => {
     const { play, starts, lines, scheduler } = simulate([HOURLY], '2026-11-20T00:30:00Z', { takes: () => 90 });
     await play('2026-11-20T04:20:00Z');
     expect(starts.map(({ at }) => at.toISOString().slice(11, 16))).toEqual(['01:00', '03:00']);
     expect(lines).toContain(
-      'warning: hourly: the start at 2026-11-20T02:00:00.000Z is left out: the run before has not ended',
+      'warning: hourly: start at 2026-11-20T02:00:00.000Z skipped: the previous run has not finished',
     );
     expect(scheduler.counts()[0]).toMatchObject({
       succeeded: 1,
@@ -109,13 +109,13 @@ describe('overlaps', () => {
 
   test('two jobs due at the same time run one after the other', async () => {
     const other = { ...NIGHTLY, name: 'weekly' };
-    const { play, starts, most } = simulate([NIGHTLY, other], '2026-11-20T00:00:00Z', { takes: () => 30 });
+    const { play, starts, maxActive } = simulate([NIGHTLY, other], '2026-11-20T00:00:00Z', { takes: () => 30 });
     await play('2026-11-20T04:00:00Z');
     expect(starts.map(({ job, at }) => [job, at.toISOString().slice(11, 16)])).toEqual([
       ['nightly', '02:15'],
       ['weekly', '02:45'],
     ]);
-    expect(most()).toBe(1);
+    expect(maxActive()).toBe(1);
   });
 });
 
@@ -127,20 +127,20 @@ describe('missed starts', () => {
     return played;
   };
 
-  test('one that was missed while down is made up for, once, at the start', async () => {
+  test('a start missed while the scheduler was down is caught up once', async () => {
     const { starts, play, lines } = await startAt('2026-11-20T05:00:00Z', '2026-11-19T02:15:03Z');
     expect(starts).toHaveLength(1);
-    expect(lines[0]).toBe('nightly: catches up the start at 2026-11-20T02:15:00.000Z');
+    expect(lines[0]).toBe('nightly: catching up the start at 2026-11-20T02:15:00.000Z');
     await play('2026-11-20T23:00:00Z');
     expect(starts).toHaveLength(1);
   });
 
-  test('many nights missed are one run', async () => {
+  test('one run catches up many missed starts', async () => {
     const { starts } = await startAt('2026-11-20T05:00:00Z', '2026-10-01T02:15:03Z');
     expect(starts).toHaveLength(1);
   });
 
-  test('one missed by more than catchUpHours is left out with a warning', async () => {
+  test('a start missed by more than catchUpHours is skipped with a warning', async () => {
     const { starts, lines, scheduler } = await startAt('2026-11-20T08:16:00Z', '2026-11-19T02:15:03Z');
     expect(starts).toEqual([]);
     expect(lines[0]).toContain('missed by more than 6 hours');
@@ -148,13 +148,13 @@ describe('missed starts', () => {
     expect((await startAt('2026-11-20T08:15:00Z', '2026-11-19T02:15:03Z')).starts).toHaveLength(1);
   });
 
-  test('nothing is made up for where the last run began at or after the due time, or where there never was one', async () => {
+  test('nothing is caught up if the last run began at or after the due time, or if there is none', async () => {
     expect((await startAt('2026-11-20T05:00:00Z', '2026-11-20T02:15:00Z')).starts).toEqual([]);
     expect((await startAt('2026-11-20T05:00:00Z', '2026-11-20T03:00:00Z')).starts).toEqual([]);
     expect((await startAt('2026-11-20T05:00:00Z', undefined)).starts).toEqual([]);
   });
 
-  test('catchUpHours of 0 makes up for nothing', async () => {
+  test('with catchUpHours 0 nothing is caught up', async () => {
     expect((await startAt('2026-11-20T02:16:00Z', '2026-11-19T02:15:03Z', { catchUpHours: 0 })).starts).toEqual([]);
   });
 
@@ -164,15 +164,17 @@ describe('missed starts', () => {
     played.jump('2026-11-20T05:20:00Z');
     await played.play('2026-11-20T05:25:00Z');
     expect(played.starts.map(({ at }) => at.toISOString())).toEqual(['2026-11-20T05:20:00.000Z']);
-    expect(played.lines[0]).toBe('hourly: catches up the start at 2026-11-20T05:00:00.000Z, once for 5 missed');
+    expect(played.lines[0]).toBe(
+      'hourly: catching up the start at 2026-11-20T05:00:00.000Z, one run for 5 missed starts',
+    );
   });
 });
 
 describe('a run', () => {
   const due = new Date('2026-11-20T02:15:00Z');
-  const scheduler = (runJob: SchedulerOptions['runJob'], more: Partial<SchedulerOptions> = {}) => {
-    const { log, lines } = logOf();
-    const made = createScheduler({
+  const create = (runJob: SchedulerOptions['runJob'], more: Partial<SchedulerOptions> = {}) => {
+    const { log, lines } = createLog();
+    const scheduler = new Scheduler({
       jobs: [NIGHTLY],
       startedAt: new Date('2026-11-20T00:00:00Z'),
       lastStarts: new Map(),
@@ -182,72 +184,72 @@ describe('a run', () => {
       signal: new AbortController().signal,
       ...more,
     });
-    return { made, lines };
+    return { scheduler, lines };
   };
 
-  test('that throws is said and counted, and the next night runs', async () => {
+  test('that throws is logged and counted, and the next start runs', async () => {
     let runs = 0;
-    const { made, lines } = scheduler(async () => {
+    const { scheduler, lines } = create(async () => {
       runs += 1;
       if (runs === 1) throw new TidemarkError('UNREACHABLE', 'nobody there', { hint: 'look again' });
       return true;
     });
-    made.tick(due);
-    await made.idle();
-    made.tick(new Date('2026-11-21T02:15:00Z'));
-    await made.idle();
+    scheduler.tick(due);
+    await scheduler.whenIdle();
+    scheduler.tick(new Date('2026-11-21T02:15:00Z'));
+    await scheduler.whenIdle();
     expect(lines).toContain('error: nightly: nobody there: look again');
-    expect(made.counts()[0]).toMatchObject({ succeeded: 1, failed: 1, running: false });
+    expect(scheduler.counts()[0]).toMatchObject({ succeeded: 1, failed: 1, running: false });
   });
 
   test('that ends incomplete counts as failed', async () => {
-    const { made } = scheduler(async () => false);
-    made.tick(due);
-    await made.idle();
-    expect(made.counts()[0]).toMatchObject({ succeeded: 0, failed: 1 });
+    const { scheduler } = create(async () => false);
+    scheduler.tick(due);
+    await scheduler.whenIdle();
+    expect(scheduler.counts()[0]).toMatchObject({ succeeded: 0, failed: 1 });
   });
 
-  test('that meets a lock waits until it is given back', async () => {
+  test('that finds a lock waits until it is released', async () => {
     let tries = 0;
     const locked = async () => {
       tries += 1;
       if (tries < 3) throw new TidemarkError('LOCKED', 'the warehouse is locked by pull');
       return true;
     };
-    const { made, lines } = scheduler(locked, { lock: { waitMs: 60, everyMs: 2 } });
-    made.tick(due);
-    await made.idle();
+    const { scheduler, lines } = create(locked, { lock: { waitMs: 60, everyMs: 2 } });
+    scheduler.tick(due);
+    await scheduler.whenIdle();
     expect(tries).toBe(3);
-    expect(lines.filter((line) => line.includes('waits: the warehouse is locked'))).toHaveLength(1);
-    expect(made.counts()[0]?.succeeded).toBe(1);
+    expect(lines.filter((line) => line.includes('waiting: the warehouse is locked'))).toHaveLength(1);
+    expect(scheduler.counts()[0]?.succeeded).toBe(1);
   });
 
-  test('that meets a lock for too long fails', async () => {
+  test('that finds a lock for too long fails', async () => {
     const locked = async () => {
       throw new TidemarkError('LOCKED', 'the warehouse is locked by pull');
     };
-    const { made } = scheduler(locked, { lock: { waitMs: 4, everyMs: 2 } });
-    made.tick(due);
-    await made.idle();
-    expect(made.counts()[0]?.failed).toBe(1);
+    const { scheduler } = create(locked, { lock: { waitMs: 4, everyMs: 2 } });
+    scheduler.tick(due);
+    await scheduler.whenIdle();
+    expect(scheduler.counts()[0]?.failed).toBe(1);
   });
 
-  test('does not begin once the signal has come, and what waits does not either', async () => {
+  test('does not start after the signal, nor does a job that waits', async () => {
     const stop = new AbortController();
-    const begun: string[] = [];
+    const started: string[] = [];
     const jobs = [NIGHTLY, { ...NIGHTLY, name: 'second' }];
-    const { made } = scheduler(
+    const { scheduler } = create(
       async (name) => {
-        begun.push(name);
+        started.push(name);
         stop.abort();
         return true;
       },
       { jobs, signal: stop.signal },
     );
-    made.tick(due);
-    await made.idle();
-    made.tick(new Date('2026-11-21T02:15:00Z'));
-    await made.idle();
-    expect(begun).toEqual(['nightly']);
+    scheduler.tick(due);
+    await scheduler.whenIdle();
+    scheduler.tick(new Date('2026-11-21T02:15:00Z'));
+    await scheduler.whenIdle();
+    expect(started).toEqual(['nightly']);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { cronProblem, zoneProblem } from '../../src/core/cron.ts';
+import { cronError, timeZoneError } from '../../src/config/cron.ts';
 
-describe('an expression', () => {
+describe('a cron expression', () => {
   test.each(['15 2 * * *', '*/5 * * * *', '0 7 * * 1', '0 6 L * *', '0 6 1,15 1-6 *', '0 6 29 2 *', '0 6 * * mon-fri'])(
-    '`%s` is one',
+    '`%s` is valid',
     (expression) => {
-      expect(cronProblem(expression)).toBeUndefined();
+      expect(cronError(expression)).toBeUndefined();
     },
   );
 
@@ -19,13 +19,13 @@ describe('an expression', () => {
     ['0 2 31 2 *', /./u],
     ['0 2 30 2 *', /./u],
     ['', /five fields/u],
-  ])('`%s` is none', (expression, problem) => {
-    expect(cronProblem(expression)).toMatch(problem);
+  ])('`%s` is invalid', (expression, problem) => {
+    expect(cronError(expression)).toMatch(problem);
   });
 });
 
-test('a zone that the runtime does not know is refused by name', () => {
-  expect(zoneProblem('Europe/Berlin')).toBeUndefined();
-  expect(zoneProblem('Mars/Phobos')).toContain('Mars/Phobos');
-  expect(zoneProblem('')).toBeDefined();
+test('the error of an unknown time zone names it', () => {
+  expect(timeZoneError('Europe/Berlin')).toBeUndefined();
+  expect(timeZoneError('Mars/Phobos')).toContain('Mars/Phobos');
+  expect(timeZoneError('')).toBeDefined();
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { nextRuns, timetable } from '../../src/scheduler/timetable.ts';
+import { CronSchedule, nextRuns } from '../../src/daemon/cron-schedule.ts';
 
 const YEAR = { from: '2026-12-31T12:00:00Z', to: '2027-12-31T12:00:00Z' };
 
 function dues(expression: string, zone: string, { from, to }: { from: string; to: string } = YEAR): readonly string[] {
-  const table = timetable(expression, zone);
+  const schedule = new CronSchedule(expression, zone);
   const end = new Date(to);
   const found: string[] = [];
-  for (let due = table.nextAfter(new Date(from)); due && due <= end; due = table.nextAfter(due)) {
+  for (let due = schedule.nextAfter(new Date(from)); due && due <= end; due = schedule.nextAfter(due)) {
     found.push(due.toISOString());
   }
   return found;
@@ -52,12 +52,12 @@ describe.each(['Europe/Berlin', 'America/New_York'])('a year in %s', (zone) => {
 });
 
 describe('the autumn change', () => {
-  test('runs a time that comes twice the first time', () => {
+  test('runs a repeated time the first time only', () => {
     const range = { from: '2027-10-30T12:00:00Z', to: '2027-10-31T12:00:00Z' };
     expect(dues('30 2 * * *', 'Europe/Berlin', range)).toEqual(['2027-10-31T00:30:00.000Z']);
   });
 
-  test('goes on every half hour for a schedule of every hour', () => {
+  test('keeps a schedule of every half hour regular', () => {
     const range = { from: '2027-10-31T00:00:00Z', to: '2027-10-31T02:00:00Z' };
     expect(dues('*/30 * * * *', 'Europe/Berlin', range)).toEqual([
       '2027-10-31T00:30:00.000Z',
@@ -81,8 +81,8 @@ describe('other zones and days', () => {
 
   test('the last day of each month, and 29 February years ahead', () => {
     expect(dues('0 6 L * *', 'UTC').map((due) => due.slice(0, 10))).toContain('2027-02-28');
-    const table = timetable('0 6 29 2 *', 'UTC');
-    expect(table.nextAfter(new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe('2028-02-29T06:00:00.000Z');
+    const schedule = new CronSchedule('0 6 29 2 *', 'UTC');
+    expect(schedule.nextAfter(new Date('2026-01-01T00:00:00Z'))?.toISOString()).toBe('2028-02-29T06:00:00.000Z');
   });
 
   test('weekdays are those of the zone, not of UTC', () => {
@@ -90,14 +90,14 @@ describe('other zones and days', () => {
     expect(first).toBe('2026-11-22T15:30:00.000Z'); // Monday 00:30 in Tokyo
   });
 
-  test('a due instant itself is not after itself', () => {
-    const table = timetable('15 2 * * *', 'UTC');
-    expect(table.nextAfter(new Date('2026-11-20T02:15:00Z'))?.toISOString()).toBe('2026-11-21T02:15:00.000Z');
-    expect(table.nextAfter(new Date('2026-11-20T02:14:59.999Z'))?.toISOString()).toBe('2026-11-20T02:15:00.000Z');
+  test('a due time is not after itself', () => {
+    const schedule = new CronSchedule('15 2 * * *', 'UTC');
+    expect(schedule.nextAfter(new Date('2026-11-20T02:15:00Z'))?.toISOString()).toBe('2026-11-21T02:15:00.000Z');
+    expect(schedule.nextAfter(new Date('2026-11-20T02:14:59.999Z'))?.toISOString()).toBe('2026-11-20T02:15:00.000Z');
   });
 });
 
-test('next runs are in the order of time and leave out jobs without a schedule', () => {
+test('next runs are in the order of time, without jobs that have no schedule', () => {
   const jobs = [
     { name: 'weekly', schedule: '0 7 * * 1', timezone: 'Europe/Berlin' },
     { name: 'by-hand', timezone: 'UTC' },

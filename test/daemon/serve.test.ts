@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Config } from '../../src/core/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
-import { type ServeOptions, serveSchedule } from '../../src/scheduler/serve.ts';
+import { type DaemonOptions, runDaemon } from '../../src/daemon/serve.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
-import { mailConfig, mailContext, seedWarehouse } from '../helpers/mail-estate.ts';
-import { QUIET } from '../helpers/report-estate.ts';
+import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';
+import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const NIGHTLY = { name: 'nightly', schedule: '15 2 * * *', timezone: 'Europe/Berlin' };
@@ -21,14 +21,14 @@ interface Served {
   stop(): Promise<void>;
 }
 
-async function serve(config: Config, now: () => Date, more: Partial<ServeOptions> = {}): Promise<Served> {
+async function serve(config: Config, now: () => Date, more: Partial<DaemonOptions> = {}): Promise<Served> {
   const stop = new AbortController();
   stops.push(stop);
   const runs: string[] = [];
   const context = { ...mailContext(now), signal: stop.signal };
   let ended: Promise<void> = Promise.resolve();
   const port = await new Promise<number | undefined>((ready, failed) => {
-    ended = serveSchedule({
+    ended = runDaemon({
       config,
       context,
       jobs: [NIGHTLY],
@@ -61,9 +61,9 @@ async function configFor(more: Readonly<Record<string, unknown>> = {}): Promise<
   return config;
 }
 
-/** A warehouse with what statements put into it. */
-async function warehouseOf(config: Config, ...statements: readonly string[]): Promise<void> {
-  await seedWarehouse(config);
+/** Publishes a warehouse with the rows of the statements. */
+async function publishWarehouse(config: Config, ...statements: readonly string[]): Promise<void> {
+  await publishEmptyWarehouse(config);
   await withWarehouse({ config, purpose: 'test', now: new Date(), log: QUIET }, async ({ database }) => {
     for (const statement of statements) await database.run(statement);
   });
@@ -76,8 +76,8 @@ async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test('the ticking timer starts what comes due, and the signal ends it all', async () => {
-  // The clock stands a moment before 02:15 in Berlin and goes on from there.
+test('the ticker starts jobs that are due, until the signal', async () => {
+  // The clock starts 100 ms before 02:15 in Berlin.
   const offsetMs = Date.parse('2030-01-10T01:14:59.900Z') - Date.now();
   const { runs, lines, stop } = await serve(await configFor(), () => new Date(Date.now() + offsetMs), {
     ticks: '* * * * * *',
@@ -88,56 +88,56 @@ test('the ticking timer starts what comes due, and the signal ends it all', asyn
   expect(runs).toEqual(['nightly']);
 });
 
-test('the signal lets a run come to its end before it leaves', async () => {
+test('after the signal the daemon waits for the active run', async () => {
   const config = await configFor();
-  await warehouseOf(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
+  await publishWarehouse(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
   const log: string[] = [];
   let finish = () => {};
   const served = await serve(config, () => new Date('2026-11-20T02:00:00Z'), {
     runJob: () =>
       new Promise((resolve) => {
-        log.push('begun');
+        log.push('started');
         finish = () => {
-          log.push('ended');
+          log.push('finished');
           resolve(true);
         };
       }),
   });
   await until(() => log.length > 0);
-  const stopped = served.stop().then(() => log.push('left'));
+  const stopped = served.stop().then(() => log.push('stopped'));
   await new Promise((resolve) => setTimeout(resolve, 20));
   finish();
   await stopped;
-  expect(log).toEqual(['begun', 'ended', 'left']);
+  expect(log).toEqual(['started', 'finished', 'stopped']);
 });
 
 describe('catching up', () => {
   const at = async (...statements: readonly string[]) => {
     const config = await configFor();
-    await warehouseOf(config, ...statements);
+    await publishWarehouse(config, ...statements);
     const served = await serve(config, () => new Date('2026-11-20T03:00:00Z'));
     await served.stop();
     return served.runs.length;
   };
   const before = run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z');
 
-  test('makes up for the night that the warehouse has no run of', async () => {
+  test('catches up a start without a run in the warehouse', async () => {
     expect(await at(before)).toBe(1);
   });
 
-  test('makes up for a run that was cut off, but only once', async () => {
-    const cut = run('r2', 'interrupted', '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z');
+  test('catches up an interrupted run, but only once', async () => {
+    const interrupted = run('r2', 'interrupted', '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z');
     const killed = run('r3', 'running', '2026-11-20T02:00:00Z', null);
-    expect(await at(before, cut)).toBe(1);
-    expect(await at(cut)).toBe(1);
-    expect(await at(before, cut, killed)).toBe(0);
+    expect(await at(before, interrupted)).toBe(1);
+    expect(await at(interrupted)).toBe(1);
+    expect(await at(before, interrupted, killed)).toBe(0);
   });
 
-  test.each(['complete', 'incomplete', 'failed'])('leaves a night alone whose run ended %s', async (status) => {
+  test.each(['complete', 'incomplete', 'failed'])('does not repeat a run that is %s', async (status) => {
     expect(await at(before, run('r2', status, '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z'))).toBe(0);
   });
 
-  test('has nothing to make up for in an empty warehouse', async () => {
+  test('catches up nothing with an empty warehouse', async () => {
     expect(await at()).toBe(0);
   });
 });
@@ -145,7 +145,7 @@ describe('catching up', () => {
 describe('the status pages', () => {
   const now = () => new Date('2026-11-20T03:00:00Z');
 
-  test('/healthz says that it lives, what runs, and what comes next', async () => {
+  test('/healthz shows that the scheduler works, the active run and the next ones', async () => {
     const { get } = await serve(await configFor(), now);
     const response = await get('/healthz');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -156,20 +156,20 @@ describe('the status pages', () => {
     });
   });
 
-  test('/healthz answers 503 when nothing ticked for minutes', async () => {
+  test('/healthz responds with 503 after minutes without a tick', async () => {
     let time = now();
     const { get } = await serve(await configFor(), () => time);
     time = new Date('2026-11-20T03:06:00Z');
     expect((await get('/healthz')).status).toBe(503);
   });
 
-  test('/metrics tells last success, rows, waits and findings in the text format of Prometheus', async () => {
+  test('/metrics shows last success, rows, waits and findings in the text format of Prometheus', async () => {
     const config = await configFor();
-    await warehouseOf(
+    await publishWarehouse(
       config,
       run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'),
       run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:16:00Z'),
-      `insert into pulls (run_id, target, source, status, rows, requests, retries, waited_ms, started_at, as_of, turned_away)
+      `insert into pulls (run_id, target, source, status, rows, requests, retries, throttle_wait_ms, started_at, as_of, throttled)
        values ('r1', 'a"c\\me', 'workspaces', 'complete', 240, 3, 1, 1500, now(), '2026-11-19T01:15:00Z', 2),
               ('r2', 'a"c\\me', 'workspaces', 'failed', null, 5, 4, 2500, now(), '2026-11-20T01:15:00Z', 0)`,
       `insert into findings by name select 'f-1' as finding_id, 'acme' as target, 'r' as rule, 'critical' as severity, 's' as subject_type,
@@ -201,17 +201,17 @@ describe('the status pages', () => {
     );
   });
 
-  test('/metrics follows the warehouse when a run replaces it, and lives without one', async () => {
+  test('/metrics follows the warehouse when a run replaces it, and works without one', async () => {
     const config = await configFor();
     const { get } = await serve(config, now);
     expect(await (await get('/metrics')).text()).not.toContain('tidemark_job');
-    await warehouseOf(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
+    await publishWarehouse(config, run('r1', 'complete', '2026-11-19T01:15:00Z', '2026-11-19T01:20:00Z'));
     expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 1');
-    await warehouseOf(config, run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:20:00Z'));
+    await publishWarehouse(config, run('r2', 'incomplete', '2026-11-20T01:15:00Z', '2026-11-20T01:20:00Z'));
     expect(await (await get('/metrics')).text()).toContain('tidemark_job_last_run_complete{job="nightly"} 0');
   });
 
-  test('nothing else is there, and nothing is taken', async () => {
+  test('other paths and methods are refused', async () => {
     const { get } = await serve(await configFor(), now);
     expect((await get('/')).status).toBe(404);
     expect((await get('/constructor')).status).toBe(404);
@@ -220,7 +220,7 @@ describe('the status pages', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  test('an address that is taken is a mistake in the configuration', async () => {
+  test('an address in use is an error of the configuration', async () => {
     const { createServer } = await import('node:http');
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));

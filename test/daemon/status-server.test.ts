@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listenAddress } from '../../src/scheduler/listen.ts';
+import { parseListenAddress } from '../../src/daemon/status-server.ts';
 
 test.each([
   ['127.0.0.1:9464', { host: '127.0.0.1', port: 9464 }],
@@ -8,13 +8,13 @@ test.each([
   [':9464', { host: '::', port: 9464 }],
   ['9464', { host: '127.0.0.1', port: 9464 }],
   ['tidemark.internal:9464', { host: 'tidemark.internal', port: 9464 }],
-])('%s is listened on', (text, address) => {
-  expect(listenAddress(text)).toEqual(address);
+])('%s is a listen address', (text, address) => {
+  expect(parseListenAddress(text)).toEqual(address);
 });
 
 test.each(['', 'localhost', '127.0.0.1:', '127.0.0.1:99999', 'http://127.0.0.1:80', '127.0.0.1:80/x'])(
-  '`%s` is refused as configuration',
+  '`%s` is an error of the configuration',
   (text) => {
-    expect(() => listenAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG' }));
+    expect(() => parseListenAddress(text)).toThrow(expect.objectContaining({ code: 'CONFIG' }));
   },
 );
