@@ -10,23 +10,24 @@ import {
   type PlaybookHarness,
   playbookHarness,
   type RemoteState,
+  restoreState,
 } from '../helpers/playbook-harness.ts';
 
 /** A change between plan and apply, and the reason with which the first action of the plan is then skipped. */
-type Case = readonly [playbook: string, change: (estate: RemoteState, plan: Plan) => void, reason: string | RegExp];
+type Case = readonly [playbook: string, change: (state: RemoteState, plan: Plan) => void, reason: string | RegExp];
 
 function guards(kind: string, playbook: string, sources: readonly string[], cases: readonly Case[]): void {
   describe(`${kind}: an action whose subject changed between plan and apply is skipped`, () => {
     const ends: (() => Promise<void>)[] = [];
     let place: PlaybookHarness;
-    let estate: RemoteState;
+    let initial: RemoteState;
     beforeAll(async () => {
       const cleanup = (end: () => Promise<void>) => ends.push(end);
       const configure = (config: Record<string, unknown>) => {
         config.thresholds = { keyVersionsKept: 3 };
       };
       place = await playbookHarness({ playbook, sources, configure, cleanup });
-      estate = copyState(place);
+      initial = copyState(place);
     });
     afterAll(async () => {
       for (const end of ends.reverse()) await end();
@@ -35,9 +36,7 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
     const named = cases.map(([name, change, reason]) => ({ name, change, reason, expected: String(reason) }));
     test.each(named)('$name: $expected', async ({ name, change, reason }) => {
       const live = liveState(place);
-      for (const each of ['platform', 'secrets', 'scheduler'] as const) {
-        Object.assign(live[each], structuredClone(estate[each]));
-      }
+      restoreState(place, initial);
       await rm(join(place.folder, 'data', 'ledger.ndjson'), { force: true });
       const words = ['playbook', 'plan', name, '-o', place.planFile, '--json', '--max-percent', '100'];
       const plan = (await place.tidemark(words)).json<Plan>();
@@ -71,7 +70,7 @@ guards(
     ],
     [
       'remove-empty-pools',
-      (estate, plan) => poolIn(estate, plan, 'agent_pool_id').attached.push(estate.platform.workspaces[0]!.id),
+      (state, plan) => poolIn(state, plan, 'agent_pool_id').attached.push(state.platform.workspaces[0]!.id),
       '1 workspace(s) are attached to it',
     ],
     [
@@ -87,25 +86,25 @@ guards(
     ],
     [
       'scope-unused-pools',
-      (estate, plan) => poolIn(estate, plan, 'id').attached.push(estate.platform.workspaces[0]!.id),
+      (state, plan) => poolIn(state, plan, 'id').attached.push(state.platform.workspaces[0]!.id),
       'other workspaces are attached to it now',
     ],
     [
       'scope-unused-pools',
-      (estate, plan) => poolIn(estate, plan, 'id').allowed.push(estate.platform.workspaces[0]!.id),
+      (state, plan) => poolIn(state, plan, 'id').allowed.push(state.platform.workspaces[0]!.id),
       'other workspaces are allowed to use it now',
     ],
     [
       'scope-unused-pools',
-      (estate, plan) => {
-        const pool = poolIn(estate, plan, 'id');
+      (state, plan) => {
+        const pool = poolIn(state, plan, 'id');
         Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached] });
       },
       'no change needed: it is scoped',
     ],
     [
       'scope-unused-pools',
-      (estate, plan) => Object.assign(poolIn(estate, plan, 'id'), { organizationScoped: false, allowed: [] }),
+      (state, plan) => Object.assign(poolIn(state, plan, 'id'), { organizationScoped: false, allowed: [] }),
       'it is scoped, and an attached workspace is not allowed to use it',
     ],
     [
@@ -151,28 +150,28 @@ guards(
   [
     [
       'rotate-old-keys',
-      (estate, plan) => keyIn(estate, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
+      (state, plan) => keyIn(state, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
       'no change needed: it was rotated since',
     ],
     ['rotate-old-keys', ({ secrets }, plan) => secrets.keys.delete(first(plan, 'name')), 'the key is gone'],
     [
       'retire-old-key-versions',
-      (estate, plan) => keyIn(estate, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
+      (state, plan) => keyIn(state, plan).versions.push({ creationTime: '2026-10-01T02:15:00Z' }),
       /its newest version is \d/u,
     ],
     [
       'retire-old-key-versions',
-      (estate, plan) => Object.assign(keyIn(estate, plan), { deletionAllowed: true }),
+      (state, plan) => Object.assign(keyIn(state, plan), { deletionAllowed: true }),
       'its `deletion_allowed` was changed',
     ],
     [
       'retire-old-key-versions',
-      (estate, plan) => Object.assign(keyIn(estate, plan), { minEnabledVersion: keyIn(estate, plan).versions.length }),
+      (state, plan) => Object.assign(keyIn(state, plan), { minEnabledVersion: keyIn(state, plan).versions.length }),
       /no change needed: its versions below \d are disabled/u,
     ],
     [
       'remove-retired-keys',
-      (estate, plan) => Object.assign(keyIn(estate, plan), { deletionAllowed: false }),
+      (state, plan) => Object.assign(keyIn(state, plan), { deletionAllowed: false }),
       'it may no longer be deleted',
     ],
     [
@@ -276,9 +275,9 @@ guards(
     ['detach-lost-claims', ({ scheduler }) => scheduler.volumes.delete(CACHE), 'no change needed: the volume is gone'],
     [
       'deregister-missing-volumes',
-      (estate, plan) => {
+      (state, plan) => {
         const found = { id: externalId(plan), capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
-        pluginIn(estate, plan).externals.set(found.id, found);
+        pluginIn(state, plan).externals.set(found.id, found);
       },
       'it is in the provider again',
     ],
@@ -294,7 +293,7 @@ guards(
     ],
     [
       'adopt-orphaned-volumes',
-      (estate, plan) => pluginIn(estate, plan).externals.delete(externalId(plan)),
+      (state, plan) => pluginIn(state, plan).externals.delete(externalId(plan)),
       'it is no longer in the provider',
     ],
     [
@@ -320,7 +319,7 @@ guards(
     ],
     [
       'snapshot-unprotected-volumes',
-      (estate, plan) => {
+      (state, plan) => {
         const taken = {
           id: 'snap-1',
           sourceId: externalId(plan),
@@ -329,13 +328,13 @@ guards(
           ready: true,
           parameters: null,
         };
-        pluginIn(estate, plan).snapshots.set('snap-1', taken);
+        pluginIn(state, plan).snapshots.set('snap-1', taken);
       },
       'no change needed: snapshot snap-1 of 2026-09-30T02:15:00.000Z protects it',
     ],
     [
       'snapshot-unprotected-volumes',
-      (estate, plan) => {
+      (state, plan) => {
         const taken = {
           id: 'snap-1',
           sourceId: externalId(plan),
@@ -344,7 +343,7 @@ guards(
           ready: false,
           parameters: null,
         };
-        pluginIn(estate, plan).snapshots.set('snap-1', taken);
+        pluginIn(state, plan).snapshots.set('snap-1', taken);
       },
       'snapshot snap-1 of 2026-10-01T02:00:00.000Z is not ready yet',
     ],
@@ -355,13 +354,13 @@ guards(
     ],
     [
       'drop-stale-snapshots',
-      (estate, plan) => pluginIn(estate, plan).snapshots.delete(first(plan, 'snapshot_id')),
+      (state, plan) => pluginIn(state, plan).snapshots.delete(first(plan, 'snapshot_id')),
       'no change needed: the snapshot is gone',
     ],
     [
       'drop-stale-snapshots',
-      (estate, plan) => {
-        const { snapshots } = pluginIn(estate, plan);
+      (state, plan) => {
+        const { snapshots } = pluginIn(state, plan);
         const id = first(plan, 'snapshot_id');
         snapshots.set(id, { ...snapshots.get(id)!, createdAt: new Date('2026-09-30T02:15:00Z') });
       },
