@@ -15,7 +15,7 @@ export interface Case {
   readonly headers?: Readonly<Record<string, string>>;
   readonly status?: number;
   /** What stdout must be, or hold: parsed JSON, or text. */
-  readonly outcome: (answer: unknown, text: string, sandbox: RunningSandbox) => unknown;
+  readonly outcome: (response: unknown, text: string, sandbox: RunningSandbox) => unknown;
   /** What differs at the real product; `sends` is the body that goes out. */
   readonly hashicorp?: Partial<Pick<Case, 'path' | 'query' | 'headers'>> & {
     readonly sends?: (sandbox: RunningSandbox) => unknown;
@@ -37,11 +37,11 @@ const deadAgent = (sandbox: RunningSandbox) =>
 const firstView = (sandbox: RunningSandbox) => state.platform(sandbox).views[0]!;
 const volume = (sandbox: RunningSandbox, id: string) =>
   [...state.scheduler(sandbox).volumes.values()].find((item) => item.id === id);
-const data = (answer: unknown): Record<string, unknown> & unknown[] => (answer as { data: never }).data;
-const attributes = (answer: unknown) => data(answer).attributes as Record<string, unknown>;
-const keysOf = (answer: unknown) => (answer as { data: { keys: string[] } }).data.keys;
+const data = (response: unknown): Record<string, unknown> & unknown[] => (response as { data: never }).data;
+const attributes = (response: unknown) => data(response).attributes as Record<string, unknown>;
+const listKeys = (response: unknown) => (response as { data: { keys: string[] } }).data.keys;
 
-const empty = (answer: unknown, status = 204) => JSON.stringify(answer) === `{"status":${status}}`;
+const empty = (response: unknown, status = 204) => JSON.stringify(response) === `{"status":${status}}`;
 
 const platformCases: readonly Case[] = [
   {
@@ -51,7 +51,7 @@ const platformCases: readonly Case[] = [
     path: () => `${ORGANIZATION}/agent-pools`,
     query: { q: 'e', sort: '-name', include: 'workspaces', 'page[size]': '3', 'page[number]': '1' },
     headers: JSON_API,
-    outcome: (answer) => data(answer).length === 3,
+    outcome: (response) => data(response).length === 3,
   },
   {
     operation: 'platform.agent-pools.show',
@@ -60,7 +60,7 @@ const platformCases: readonly Case[] = [
     path: (sandbox) => `/api/v2/agent-pools/${poolNamed(sandbox, 'dmz').id}`,
     query: { include: 'workspaces' },
     headers: JSON_API,
-    outcome: (answer) => attributes(answer).name === 'dmz',
+    outcome: (response) => attributes(response).name === 'dmz',
   },
   {
     operation: 'platform.agent-pools.create',
@@ -87,7 +87,7 @@ const platformCases: readonly Case[] = [
     method: 'DELETE',
     path: () => '/api/v2/agent-pools/apool-WFy5fZN2UQhanwGz',
     status: 204,
-    outcome: (answer, _text, sandbox) => empty(answer) && poolNamed(sandbox, 'sandbox-empty') === undefined,
+    outcome: (response, _text, sandbox) => empty(response) && poolNamed(sandbox, 'sandbox-empty') === undefined,
   },
   {
     operation: 'platform.agents.list',
@@ -100,7 +100,7 @@ const platformCases: readonly Case[] = [
     path: (sandbox) => `/api/v2/agent-pools/${poolNamed(sandbox, 'default').id}/agents`,
     query: { 'filter[last-ping-since]': '2026-09-30T00:00:00Z', 'page[size]': '2' },
     headers: JSON_API,
-    outcome: (answer) => data(answer).length > 0 && data(answer).length <= 2,
+    outcome: (response) => data(response).length > 0 && data(response).length <= 2,
   },
   {
     operation: 'platform.agents.show',
@@ -108,7 +108,7 @@ const platformCases: readonly Case[] = [
     method: 'GET',
     path: (sandbox) => `/api/v2/agents/${deadAgent(sandbox).id}`,
     headers: JSON_API,
-    outcome: (answer) => attributes(answer).status === 'errored',
+    outcome: (response) => attributes(response).status === 'errored',
   },
   {
     operation: 'platform.agents.delete',
@@ -116,8 +116,8 @@ const platformCases: readonly Case[] = [
     method: 'DELETE',
     path: () => '/api/v2/agents/agent-kppgakbtmSo2SmYL',
     status: 204,
-    outcome: (answer, _text, sandbox) =>
-      empty(answer) && state.platform(sandbox).agents.every(({ id }) => id !== 'agent-kppgakbtmSo2SmYL'),
+    outcome: (response, _text, sandbox) =>
+      empty(response) && state.platform(sandbox).agents.every(({ id }) => id !== 'agent-kppgakbtmSo2SmYL'),
   },
   {
     operation: 'platform.explorer.query',
@@ -140,8 +140,8 @@ const platformCases: readonly Case[] = [
       'page[size]': '2',
     },
     headers: JSON_API,
-    outcome: (answer) =>
-      data(answer).every((row: unknown) => (row as { attributes: { drifted: boolean } }).attributes.drifted),
+    outcome: (response) =>
+      data(response).every((row: unknown) => (row as { attributes: { drifted: boolean } }).attributes.drifted),
   },
   {
     operation: 'platform.explorer.export',
@@ -160,7 +160,7 @@ const platformCases: readonly Case[] = [
     method: 'GET',
     path: () => `${ORGANIZATION}/explorer/views`,
     headers: JSON_API,
-    outcome: (answer) => data(answer).length === 8,
+    outcome: (response) => data(response).length === 8,
   },
   {
     operation: 'platform.views.show',
@@ -168,7 +168,7 @@ const platformCases: readonly Case[] = [
     method: 'GET',
     path: (sandbox) => `${ORGANIZATION}/explorer/views/${firstView(sandbox).id}`,
     headers: JSON_API,
-    outcome: (answer) => attributes(answer).name === 'Drifted workspaces',
+    outcome: (response) => attributes(response).name === 'Drifted workspaces',
   },
   {
     operation: 'platform.views.create',
@@ -195,8 +195,8 @@ const platformCases: readonly Case[] = [
     method: 'POST',
     path: () => `${ORGANIZATION}/explorer/views`,
     headers: JSON_API,
-    outcome: (answer, _text, sandbox) =>
-      attributes(answer).name === 'pinned' && state.platform(sandbox).views.some(({ name }) => name === 'pinned'),
+    outcome: (response, _text, sandbox) =>
+      attributes(response).name === 'pinned' && state.platform(sandbox).views.some(({ name }) => name === 'pinned'),
   },
   {
     operation: 'platform.views.update',
@@ -249,7 +249,7 @@ const platformCases: readonly Case[] = [
     path: (sandbox) => `${ORGANIZATION}/explorer/views/${firstView(sandbox).id}/results`,
     query: { 'page[size]': '1' },
     headers: JSON_API,
-    outcome: (answer) => data(answer).length === 1,
+    outcome: (response) => data(response).length === 1,
   },
   {
     operation: 'platform.views.csv',
@@ -269,14 +269,14 @@ const secretsCases: readonly Case[] = [
     words: () => [],
     method: 'LIST',
     path: () => '/v1/keymgmt/key',
-    outcome: (answer) => keysOf(answer).includes('署名鍵-東京 🔑'),
+    outcome: (response) => listKeys(response).includes('署名鍵-東京 🔑'),
   },
   {
     operation: 'secrets.keys.read',
     words: () => ['name=署名鍵-東京 🔑'],
     method: 'GET',
     path: () => '/v1/keymgmt/key/署名鍵-東京 🔑',
-    outcome: (answer) => data(answer).name === '署名鍵-東京 🔑',
+    outcome: (response) => data(response).name === '署名鍵-東京 🔑',
   },
   {
     operation: 'secrets.keys.create',
@@ -313,21 +313,21 @@ const secretsCases: readonly Case[] = [
     words: () => ['name=ledger-archive'],
     method: 'LIST',
     path: () => '/v1/keymgmt/key/ledger-archive/kms',
-    outcome: (answer) => keysOf(answer).join() === 'aws-frankfurt',
+    outcome: (response) => listKeys(response).join() === 'aws-frankfurt',
   },
   {
     operation: 'secrets.kms.list',
     words: () => [],
     method: 'LIST',
     path: () => '/v1/keymgmt/kms',
-    outcome: (answer) => keysOf(answer).length === 6,
+    outcome: (response) => listKeys(response).length === 6,
   },
   {
     operation: 'secrets.kms.read',
     words: () => ['name=azure-eu'],
     method: 'GET',
     path: () => '/v1/keymgmt/kms/azure-eu',
-    outcome: (answer) => data(answer).provider === 'azurekeyvault',
+    outcome: (response) => data(response).provider === 'azurekeyvault',
   },
   {
     operation: 'secrets.kms.write',
@@ -351,14 +351,14 @@ const secretsCases: readonly Case[] = [
     method: 'LIST',
     path: () => '/v1/keymgmt/kms/lab-empty/key',
     status: 404,
-    outcome: (answer) => keysOf(answer).length === 0,
+    outcome: (response) => listKeys(response).length === 0,
   },
   {
     operation: 'secrets.kms-keys.read',
     words: () => ['name=aws-frankfurt', 'key_name=ledger-archive'],
     method: 'GET',
     path: () => '/v1/keymgmt/kms/aws-frankfurt/key/ledger-archive',
-    outcome: (answer) => String(data(answer).purpose) === 'encrypt,decrypt',
+    outcome: (response) => String(data(response).purpose) === 'encrypt,decrypt',
   },
   {
     operation: 'secrets.kms-keys.distribute',
@@ -388,14 +388,14 @@ const secretsCases: readonly Case[] = [
     words: () => [],
     method: 'LIST',
     path: () => '/v1/mesh/roles',
-    outcome: (answer) => keysOf(answer).includes('web-read'),
+    outcome: (response) => listKeys(response).includes('web-read'),
   },
   {
     operation: 'secrets.mesh-roles.read',
     words: () => ['name=legacy-admin'],
     method: 'GET',
     path: () => '/v1/mesh/roles/legacy-admin',
-    outcome: (answer) => data(answer).token_type === 'management',
+    outcome: (response) => data(response).token_type === 'management',
   },
   {
     operation: 'secrets.mesh-roles.write',
@@ -417,7 +417,7 @@ const secretsCases: readonly Case[] = [
     words: () => ['name=web-read', '--yes'],
     method: 'GET',
     path: () => '/v1/mesh/creds/web-read',
-    outcome: (answer, _text, sandbox) => data(answer).token === state.secrets(sandbox).generated.at(-1)?.token,
+    outcome: (response, _text, sandbox) => data(response).token === state.secrets(sandbox).generated.at(-1)?.token,
   },
 ];
 
@@ -428,14 +428,14 @@ const schedulerCases: readonly Case[] = [
     method: 'GET',
     path: () => '/v1/acl/policies',
     query: { prefix: 'secrets' },
-    outcome: (answer) => (answer as unknown[]).length === 2,
+    outcome: (response) => (response as unknown[]).length === 2,
   },
   {
     operation: 'scheduler.policies.read',
     words: () => ['policy_name=anonymous'],
     method: 'GET',
     path: () => '/v1/acl/policy/anonymous',
-    outcome: (answer) => (answer as { Name: string }).Name === 'anonymous',
+    outcome: (response) => (response as { Name: string }).Name === 'anonymous',
   },
   {
     operation: 'scheduler.policies.write',
@@ -447,8 +447,8 @@ const schedulerCases: readonly Case[] = [
     }),
     method: 'POST',
     path: () => '/v1/acl/policy/anonymous',
-    outcome: (answer, _text, sandbox) =>
-      empty(answer, 200) && state.scheduler(sandbox).policies.get('anonymous')?.jobAcl?.JobID === 'web',
+    outcome: (response, _text, sandbox) =>
+      empty(response, 200) && state.scheduler(sandbox).policies.get('anonymous')?.jobAcl?.JobID === 'web',
   },
   {
     operation: 'scheduler.policies.delete',
@@ -463,7 +463,7 @@ const schedulerCases: readonly Case[] = [
     method: 'GET',
     path: () => '/v1/volumes',
     query: { type: 'csi', namespace: '*' },
-    outcome: (answer, _text, sandbox) => (answer as unknown[]).length === state.scheduler(sandbox).volumes.size,
+    outcome: (response, _text, sandbox) => (response as unknown[]).length === state.scheduler(sandbox).volumes.size,
   },
   {
     operation: 'scheduler.volumes.read',
@@ -496,12 +496,12 @@ const schedulerCases: readonly Case[] = [
   },
   {
     operation: 'scheduler.volumes.create',
-    words: () => ['volume_id=made', '--yes'],
+    words: () => ['volume_id=created', '--yes'],
     body: () => ({
       Volumes: [
         {
-          ID: 'made',
-          Name: 'made',
+          ID: 'created',
+          Name: 'created',
           PluginID: 'aws-ebs0',
           RequestedCapacityMin: 1_073_741_824,
           RequestedCapacityMax: 2_147_483_648,
@@ -510,8 +510,8 @@ const schedulerCases: readonly Case[] = [
       ],
     }),
     method: 'PUT',
-    path: () => '/v1/volume/csi/made/create',
-    outcome: (_answer, _text, sandbox) => volume(sandbox, 'made') !== undefined,
+    path: () => '/v1/volume/csi/created/create',
+    outcome: (_answer, _text, sandbox) => volume(sandbox, 'created') !== undefined,
   },
   {
     operation: 'scheduler.volumes.deregister',
@@ -543,7 +543,7 @@ const schedulerCases: readonly Case[] = [
     method: 'GET',
     path: () => '/v1/volumes/external',
     query: { plugin_id: 'beefcafe', per_page: '2', next_token: '' },
-    outcome: (answer) => (answer as { Volumes: unknown[] }).Volumes.length === 2,
+    outcome: (response) => (response as { Volumes: unknown[] }).Volumes.length === 2,
   },
   {
     operation: 'scheduler.snapshots.list',
@@ -555,7 +555,7 @@ const schedulerCases: readonly Case[] = [
     method: 'GET',
     path: () => '/v1/volumes/snapshot',
     query: { plugin_id: 'beefcafe', per_page: '3', secrets: 'user=u,password=query-secret-4' },
-    outcome: (answer) => (answer as { Snapshots: unknown[] }).Snapshots.length === 3,
+    outcome: (response) => (response as { Snapshots: unknown[] }).Snapshots.length === 3,
   },
   {
     operation: 'scheduler.snapshots.create',
@@ -564,12 +564,12 @@ const schedulerCases: readonly Case[] = [
     method: 'PUT',
     path: () => '/v1/volumes/snapshot/unprotected-ledger',
     hashicorp: { path: () => '/v1/volumes/snapshot' },
-    outcome: (answer, _text, sandbox) => {
-      const [made] = (answer as { Snapshots: { ID: string }[] }).Snapshots;
+    outcome: (response, _text, sandbox) => {
+      const [created] = (response as { Snapshots: { ID: string }[] }).Snapshots;
       return state
         .scheduler(sandbox)
         .plugins.get('aws-ebs0')
-        ?.snapshots.has(made?.ID ?? '');
+        ?.snapshots.has(created?.ID ?? '');
     },
   },
   {
@@ -602,14 +602,14 @@ const otherCases: readonly Case[] = [
     words: () => [],
     method: 'GET',
     path: () => '/v1/health',
-    outcome: (answer) => empty(answer, 200),
+    outcome: (response) => empty(response, 200),
   },
   {
     operation: 'autoscaler.metrics.read',
     words: () => [],
     method: 'GET',
     path: () => '/v1/metrics',
-    outcome: (answer) => Array.isArray((answer as { Gauges: unknown }).Gauges),
+    outcome: (response) => Array.isArray((response as { Gauges: unknown }).Gauges),
   },
   {
     operation: 'mesh.connect.authorize',
@@ -623,7 +623,7 @@ const otherCases: readonly Case[] = [
     path: () => '/v1/agent/connect/authorize',
     headers: { 'content-type': 'application/json' },
     // A denial is a result: exit 0.
-    outcome: (answer) => (answer as { Authorized: boolean }).Authorized === false,
+    outcome: (response) => (response as { Authorized: boolean }).Authorized === false,
   },
   {
     operation: 'mesh.ca-roots.read',
@@ -637,7 +637,7 @@ const otherCases: readonly Case[] = [
     words: () => ['service=checkout "β", <b>'],
     method: 'GET',
     path: () => '/v1/agent/connect/ca/leaf/checkout "β", <b>',
-    outcome: (answer) => (answer as { PrivateKeyPEM: string }).PrivateKeyPEM.startsWith('-----BEGIN'),
+    outcome: (response) => (response as { PrivateKeyPEM: string }).PrivateKeyPEM.startsWith('-----BEGIN'),
   },
 ];
 

@@ -430,7 +430,7 @@ describe('what only warns, or is let through', () => {
     expect([exit, stderr]).toEqual([0, expect.stringMatching(/^warning: .*plugin_id: is not hexadecimal/u)]);
   });
 
-  it('a plugin_id that finds nothing at the real product, where all namespaces are asked for', async () => {
+  it('a plugin_id that finds nothing at the real product, with all namespaces', async () => {
     const { stderr } = await run(['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0'], undefined, 'hashicorp');
     expect(stderr).toContain('warning: scheduler.volumes.list: plugin_id: finds nothing in the namespace `*`');
     const named = ['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0', 'namespace=prod'];

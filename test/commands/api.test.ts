@@ -17,7 +17,7 @@ const run = (words: readonly string[], input: Partial<ApiInput> = {}) =>
 const rotate = ['secrets.keys.rotate', 'name=ledger-archive'];
 
 describe('what changes something', () => {
-  it('needs --yes where nobody can be asked: exit 6, nothing sent', async () => {
+  it('needs --yes without a terminal: exit 6, nothing sent', async () => {
     const { exit, stderr, stdout } = await run(rotate);
     expect([exit, stdout]).toEqual([6, '']);
     expect(stderr).toContain('needs --yes');
@@ -36,9 +36,9 @@ describe('what changes something', () => {
     ['', 6],
     ['yesterday\n', 6],
   ])('asks on a terminal: %j', async (stdin, exit) => {
-    const asked = await run(rotate, { terminal: true, stdin });
-    expect(asked.exit).toBe(exit);
-    expect(asked.stderr).toContain('secrets.keys.rotate on vault name=ledger-archive: creates a new version of a key');
+    const result = await run(rotate, { terminal: true, stdin });
+    expect(result.exit).toBe(exit);
+    expect(result.stderr).toContain('secrets.keys.rotate on vault name=ledger-archive: creates a new version of a key');
     expect(sandbox.log).toHaveLength(exit === 0 ? 1 : 0);
   });
 
@@ -141,7 +141,7 @@ describe('the result', () => {
     expect(stdout).toMatch(/\n\}\n$/u);
   });
 
-  it('is CSV as it was sent, byte for byte, however it is asked for', async () => {
+  it('is CSV as it was sent, byte for byte, with any options', async () => {
     const words = ['platform.explorer.export', 'type=workspaces'];
     const { stdout } = await run(words);
     const response = await fetch(

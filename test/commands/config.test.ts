@@ -102,11 +102,11 @@ describe('a wrong configuration ends with 2 and says where', () => {
       '    limits: { requestsPerSecond: fast }',
       '  - { name: one, kind: mesh, url: "ftp://x", extra: 1 }',
     ]);
-    const told = stderr
+    const reported = stderr
       .trim()
       .split('\n')
       .map((line) => /^(?:error: )?tidemark\.yaml:(\d+: [^:]+): ./u.exec(line)?.[1]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       '1: landingDays',
       '2: dataa',
       '4: targets[0].organization',

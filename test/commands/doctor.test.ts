@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
 describe('doctor', () => {
-  test('finds everything well, and says what it looked at', async () => {
+  test('reports every check of a healthy project', async () => {
     const place = await testProject({ workspaces: 5 });
     const { exit, stdout } = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
     expect(exit).toBe(0);
@@ -39,7 +39,7 @@ describe('doctor', () => {
     ]);
   });
 
-  test('names what is wrong with each target: token, host, permission, clock, mail', async () => {
+  test('names the problems of each target: token, host, permission, clock, mail', async () => {
     const place = await testProject({
       workspaces: 5,
       faultHook: ({ path }, service) =>

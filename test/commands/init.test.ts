@@ -22,7 +22,7 @@ async function initialized() {
   return { cwd, result, yaml: await readFile(join(cwd, 'tidemark.yaml'), 'utf8') };
 }
 
-/** The file with every key that it only shows in a comment switched on. */
+/** The file with every commented key uncommented. */
 function uncommented(yaml: string): string {
   return yaml.replaceAll(/^(\s*)# ?(\s*(?:- \{|[a-zA-Z]+:)(?: .*)?)$/gmu, '$1$2');
 }
@@ -55,7 +55,7 @@ test('documents every key, with its default, in a form that is valid too', async
   }
 });
 
-test('leaves what is there, unless told to replace it', async () => {
+test('keeps existing files, unless --force is given', async () => {
   const { cwd } = await initialized();
   await writeFile(join(cwd, 'tidemark.yaml'), 'mine');
   const again = await cli(['init'], { cwd });

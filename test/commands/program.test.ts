@@ -11,7 +11,7 @@ const run = (...words: string[]) => cli(words, { cwd });
 
 describe('help', () => {
   test.each(commands.map(({ name }) => name))(
-    'tidemark %s --help tells usage on stdout and ends with 0',
+    'tidemark %s --help prints usage on stdout and exits with 0',
     async (name) => {
       const { exit, stdout, stderr } = await run(name, '--help');
       expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
@@ -20,7 +20,7 @@ describe('help', () => {
     },
   );
 
-  test('lists every command with what it does', async () => {
+  test('lists every command with its description', async () => {
     const { exit, stdout } = await run('--help');
     expect(exit).toBe(0);
     for (const { name, description } of commands) {
@@ -57,7 +57,7 @@ describe('a wrong command line ends with 2', () => {
   });
 });
 
-test('--version tells the version of the package', async () => {
+test('--version prints the version of the package', async () => {
   expect(await run('--version')).toMatchObject({ exit: 0, stdout: `${version}\n`, stderr: '' });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testProject } from '../helpers/test-project.ts';
 
-test('a run while another holds the lock ends with 6 and names the holder', async () => {
+test('a run while another holds the lock exits with 6 and names the owner', async () => {
   let inner: Promise<{ exit: number; stderr: string }> | undefined;
   const place = await testProject({
     workspaces: 5,
@@ -17,7 +17,7 @@ test('a run while another holds the lock ends with 6 and names the holder', asyn
   });
 });
 
-test('--quiet leaves warnings alone on stderr, and stdout as it is', async () => {
+test('--quiet prints only warnings to stderr, and does not change stdout', async () => {
   const place = await testProject({
     workspaces: 5,
     faultHook: ({ path }, service) => (path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined),
@@ -30,7 +30,7 @@ test('--quiet leaves warnings alone on stderr, and stdout as it is', async () =>
   expect(quiet.stdout).toMatch(/^run \S+: incomplete, 3 of 4 sources complete\n$/u);
 });
 
-test('names of targets and sources are checked, with the nearest, and a table stands for its source', async () => {
+test('unknown targets and sources are reported with the closest match, and a table selects its source', async () => {
   const place = await testProject({ workspaces: 5 });
   expect(await place.tidemark(['pull', '--target', 'acne'])).toMatchObject({
     exit: 2,
@@ -48,7 +48,7 @@ test('names of targets and sources are checked, with the nearest, and a table st
   expect(pulls.map(({ source }) => source)).toEqual(['keys']);
 });
 
-test('a nightly pull asks with the reading token alone, and nothing that changes the far side', async () => {
+test('a pull uses the read token only, and calls nothing that changes the remote service', async () => {
   const place = await testProject({ workspaces: 5 });
   await place.pull();
   const { log, tokens } = place.sandbox;

@@ -24,11 +24,11 @@ beforeAll(async () => {
   await place.pull(['--source', 'ca_roots', '--source', 'leaf_certificates']);
 });
 
-/** As it was on the first night. */
+/** As of the first run. */
 const ROOT = ['--as-of', '2026-10-01T12:00:00Z', 'select name, serial_number, not_before, active, extra from ca_roots'];
 
 describe('formats', () => {
-  test('table, for eyes: aligned, breaks folded, with a count', async () => {
+  test('table: aligned, line breaks folded, with a count', async () => {
     const { exit, stdout } = await sql(...ROOT);
     expect(exit).toBe(0);
     expect(stdout).toBe(
@@ -43,13 +43,13 @@ describe('formats', () => {
     );
   });
 
-  test('csv, quoted where it must be, nothing for null', async () => {
+  test('csv: quoted where necessary, empty for null', async () => {
     expect((await sql(...ROOT, '--format', 'csv')).stdout).toBe(
       'name,serial_number,not_before,active,extra\n"a ""b"" |c|\n<d>, é",18446744073709551615,2026-01-02T03:04:05Z,true,\n',
     );
   });
 
-  test('json and ndjson, with every digit', async () => {
+  test('json and ndjson: with every digit', async () => {
     const row = `"serial_number": 18446744073709551615`;
     const json = await sql(...ROOT, '--format', 'json');
     expect(json.stdout).toContain(row);
@@ -60,13 +60,13 @@ describe('formats', () => {
     expect(ndjson.stdout).toContain(row.replace(': ', ':'));
   });
 
-  test('markdown, which a cell cannot leave', async () => {
+  test('markdown: with escaped cells', async () => {
     expect((await sql(...ROOT, '--format', 'markdown')).stdout).toBe(
       '| name | serial_number | not_before | active | extra |\n| --- | --- | --- | --- | --- |\n| a "b" \\|c\\|<br>&lt;d>, é | 18446744073709551615 | 2026-01-02T03:04:05Z | true |  |\n',
     );
   });
 
-  test('parquet, into a file alone', async () => {
+  test('parquet: only into a file', async () => {
     const file = join(place.folder, 'out put.parquet');
     expect((await sql(...ROOT, '--format', 'parquet')).exit).toBe(2);
     const { exit, stdout } = await sql(...ROOT, '--format', 'parquet', '-o', 'out put.parquet');
@@ -77,7 +77,7 @@ describe('formats', () => {
     connection.closeSync();
   });
 
-  test('any of the others into a file too, and nothing on stdout', async () => {
+  test('any other format into a file, and nothing on stdout', async () => {
     const { stdout } = await sql('select 1 as one', '--format', 'csv', '-o', 'one.csv');
     expect(stdout).toBe('');
     expect(await readFile(join(place.folder, 'one.csv'), 'utf8')).toBe('one\n1\n');
@@ -102,7 +102,7 @@ describe('where the query comes from', () => {
     }
   });
 
-  test('not two places, not a file that is not there, not a terminal', async () => {
+  test('not from two places, a missing file or a terminal', async () => {
     expect(await sql('select 1', '-f', 'q.sql')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('not both'),
@@ -135,7 +135,7 @@ describe('where the query comes from', () => {
 });
 
 describe('--as-of', () => {
-  test('shows every table as it was known then', async () => {
+  test('shows every table as of that time', async () => {
     const names = async (...words: string[]) => (await sql('--json', ...words, 'select name from ca_roots')).json();
     expect(await names()).toEqual([{ name: 'later' }]);
     expect(await names('--as-of', '2026-10-01T12:00:00Z')).toEqual([{ name: 'a "b" |c|\n<d>, é' }]);
@@ -149,7 +149,7 @@ describe('--as-of', () => {
     expect(leaves.json()).toEqual([{ n: 0 }]);
   });
 
-  test('wants a time', async () => {
+  test('needs a timestamp', async () => {
     expect(await sql('--as-of', 'monday', 'select 1')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('--as-of monday is not a timestamp'),
@@ -157,7 +157,7 @@ describe('--as-of', () => {
   });
 });
 
-describe('it only reads, and only the warehouse: everything else is refused with 4', () => {
+describe('reads only the warehouse: everything else exits with 4', () => {
   test.each([
     'create table x as select 1',
     'insert into runs (run_id) values (1)',
@@ -193,14 +193,14 @@ describe('it only reads, and only the warehouse: everything else is refused with
     expect(await readdir(place.folder)).toEqual(before);
   });
 
-  test('a file beside the one that parquet may write stays out of reach', async () => {
+  test('a file beside the Parquet output cannot be read', async () => {
     const query = `select * from read_text('${join(place.folder, 'tidemark.yaml')}')`;
     expect((await sql(query, '--format', 'parquet', '-o', 'x.parquet')).exit).toBe(4);
     expect(existsSync(join(place.folder, 'x.parquet'))).toBe(false);
   });
 });
 
-test('describe, summarize and explain are reading as well', async () => {
+test('describe, summarize and explain are allowed', async () => {
   for (const query of [
     'describe workspaces',
     'summarize runs',
@@ -214,7 +214,7 @@ test('describe, summarize and explain are reading as well', async () => {
   }
 });
 
-test('without a warehouse it says how to get one, and ends with 3', async () => {
+test('without a warehouse it says how to create one, and exits with 3', async () => {
   const empty = await testProject({ workspaces: 5 });
   const { exit, stderr } = await empty.tidemark(['sql', 'select 1']);
   expect(exit).toBe(3);

@@ -17,12 +17,12 @@ describe('status', () => {
     await place.pull(['--target', 'vault', '--source', 'keys', '--source', 'mesh_roles'], 1);
   });
 
-  test('tells of every source how old it is, whether it is stale, and why', async () => {
+  test('shows the age of every source, whether it is stale, and why', async () => {
     const { exit, stdout } = await place.tidemark(['status', '--json', '--now', '2026-10-02T10:15:00Z']);
     expect(exit).toBe(0);
     const { sources } = JSON.parse(stdout) as { sources: Record<string, unknown>[] };
-    const told = sources.map(({ source, status, age, stale, error }) => [source, status, age, stale, error === null]);
-    expect(told).toEqual([
+    const rows = sources.map(({ source, status, age, stale, error }) => [source, status, age, stale, error === null]);
+    expect(rows).toEqual([
       ['key_distributions', 'complete', '32 h', false, true],
       ['keys', 'complete', '8 h', false, true],
       ['kms_providers', 'complete', '32 h', false, true],
@@ -40,7 +40,7 @@ describe('status', () => {
     ]);
   });
 
-  test('shows the last runs, newest first, for eyes and for programs', async () => {
+  test('shows the last runs, newest first, as a table and as JSON', async () => {
     const { stdout } = await place.tidemark(['status']);
     expect(stdout.indexOf('20261002T021500Z')).toBeLessThan(stdout.indexOf('20261001T021500Z'));
     expect(stdout).toMatch(/20261002T021500Z +pull +incomplete/u);

@@ -11,7 +11,7 @@ describe('tables', () => {
     expect(stdout).toMatch(/^workspaces +one row per workspace .*workspaces_history, workspaces_at\(t\)/mu);
   });
 
-  test('explains each column of one, also under the names of its history', async () => {
+  test('describes each column of a table, also under the names of its history', async () => {
     const place = await testProject({ workspaces: 5 });
     const { stdout } = await place.tidemark(['tables', 'workspaces']);
     expect(stdout).toMatch(/^drifted +boolean +whether drift was detected; null means not assessed, never clean$/mu);
@@ -22,7 +22,7 @@ describe('tables', () => {
     expect(wrong).toMatchObject({ exit: 2, stderr: expect.stringContaining('did you mean workspaces?') });
   });
 
-  test('shows a table of one’s own beside the configuration', async () => {
+  test('shows a custom table beside the configuration', async () => {
     const place = await testProject({ workspaces: 5 });
     await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });
     await writeFile(

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { type RunningSandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import { tempFolder } from '../../helpers/temp.ts';
 
 const run = promisify(execFile);
-const PROJECT = join(PACKAGE_ROOT, 'test', 'consumer', 'project');
+const PROJECT = join(PACKAGE_ROOT, 'test', 'system', 'consumer', 'project');
 const DAYS = 3;
 
 let folder: string;
