@@ -1,7 +1,5 @@
+import { DAY_MS } from '../core/duration.ts';
 import type { Random } from './prng.ts';
-
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 /** Texts that occur in real data sooner or later and that careless programs fail on. */
 export const HOSTILE_TEXTS: readonly string[] = [

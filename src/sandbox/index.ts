@@ -1,6 +1,6 @@
+import { DAY_MS } from '../core/duration.ts';
 import { AutoscalerService } from './autoscaler.ts';
 import { renderConfig } from './config.ts';
-import { DAY_MS } from './fixtures.ts';
 import { type ServiceServer, serve } from './http.ts';
 import { MeshService } from './mesh/index.ts';
 import { PlatformService } from './platform/index.ts';

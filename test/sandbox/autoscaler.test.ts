@@ -19,16 +19,16 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.close());
 
-test('the agent is alive but for two nights of a fortnight', async () => {
+test('the agent is alive except on two days of a fortnight', async () => {
   const statuses: number[] = [];
-  for (let night = 0; night < 14; night++) {
+  for (let day = 0; day < 14; day++) {
     statuses.push((await send('GET /health')).status);
     sandbox.tick();
   }
-  expect(statuses.map((status, night) => (status === 503 ? night : -1)).filter((night) => night >= 0)).toEqual([5, 11]);
+  expect(statuses.map((status, day) => (status === 503 ? day : -1)).filter((day) => day >= 0)).toEqual([5, 11]);
 });
 
-test('health has no body when alive, and says why when not', async () => {
+test('health has no body when alive, and a reason when not', async () => {
   expect((await send('GET /health')).text).toBe('');
   sandbox.services.autoscaler.state.alive = false;
   const { status, text } = await send('GET /health');
@@ -36,7 +36,7 @@ test('health has no body when alive, and says why when not', async () => {
   expect((await send('POST /health')).status).toBe(405);
 });
 
-test('the metrics document has gauges, counters, samples and points of the night', async () => {
+test('the metrics document has gauges, counters, samples and points of the day', async () => {
   const metrics = await read<Metrics>(sandbox, 'autoscaler', 'GET /metrics');
   expect(metrics.Timestamp).toBe('2026-10-01 02:15:00 +0000 UTC');
   expect(metrics.Gauges.map(({ Name }) => Name)).toContain('autoscaler.policy.total_num');

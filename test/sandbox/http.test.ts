@@ -144,7 +144,7 @@ describe('the method LIST', () => {
     expect((await send(`${mesh.url}/v1/things?list=true`, 'GET')).body).toBe('get');
   });
 
-  test('something that is no HTTP is answered 400 and hung up on', async () => {
+  test('input that is not HTTP gets 400 and a closed connection', async () => {
     const { url } = await serveEcho();
     await expect(send(`${url}/v1/things`, 'PURGE')).resolves.toMatchObject({ status: 405 });
     const answer = await new Promise<string>((resolve) => {
@@ -171,7 +171,7 @@ describe('routing', () => {
     expect((await send(`${url}/v1/things/a%2Fb`, 'GET')).status).toBe(404);
   });
 
-  test('unknown paths, malformed escapes and other bases answer 404, a wrong method 405 with Allow', async () => {
+  test('unknown paths, malformed escapes and other bases get 404, a wrong method 405 with Allow', async () => {
     const { url } = await serveEcho();
     expect(await send(`${url}/v1/nothing`, 'GET')).toEqual({
       status: 404,
@@ -184,7 +184,7 @@ describe('routing', () => {
     expect(answer.headers.get('allow')).toBe('LIST, GET, POST');
   });
 
-  test('the token is asked for before anything is told, and whether the call writes', async () => {
+  test('the token is checked before the route, and for writing', async () => {
     const { url } = await serveEcho();
     const status = async (path: string, token: string, method = 'GET') =>
       (await fetch(`${url}${path}`, { method, headers: { 'x-token': token } })).status;
@@ -196,7 +196,7 @@ describe('routing', () => {
 });
 
 describe('the limit', () => {
-  test('answers 429 beyond the rate, with the headers that tell it', async () => {
+  test('responds with 429 beyond the rate, with the headers of the limit', async () => {
     const { url } = await serveEcho({ rate: 2 });
     const answers = [];
     for (let count = 0; count < 3; count++) answers.push(await fetch(`${url}/v1/things`));
@@ -211,7 +211,7 @@ describe('the limit', () => {
     expect(log.map(({ status }) => status)).toEqual([200, 200, 429]);
   });
 
-  test('can be silent', async () => {
+  test('works without headers', async () => {
     const { url } = await serveEcho({ rate: 1, rateHeaders: false });
     await fetch(`${url}/v1/things`);
     const refused = await fetch(`${url}/v1/things`);
@@ -254,7 +254,7 @@ describe('bodies', () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  test('an interceptor answers in the place of the service', async () => {
+  test('a fault hook replaces the response of the service', async () => {
     const { url } = await serveEcho({ faultHook: ({ path }) => (path.endsWith('best') ? { status: 502 } : undefined) });
     expect((await fetch(`${url}/v1/things/best`)).status).toBe(502);
     expect((await fetch(`${url}/v1/things`)).status).toBe(200);

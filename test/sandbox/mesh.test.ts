@@ -64,7 +64,7 @@ test.each([
   expect(await authorize(fields)).toEqual([400, reason]);
 });
 
-test('authorize refuses a body that is no JSON', async () => {
+test('authorize refuses a body that is not JSON', async () => {
   const { status, text } = await send('POST /agent/connect/authorize', { body: '{' });
   expect([status, text.startsWith('Request decode failed: ')]).toEqual([400, true]);
 });
@@ -91,7 +91,7 @@ test('one root is active, one inactive, one within 30 days of its end; serials a
 
 test('the active root comes near its end and gives way to a new one', async () => {
   const active = (await read<Roots>(sandbox, 'mesh', `GET ${ROOTS}`)).ActiveRootID;
-  for (let night = 0; night < 12; night++) sandbox.tick();
+  for (let day = 0; day < 12; day++) sandbox.tick();
   const { ActiveRootID, Roots } = await read<Roots>(sandbox, 'mesh', `GET ${ROOTS}`);
   expect(ActiveRootID).not.toBe(active);
   expect(Roots.filter(({ Active }) => Active).map(({ ID }) => ID)).toEqual([ActiveRootID]);
@@ -105,7 +105,7 @@ test('a leaf stays the same until it nears its end; its serial only grows', asyn
   expect(first.PrivateKeyPEM).toContain('BEGIN EC PRIVATE KEY');
   sandbox.tick();
   expect(await leaf()).toEqual(first);
-  for (let night = 0; night < 3; night++) sandbox.tick();
+  for (let day = 0; day < 3; day++) sandbox.tick();
   const renewed = await leaf();
   expect(Date.parse(renewed.ValidBefore!)).toBeGreaterThan(sandbox.now.getTime());
   expect(renewed.SerialNumber! > first.SerialNumber!).toBe(true);
@@ -118,7 +118,7 @@ test('a leaf is given for any service name and namespace', async () => {
   expect(leaf).toMatchObject({ Service: name, Namespace: 'team' });
 });
 
-test('with the real flavor namespaces are refused, and the roots tell their trust domain', async () => {
+test('with the real flavor namespaces are refused, and the roots show their trust domain', async () => {
   await sandbox.close();
   sandbox = await startSandbox({ flavor: 'hashicorp' });
   const refused = await send(`GET ${LEAF}/web?ns=team`);

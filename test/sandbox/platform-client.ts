@@ -20,7 +20,7 @@ export interface Call {
 
 export const ORGANIZATION = '/organizations/acme';
 
-/** One request to the platform below `/api/v2`, with the write token unless told. */
+/** One request to the platform below `/api/v2`, with the write token by default. */
 export function call(sandbox: Sandbox, path: string, { method = 'GET', token, body }: Call = {}): Promise<Response> {
   return fetch(`${sandbox.urls.platform}/api/v2${path}`, {
     method,

@@ -50,7 +50,7 @@ describe('paging', () => {
     expect((await json<Paged>(explorer('type=workspaces&page[size]=5000'))).data).toHaveLength(100);
   });
 
-  test('a page that is no positive whole number is refused', async () => {
+  test('a page that is not a positive whole number is refused', async () => {
     for (const query of ['page[number]=0', 'page[size]=-1', 'page[size]=x', 'page[number]=1.5']) {
       expect((await explorer(`type=workspaces&${query}`)).status).toBe(400);
     }
@@ -188,7 +188,7 @@ describe('filters', () => {
     expect(kept.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
   });
 
-  test("the documents' sample of one index for two fields is taken", async () => {
+  test("the specification's sample with one index for two fields is accepted", async () => {
     const query = `${filter('name', 'contains', 'aws')}&${filter('version', 'is', '5.9.0')}`;
     const rows = await allRows(sandbox, `type=providers&${query}`);
     expect(rows.map(({ attributes }) => attributes.version)).toEqual(['5.9.0']);
@@ -264,7 +264,7 @@ describe('CSV', () => {
     expect(rows).toHaveLength(everyWorkspace.filter(({ attributes }) => attributes.drifted === true).length);
   });
 
-  test('a query that the pages refuse is refused here too, as JSON', async () => {
+  test('a query that pages refuse is refused here, too, as JSON', async () => {
     const answer = await call(sandbox, `${ORGANIZATION}/explorer/export/csv?type=nothing`);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toContain('application/vnd.api+json');
@@ -272,14 +272,14 @@ describe('CSV', () => {
 });
 
 describe('who may ask', () => {
-  test('a token that is missing or wrong answers 401, another organization 404', async () => {
+  test('a missing or wrong token gets 401, another organization 404', async () => {
     expect((await refusal(call(sandbox, `${ORGANIZATION}/explorer?type=workspaces`, { token: 'x' }))).status).toBe(401);
     const other = await refusal(call(sandbox, '/organizations/other/explorer?type=workspaces'));
     expect(other).toEqual({ status: 404, error: { status: '404', title: 'not found' } });
   });
 });
 
-test('flavor hashicorp renames, adds and refuses what the real service does', async () => {
+test('flavor hashicorp renames, adds and refuses as the real product does', async () => {
   const live = await startSandbox({ flavor: 'hashicorp' });
   try {
     const [row] = await allRows(live, 'type=workspaces');

@@ -37,7 +37,7 @@ const update = (id: string, data: object) =>
   call(sandbox, `/agent-pools/${id}`, { method: 'PATCH', body: { data: { type: 'agent-pools', ...data } } });
 
 describe('reading pools', () => {
-  test('a list tells pools, agent counts and how many match', async () => {
+  test('a list has pools, agent counts and the number of matches', async () => {
     const { data, meta } = await poolsWith('q=PRIVATE');
     expect(data.map(({ attributes }) => attributes.name)).toEqual(['eu-west-private', 'us_east_private']);
     expect(meta['status-counts']).toEqual({ total: state.pools.length, matching: 2 });
@@ -75,7 +75,7 @@ describe('reading pools', () => {
     expect((await poolsWith('filter[allowed_workspaces][name]=nobody')).data).toEqual([]);
   });
 
-  test('include=workspaces adds the attached workspaces, anything else is refused by name', async () => {
+  test('include=workspaces adds the attached workspaces, any other value is refused by name', async () => {
     const pool = poolNamed('legacy-dc1');
     const { included } = await json<Pools>(call(sandbox, `/agent-pools/${pool.id}?include=workspaces`));
     expect(included?.map(({ id }) => id).sort()).toEqual([...pool.attached].sort());
@@ -90,7 +90,7 @@ describe('reading pools', () => {
     expect(meta.pagination).toMatchObject({ 'current-page': 2, 'total-count': state.pools.length });
   });
 
-  test('show has no agent count, and an unknown pool answers 404', async () => {
+  test('show has no agent count, and an unknown pool gets 404', async () => {
     const { data } = await json<{ data: PoolDocument }>(call(sandbox, `/agent-pools/${state.pools[0]?.id}`));
     expect(data.attributes).toHaveProperty('organization-scoped', true);
     expect(data.attributes).not.toHaveProperty('agent-count');
@@ -99,7 +99,7 @@ describe('reading pools', () => {
 });
 
 describe('writing pools', () => {
-  test('create answers 201 and the pool is there', async () => {
+  test('create responds with 201 and the pool exists', async () => {
     const allowed = state.workspaces.slice(0, 2).map(({ id }) => ({ id, type: 'workspaces' }));
     const more = { relationships: { 'allowed-workspaces': { data: allowed } } };
     const answer = await create({ name: 'new-pool', 'organization-scoped': false }, more);
@@ -110,7 +110,7 @@ describe('writing pools', () => {
     expect(poolNamed('new-pool').allowed).toEqual(allowed.map(({ id }) => id));
   });
 
-  test('a new pool serves the whole organization unless told', async () => {
+  test('a new pool is scoped to the organization by default', async () => {
     await create({ name: 'wide' });
     expect(poolNamed('wide').organizationScoped).toBe(true);
   });
@@ -138,7 +138,7 @@ describe('writing pools', () => {
     expect((await call(sandbox, path, { method: 'POST', body: 'no object' })).status).toBe(422);
   });
 
-  test('update answers without organization-scoped, keeps the name, and scopes to all unless told', async () => {
+  test('update responds without organization-scoped, keeps the name, and scopes to the organization by default', async () => {
     const pool = poolNamed('eu-west-private');
     const answer = await update(pool.id, { attributes: {} });
     expect(answer.status).toBe(200);
@@ -163,7 +163,7 @@ describe('writing pools', () => {
     }
   });
 
-  test('delete fails while workspaces are attached, takes the agents along, and answers 404 the second time', async () => {
+  test('delete fails while workspaces are attached, deletes the agents, and gets 404 the second time', async () => {
     const remove = (id: string) => call(sandbox, `/agent-pools/${id}`, { method: 'DELETE' });
     const inUse = poolNamed('gpu-batch');
     expect((await remove(inUse.id)).status).toBe(422);
@@ -173,7 +173,7 @@ describe('writing pools', () => {
     expect((await remove(inUse.id)).status).toBe(404);
   });
 
-  test('the read token may not write, and is told 404', async () => {
+  test('the read token cannot write, and gets 404', async () => {
     const { read } = sandbox.tokens.platform;
     const pool = poolNamed('sandbox-empty');
     expect((await call(sandbox, `/agent-pools/${pool.id}`, { method: 'DELETE', token: read })).status).toBe(404);

@@ -58,7 +58,7 @@ describe('saved views', () => {
     expect(rows[0]).not.toHaveProperty('current_rum_count');
   });
 
-  test('one answers nothing, and one asks for a field that is no more', async () => {
+  test('one returns no rows, and one asks for a field that no longer exists', async () => {
     const empty = await json<Paged>(call(sandbox, `${VIEWS}/${viewNamed('Decommissioned').id}/results`));
     expect(empty.data).toEqual([]);
     const broken = viewNamed('By owner team (old)').id;
@@ -103,14 +103,14 @@ describe('saved views', () => {
     expect((await send('POST', VIEWS, data)).status).toBe(422);
   });
 
-  test.each(['filter', 'fields', 'sort'] as const)('an update without %s answers 422', async (part) => {
+  test.each(['filter', 'fields', 'sort'] as const)('an update without %s gets 422', async (part) => {
     const { [part]: _, ...query } = QUERY;
     const id = viewNamed('Drifted workspaces').id;
     expect((await send('PATCH', `${VIEWS}/${id}`, { name: 'x', query })).status).toBe(422);
   });
 });
 
-test('flavor hashicorp speaks the forms of the real service', async () => {
+test('flavor hashicorp uses the forms of the real product', async () => {
   const live = await startSandbox({ flavor: 'hashicorp' });
   try {
     const filter = [{ 'workspace-name': { contains: ['prod'] } }];

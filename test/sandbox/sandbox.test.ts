@@ -55,10 +55,10 @@ async function takenPort(): Promise<{ blocker: Server; before: number }> {
 }
 
 describe('a sandbox', () => {
-  test('with the same options on the same night answers byte for byte the same', async () => {
+  test('with the same options on the same day gives the same responses byte for byte', async () => {
     const [one, two] = [await start({ seed: 7 }), await start({ seed: 7 })];
     expect(two.tokens).toEqual(one.tokens);
-    for (let night = 0; night < 4; night++) {
+    for (let day = 0; day < 4; day++) {
       const answers = await answersOf(one);
       expect(await answersOf(two)).toEqual(answers);
       one.tick();
@@ -68,14 +68,14 @@ describe('a sandbox', () => {
     expect(await answersOf(await start({ seed: 8 }))).not.toEqual(await answersOf(await start({ seed: 7 })));
   });
 
-  test('moves its present by a day a night', async () => {
+  test('advances its time by one day per tick', async () => {
     const sandbox = await start({ start: new Date('2027-03-01T00:00:00Z') });
     expect([sandbox.day, sandbox.now.toISOString()]).toEqual([0, '2027-03-01T00:00:00.000Z']);
     sandbox.tick();
     expect([sandbox.day, sandbox.now.toISOString()]).toEqual([1, '2027-03-02T00:00:00.000Z']);
   });
 
-  test('leaves no port open when one of its five is taken', async () => {
+  test('leaves no port open when one of its five is in use', async () => {
     const { blocker, before } = await takenPort();
     try {
       await expect(startSandbox({ port: before })).rejects.toThrow(/EADDRINUSE/);
@@ -85,7 +85,7 @@ describe('a sandbox', () => {
     }
   });
 
-  test.each(['spec', 'hashicorp'] as const)('tells a whole configuration (%s)', async (flavor) => {
+  test.each(['spec', 'hashicorp'] as const)('renders a complete configuration (%s)', async (flavor) => {
     const sandbox = await start({ flavor, rate: 30 });
     const text = sandbox.config();
     const { targets } = parse(text) as { targets: Record<string, unknown>[] };
@@ -112,7 +112,7 @@ describe('a sandbox', () => {
     expect(loadConfig(file, {}, createRedactor()).targets).toHaveLength(5);
   });
 
-  test('answers pings with a good token', async () => {
+  test('responds to pings with a valid token', async () => {
     const sandbox = await start({ rate: 50 });
     const answer = await call(sandbox, '/ping');
     expect(answer.status).toBe(204);

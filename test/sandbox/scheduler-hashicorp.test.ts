@@ -12,12 +12,12 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.close());
 
-test('an unknown token is told apart from a missing one', async () => {
+test('an unknown token and a missing one get different errors', async () => {
   expect((await send('GET /volumes', { headers: { 'X-Nomad-Token': 'wrong' } })).text).toBe('ACL token not found');
   expect((await send('GET /volumes', { headers: {} })).text).toBe('Permission denied');
 });
 
-test('the volume list is paged by a header, and answers carry the index', async () => {
+test('the volume list is paged by a header, and responses have the index', async () => {
   const ids: string[] = [];
   let token: string | null = '';
   while (token !== null) {
@@ -80,7 +80,7 @@ test('registering again merges, but not into another volume', async () => {
   expect([moved.status, moved.text]).toEqual([500, 'unable to update volume: postgres-main']);
 });
 
-test('snapshots are taken without an ID in the path, and name the external source', async () => {
+test('snapshots are created without an ID in the path, and name the external source', async () => {
   const body = { Snapshots: [{ SourceVolumeID: 'unprotected-ledger' }] };
   const taken = await send('PUT /volumes/snapshot', { body });
   const external = (await list('prefix=unprotected'))[0]?.ExternalID;

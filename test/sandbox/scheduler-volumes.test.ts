@@ -57,7 +57,7 @@ test('node_id must be whole bytes in hexadecimal; plugin_id is any prefix', asyn
   expect(new Set(ofPlugin.map(({ PluginID }) => PluginID))).toEqual(new Set(['aws-ebs0']));
 });
 
-test('a list item has the fields of the document and no other', async () => {
+test('a list item has the specified fields and no other', async () => {
   const [item] = await list('type=csi');
   expect(Object.keys(item!).sort()).toEqual(
     `AccessMode AttachmentMode ControllerRequired ControllersExpected ControllersHealthy CreateIndex CurrentReaders CurrentWriters ExternalID ID ModifyIndex Name Namespace NodesExpected NodesHealthy PluginID Provider ResourceExhausted Schedulable Topologies`.split(
@@ -177,7 +177,7 @@ test('deregistering leaves the external volume, deleting takes it along', async 
   ]);
 });
 
-test('detaching needs a node, refuses what runs, and releases what ended on that node', async () => {
+test('detaching needs a node, refuses running claims, and releases claims of ended allocations on that node', async () => {
   const volume = registered().find(({ id }) => id === 'lost-cache')!;
   const { allocations } = sandbox.services.scheduler.state;
   const nodes = [...new Set(volume.claims.map(({ allocationId }) => allocations.get(allocationId)!.nodeId))];

@@ -11,7 +11,7 @@ export interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request to a service below `/v1`, with its write token unless other headers are told. */
+/** One request to a service below `/v1`, with its write token unless other headers are given. */
 export async function ask(
   sandbox: Sandbox,
   kind: Kind,

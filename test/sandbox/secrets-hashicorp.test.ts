@@ -62,7 +62,7 @@ test('the access configuration reads back address and scheme only', async () => 
   expect(await data(sandbox, 'GET /consul/config/access')).toEqual({ address: 'mesh.internal:8501', scheme: 'https' });
 });
 
-test('creds tells an accessor beside the token', async () => {
+test('creds returns an accessor with the token', async () => {
   const creds = await data<object>(sandbox, 'GET /consul/creds/web-read');
   expect(Object.keys(creds).sort()).toEqual(['accessor', 'consul_namespace', 'local', 'partition', 'token']);
 });

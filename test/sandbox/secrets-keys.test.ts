@@ -50,7 +50,7 @@ test('only the store token in its header opens anything, and the read token chan
   expect(sandbox.services.secrets.state.keys.has('denied')).toBe(false);
 });
 
-test('answers come in the envelope and are the same for the same question', async () => {
+test('responses have the envelope and are the same for the same request', async () => {
   const first = await send('GET /keymgmt/key/ledger-archive');
   expect(Object.keys(JSON.parse(first.text) as object)).toEqual([
     'request_id',
@@ -82,7 +82,7 @@ test('a key is made with the default type or the one asked for; a type never cha
   expect(await status('GET /keymgmt/key/other')).toBe(404);
 });
 
-test('by the document a name may hold a slash; by Vault it would be another path', async () => {
+test('in the specification a name may contain a slash; in Vault it would be another path', async () => {
   const path = encodeURIComponent('batch/2019 100%');
   expect(await status(`GET /keymgmt/key/${path}`)).toBe(200);
   expect(await status(`GET /keymgmt/kms/azure-eu/key/${path}`)).toBe(200);
@@ -101,7 +101,7 @@ test('rotating adds a version, here and in the provider', async () => {
   expect(await status('POST /keymgmt/key/nobody/rotate')).toBe(400);
 });
 
-test('by the document, an update that leaves one setting out puts it back to its default', async () => {
+test('in the specification, an update without one setting resets it to its default', async () => {
   await send('POST /keymgmt/key/payments-signing', { body: { min_enabled_version: 5, deletion_allowed: true } });
   expect(await key('payments-signing')).toMatchObject({ min_enabled_version: 5, deletion_allowed: true });
   await send('POST /keymgmt/key/payments-signing', { body: { min_enabled_version: 6 } });

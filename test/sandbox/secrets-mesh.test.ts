@@ -28,7 +28,7 @@ test('a role needs a policy or policies unless it is of the management type', as
   expect(await status('POST /mesh/roles/boss', { token_type: 'management' })).toBe(204);
 });
 
-test('by the document, writing a role again updates what is sent and keeps the rest', async () => {
+test('in the specification, writing a role again updates what is sent and keeps the rest', async () => {
   const before = await role('legacy-admin');
   expect(before).toMatchObject({ token_type: 'management' });
   expect(await status('POST /mesh/roles/legacy-admin', { token_type: 'client' })).toBe(204);

@@ -1,4 +1,5 @@
-import { DAY_MS, formatSeconds, HOSTILE_TEXTS, HOUR_MS, pem } from '../fixtures.ts';
+import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { formatSeconds, HOSTILE_TEXTS, pem } from '../fixtures.ts';
 import type { Random } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Flavor, Resource, Response, Route } from '../types.ts';

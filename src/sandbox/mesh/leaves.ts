@@ -1,4 +1,5 @@
-import { DAY_MS, formatSeconds, HOUR_MS, pem } from '../fixtures.ts';
+import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { formatSeconds, pem } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../fixtures.ts';
+import { HOUR_MS } from '../../core/duration.ts';
 import type { Random } from '../prng.ts';
 import type { PlatformState } from './state.ts';
 import type { Stacks, Workspace } from './workspaces.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../fixtures.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/duration.ts';
 import { createRandom, type Random } from '../prng.ts';
 import type { Flavor } from '../types.ts';
 import type { AgentPool } from './agent-pools.ts';
@@ -9,7 +9,6 @@ import type { PlatformState } from './state.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
 
 const RUN_STATUSES = [
   'applied',

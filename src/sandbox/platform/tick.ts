@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../fixtures.ts';
+import { HOUR_MS } from '../../core/duration.ts';
 import type { Random } from '../prng.ts';
 import type { AgentPool } from './agent-pools.ts';
 import type { Agent, AgentStatus } from './agents.ts';

@@ -1,4 +1,5 @@
-import { DAY_MS, daysBefore, HOSTILE_TEXTS, HOUR_MS, scaleCount, uuid } from '../fixtures.ts';
+import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { daysBefore, HOSTILE_TEXTS, scaleCount, uuid } from '../fixtures.ts';
 import type { Random } from '../prng.ts';
 import type { ServiceOptions } from '../types.ts';
 import type { Allocations, ClaimMode } from './allocations.ts';

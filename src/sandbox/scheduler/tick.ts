@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../fixtures.ts';
+import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
 import { MUTATIONS, type Tick } from './mutations.ts';
 import { addSnapshot, type Plugin } from './plugins.ts';
 import { BACKUP_DAYS } from './seed-data.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../fixtures.ts';
+import { DAY_MS } from '../../core/duration.ts';
 import type { Random } from '../prng.ts';
 import { createKey, type Key, type KeyLifecycle } from './key-lifecycle.ts';
 import type { MeshRole } from './mesh-roles.ts';

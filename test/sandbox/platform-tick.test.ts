@@ -6,7 +6,7 @@ import type { PlatformState } from '../../src/sandbox/platform/state.ts';
 
 const START = new Date('2026-10-01T02:15:00Z');
 const DAY = 86_400_000;
-const NIGHTS = 15;
+const DAYS = 15;
 
 const create = (seed: number, scale = 1) => new PlatformService({ seed, scale, flavor: 'spec', start: START });
 const snapshot = (state: PlatformState): PlatformState => structuredClone(state);
@@ -14,23 +14,23 @@ const text = (state: PlatformState): string => JSON.stringify(state);
 
 function play(seed: number): PlatformState[] {
   const service = create(seed);
-  const nights = [snapshot(service.state)];
-  for (let night = 1; night < NIGHTS; night++) {
-    service.tick(night, new Date(START.getTime() + night * DAY));
-    nights.push(snapshot(service.state));
+  const days = [snapshot(service.state)];
+  for (let day = 1; day < DAYS; day++) {
+    service.tick(day, new Date(START.getTime() + day * DAY));
+    days.push(snapshot(service.state));
   }
-  return nights;
+  return days;
 }
 
-let nights: PlatformState[];
+let days: PlatformState[];
 
 beforeAll(() => {
-  nights = play(1);
+  days = play(1);
 });
 
 const alive = ({ status }: Agent) => status === 'idle' || status === 'busy';
 const idsOn = <T extends { id: string }>(list: (state: PlatformState) => readonly T[], test: (item: T) => boolean) =>
-  nights.map(
+  days.map(
     (state) =>
       new Set(
         list(state)
@@ -39,12 +39,12 @@ const idsOn = <T extends { id: string }>(list: (state: PlatformState) => readonl
       ),
   );
 
-/** Nights on which something is in the set that was not, and the other way round. */
+/** The number of days on which something entered the set, and on which something left it. */
 function moves(sets: readonly ReadonlySet<string>[]): { came: number; went: number } {
   let came = 0;
   let went = 0;
-  for (const [night, set] of sets.entries()) {
-    const before = sets[night - 1];
+  for (const [day, set] of sets.entries()) {
+    const before = sets[day - 1];
     if (!before) continue;
     if ([...set].some((id) => !before.has(id))) came++;
     if ([...before].some((id) => !set.has(id))) went++;
@@ -52,10 +52,10 @@ function moves(sets: readonly ReadonlySet<string>[]): { came: number; went: numb
   return { came, went };
 }
 
-describe('over fifteen nights', () => {
-  test('the same seed plays the same estate, another seed another', () => {
-    expect(play(1).map(text)).toEqual(nights.map(text));
-    expect(text(play(2)[0]!)).not.toBe(text(nights[0]!));
+describe('over fifteen days', () => {
+  test('the same seed gives the same data, another seed other data', () => {
+    expect(play(1).map(text)).toEqual(days.map(text));
+    expect(text(play(2)[0]!)).not.toBe(text(days[0]!));
   });
 
   test.each([
@@ -72,31 +72,29 @@ describe('over fifteen nights', () => {
 
   test('tool versions and provider versions move', () => {
     const used = (state: PlatformState) => new Set(state.workspaces.map(({ toolVersion }) => toolVersion));
-    expect(used(nights[0]!)).not.toContain('1.14.0');
-    expect(used(nights.at(-1)!)).toContain('1.14.0');
-    const cells = nights.map((state) => state.workspaces.map(({ stack }) => stack.providersText).join());
+    expect(used(days[0]!)).not.toContain('1.14.0');
+    expect(used(days.at(-1)!)).toContain('1.14.0');
+    const cells = days.map((state) => state.workspaces.map(({ stack }) => stack.providersText).join());
     expect(new Set(cells).size).toBeGreaterThan(8);
   });
 
-  test('agents die, are silent for more than a day, and are cleared away', () => {
-    const dead = nights.map((state, night) => {
-      const dayAgo = START.getTime() + (night - 1) * DAY;
+  test('agents die, are silent for more than a day, and are deleted', () => {
+    const dead = days.map((state, day) => {
+      const dayAgo = START.getTime() + (day - 1) * DAY;
       return state.agents.filter((agent) => !alive(agent) && (agent.lastPingAt ?? 0) < dayAgo);
     });
     expect(dead.every((agents) => agents.length > 0)).toBe(true);
     expect(new Set(dead.flat().map(({ status }) => status))).toEqual(new Set(['unknown', 'errored', 'exited']));
     expect(moves(dead.map((agents) => new Set(agents.map(({ id }) => id)))).went).toBeGreaterThan(2);
-    const kept = new Set(nights.at(-1)!.agents.map(({ id }) => id));
-    expect(nights.some(({ agents }) => agents.some(({ id, status }) => status === 'exited' && !kept.has(id)))).toBe(
-      true,
-    );
+    const kept = new Set(days.at(-1)!.agents.map(({ id }) => id));
+    expect(days.some(({ agents }) => agents.some(({ id, status }) => status === 'exited' && !kept.has(id)))).toBe(true);
   });
 
-  test('pools lose all live agents, are empty, and are scoped, for some nights only', () => {
+  test('pools lose all live agents, are empty, and are scoped, for some days only', () => {
     const livePool = ({ agents }: PlatformState, pool: AgentPool) =>
       agents.some((a) => a.poolId === pool.id && alive(a));
-    const without = nights.map((state) => new Set(state.pools.filter((p) => !livePool(state, p)).map((p) => p.id)));
-    const empty = nights.map(
+    const without = days.map((state) => new Set(state.pools.filter((p) => !livePool(state, p)).map((p) => p.id)));
+    const empty = days.map(
       (state) =>
         new Set(
           state.pools
@@ -116,9 +114,9 @@ describe('over fifteen nights', () => {
     }
   });
 
-  test('no night takes more than a few of a hundred rows away', () => {
-    for (const [night, state] of nights.entries()) {
-      const before = nights[night - 1];
+  test('no day deletes more than a few percent of the rows', () => {
+    for (const [day, state] of days.entries()) {
+      const before = days[day - 1];
       if (!before) continue;
       const now = new Set(state.workspaces.map(({ id }) => id));
       const gone = before.workspaces.filter(({ id }) => !now.has(id));
@@ -126,9 +124,9 @@ describe('over fifteen nights', () => {
     }
   });
 
-  test('only what changed has a new time', () => {
-    for (const [night, state] of nights.entries()) {
-      const before = new Map(nights[night - 1]?.workspaces.map((workspace) => [workspace.id, workspace]));
+  test('only changed workspaces have a new time', () => {
+    for (const [day, state] of days.entries()) {
+      const before = new Map(days[day - 1]?.workspaces.map((workspace) => [workspace.id, workspace]));
       for (const workspace of state.workspaces) {
         const old = before.get(workspace.id);
         if (old && old.updatedAt === workspace.updatedAt) expect(workspace).toEqual(old);
@@ -137,7 +135,7 @@ describe('over fifteen nights', () => {
   });
 });
 
-test('fifty thousand workspaces start in about a second, and a night changes about one in fifty', () => {
+test('fifty thousand workspaces start in about a second, and a day changes about one in fifty', () => {
   const service = create(1, 50_000 / 240);
   expect(service.state.workspaces).toHaveLength(50_000);
   const before = new Map(service.state.workspaces.map((workspace) => [workspace.id, workspace.updatedAt]));

@@ -3,8 +3,8 @@ import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { SchedulerState } from '../../src/sandbox/scheduler/index.ts';
 import type { Plugin } from '../../src/sandbox/scheduler/plugins.ts';
 import type { Volume } from '../../src/sandbox/scheduler/volumes.ts';
+import { collectDays, missingFrom } from './collect-days.ts';
 import { ask, read } from './secrets-client.ts';
-import { nightsOf, vanished } from './secrets-nights.ts';
 
 const hasEnded = (status: string | undefined): boolean =>
   status !== undefined && ['complete', 'failed', 'lost'].includes(status);
@@ -69,14 +69,14 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.close());
 
-test.each(Object.entries(RULES))('%s has findings on most nights, new ones, and some that end', (_rule, find) => {
-  const nights = nightsOf(sandbox, 14, find);
-  expect(nights.filter(({ size }) => size > 0).length).toBeGreaterThan(8);
-  expect(nights.slice(1).some((found, night) => vanished(found, nights[night]!).length > 0)).toBe(true);
-  expect(nights.slice(1).some((found, night) => vanished(nights[night]!, found).length > 0)).toBe(true);
+test.each(Object.entries(RULES))('%s has findings on most days, new ones, and some that end', (_rule, find) => {
+  const days = collectDays(sandbox, 14, find);
+  expect(days.filter(({ size }) => size > 0).length).toBeGreaterThan(8);
+  expect(days.slice(1).some((found, day) => missingFrom(found, days[day]!).length > 0)).toBe(true);
+  expect(days.slice(1).some((found, day) => missingFrom(days[day]!, found).length > 0)).toBe(true);
 });
 
-test('few volumes, claims and snapshots vanish in a night', () => {
+test('few volumes, claims and snapshots disappear in a day', () => {
   const tables: (() => Set<string>)[] = [
     () => new Set(state().volumes.keys()),
     () =>
@@ -85,14 +85,14 @@ test('few volumes, claims and snapshots vanish in a night', () => {
     () => new Set(listable().flatMap(({ externals }) => [...externals.keys()])),
   ];
   for (const table of tables) {
-    const nights = nightsOf(sandbox, 14, table);
-    for (const [night, found] of nights.slice(1).entries()) {
-      expect(vanished(nights[night]!, found).length / found.size).toBeLessThanOrEqual(0.1);
+    const days = collectDays(sandbox, 14, table);
+    for (const [day, found] of days.slice(1).entries()) {
+      expect(missingFrom(days[day]!, found).length / found.size).toBeLessThanOrEqual(0.1);
     }
   }
 });
 
-test('about 40 volumes, 120 snapshots, four plugins and three namespaces; more of them in a larger estate', async () => {
+test('about 40 volumes, 120 snapshots, four plugins and three namespaces; more of them at a larger scale', async () => {
   const count = (scheduler: SchedulerState): number[] => [
     scheduler.volumes.size,
     [...scheduler.plugins.values()].reduce((sum, { snapshots }) => sum + snapshots.size, 0),
@@ -106,9 +106,9 @@ test('about 40 volumes, 120 snapshots, four plugins and three namespaces; more o
   await large.close();
 });
 
-test('the same options and night give the same bytes; another seed gives others', async () => {
+test('the same options and day give the same bytes; another seed gives others', async () => {
   const others = [await startSandbox({}), await startSandbox({ seed: 2 })];
-  for (const each of [sandbox, ...others]) for (let night = 0; night < 6; night++) each.tick();
+  for (const each of [sandbox, ...others]) for (let day = 0; day < 6; day++) each.tick();
   const lines = [
     ['scheduler', 'GET /volumes?type=csi&namespace=*'],
     ['scheduler', 'GET /volume/csi/postgres-main'],
@@ -126,7 +126,7 @@ test('the same options and night give the same bytes; another seed gives others'
   await Promise.all(others.map((each) => each.close()));
 });
 
-test('what was put right over the API stays right on the next night', async () => {
+test('a change made through the API persists on the next day', async () => {
   const volume = () => read<{ Allocations: { NodeID: string }[] }>(sandbox, 'scheduler', 'GET /volume/csi/lost-cache');
   for (const { NodeID } of (await volume()).Allocations) {
     await ask(sandbox, 'scheduler', `DELETE /volume/csi/lost-cache/detach?node=${NodeID}`);

@@ -73,7 +73,7 @@ test('a plugin with quotes, commas and letters beyond ASCII in its name can be a
   expect(Volumes!.length).toBeGreaterThan(0);
 });
 
-test('a snapshot is taken at the document path, and found in the list', async () => {
+test('a snapshot is created at the specified path, and appears in the list', async () => {
   const body = {
     Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: 'aws-ebs0', Name: 'n', Parameters: { a: 'b' } }],
   };
@@ -94,7 +94,7 @@ test('a snapshot is taken at the document path, and found in the list', async ()
   expect((await send('PUT /volume/csi/unprotected-ledger/snapshot', { body })).status).toBe(404);
 });
 
-test('a slow plugin makes a snapshot ready by the next night', async () => {
+test('the snapshot of a slow plugin is ready on the next day', async () => {
   const { status, text } = await send('PUT /volumes/snapshot/unready-search', { body: { Snapshots: [{}] } });
   const [taken] = (JSON.parse(text) as { Snapshots: { ID: string; IsReady: boolean }[] }).Snapshots;
   expect([status, taken!.IsReady]).toEqual([200, false]);
@@ -103,7 +103,7 @@ test('a slow plugin makes a snapshot ready by the next night', async () => {
   expect(Snapshots!.find(({ ID }) => ID === taken!.ID)?.IsReady).toBe(true);
 });
 
-test('no snapshot is taken of what is not there or cannot be', async () => {
+test('no snapshot is created of a volume that does not exist or whose plugin cannot', async () => {
   const path = 'PUT /volumes/snapshot';
   const body = { Snapshots: [{}] };
   expect(await outcome(`${path}/none`, body)).toEqual([500, 'volume not found: none']);
@@ -126,7 +126,7 @@ test('a snapshot is deleted by plugin and ID, twice without complaint', async ()
   }
 });
 
-test('blocking queries answer at once, and wrong ones are refused', async () => {
+test('blocking queries respond at once, and invalid ones are refused', async () => {
   expect((await send('GET /volumes?type=csi&index=5&wait=10ms')).status).toBe(200);
   expect(await outcome('GET /volumes?wait=long')).toEqual([400, 'Invalid wait time']);
   expect(await outcome('GET /acl/policies?index=x')).toEqual([400, 'Invalid index']);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
 import type { Key } from '../../src/sandbox/secrets/key-lifecycle.ts';
-import { nightsOf, vanished } from './secrets-nights.ts';
+import { collectDays, missingFrom } from './collect-days.ts';
 
 const DAY_MS = 86_400_000;
 let sandbox: RunningSandbox;
@@ -29,31 +29,31 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.close());
 
-test.each(Object.entries(RULES))('%s has findings on most nights, new ones, and some that end', (_rule, find) => {
-  const nights = nightsOf(sandbox, 14, find);
-  expect(nights.filter(({ size }) => size > 0).length).toBeGreaterThan(10);
-  expect(nights.slice(1).some((found, night) => vanished(found, nights[night]!).length > 0)).toBe(true);
-  expect(nights.slice(1).some((found, night) => vanished(nights[night]!, found).length > 0)).toBe(true);
+test.each(Object.entries(RULES))('%s has findings on most days, new ones, and some that end', (_rule, find) => {
+  const days = collectDays(sandbox, 14, find);
+  expect(days.filter(({ size }) => size > 0).length).toBeGreaterThan(10);
+  expect(days.slice(1).some((found, day) => missingFrom(found, days[day]!).length > 0)).toBe(true);
+  expect(days.slice(1).some((found, day) => missingFrom(days[day]!, found).length > 0)).toBe(true);
 });
 
-test('retired keys are both held by a provider and not', () => {
+test('some retired keys are held by a provider and some are not', () => {
   const held = (name: string): boolean => [...state().providers.values()].some(({ keys }) => keys.has(name));
   const retired = [...RULES['retired-key']!()];
   expect(retired.some(held)).toBe(true);
   expect(retired.every(held)).toBe(false);
 });
 
-test('few things vanish in a night', () => {
+test('few records disappear in a day', () => {
   for (const things of [() => state().keys, () => state().roles, () => state().providers]) {
-    const nights = nightsOf(sandbox, 14, () => new Set(things().keys()));
-    for (const [night, found] of nights.slice(1).entries()) {
-      expect(vanished(nights[night]!, found).length / found.size).toBeLessThanOrEqual(0.1);
+    const days = collectDays(sandbox, 14, () => new Set(things().keys()));
+    for (const [day, found] of days.slice(1).entries()) {
+      expect(missingFrom(days[day]!, found).length / found.size).toBeLessThanOrEqual(0.1);
     }
   }
 });
 
-test('a key is held by one provider at most, on every night', () => {
-  for (let night = 0; night < 28; night++) {
+test('a key is held by one provider at most, on every day', () => {
+  for (let day = 0; day < 28; day++) {
     const held = [...state().providers.values()].flatMap(({ keys }) => [...keys.keys()]);
     expect(new Set(held).size).toBe(held.length);
     for (const name of held) expect(state().keys.has(name)).toBe(true);
@@ -61,7 +61,7 @@ test('a key is held by one provider at most, on every night', () => {
   }
 });
 
-test('a larger estate has more keys and roles, a smaller one as many as ever', async () => {
+test('a larger scale has more keys and roles, a smaller one the same number', async () => {
   const [small, large] = [await startSandbox({ workspaces: 10 }), await startSandbox({ workspaces: 240 * 9 })];
   expect(small.services.secrets.state.keys.size).toBe(state().keys.size);
   expect(large.services.secrets.state.keys.size).toBe(75);
