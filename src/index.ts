@@ -49,7 +49,6 @@ export type { RequestOptions, ServiceClient } from './services/client.ts';
 export { autoscaler, mesh, operations, platform, scheduler, secrets } from './services/index.ts';
 export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
 export type { ResponsePage, ServiceResponse } from './services/response.ts';
-export { extractPages } from './sources/shared/snapshot-pages.ts';
 export { defineSource, type ExtractContext, type SourceDefinition } from './sources/source.ts';
 export { version } from './version.ts';
 export type { Row, Value } from './warehouse/values.ts';

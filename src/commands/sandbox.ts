@@ -24,7 +24,7 @@ export function registerSandbox(program: Command, context: () => Context): void 
     .option('--latency <ms>', 'delay of every response', wholeNumber)
     .option('--port <n>', 'first of five ports', wholeNumber)
     .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
-    .option('--flavor <flavor>', 'spec, or hashicorp for what the real products do')
+    .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
     .action((options: Options) => serve(context(), options));
 }
 
