@@ -12,7 +12,7 @@ export interface Gauge {
 }
 
 /** Counters and samples have the same fields: docs/services/autoscaler.md#metrics. */
-export interface Series {
+export interface MetricSeries {
   readonly name: string;
   readonly labels: Labels;
   readonly count: number;
@@ -29,8 +29,8 @@ export interface AutoscalerState {
   /** Go's `2006-01-02 15:04:05 +0000 UTC`. */
   timestamp: string;
   gauges: Gauge[];
-  counters: Series[];
-  samples: Series[];
+  counters: MetricSeries[];
+  samples: MetricSeries[];
 }
 
 /** The days of a fortnight on which the agent is not ready. */
@@ -100,7 +100,7 @@ function metricsDocument({ gauges, counters, samples, timestamp }: AutoscalerSta
   };
 }
 
-function seriesObject({ name, labels, count, rate, sum, min, max, mean, stddev }: Series) {
+function seriesObject({ name, labels, count, rate, sum, min, max, mean, stddev }: MetricSeries) {
   return {
     Count: count,
     Labels: labels,
@@ -177,7 +177,7 @@ function seedGauges(prefix: string, policies: readonly string[], random: Random)
   ];
 }
 
-function seedSeries(name: string, labels: Labels, random: Random): Series {
+function seedSeries(name: string, labels: Labels, random: Random): MetricSeries {
   const count = random.int(1, 40);
   const values = Array.from({ length: count }, () => random.int(1, 900) / 10);
   const sum = values.reduce((total, value) => total + value, 0);

@@ -33,7 +33,7 @@ export function formatMicroseconds(date: Date, random: Random): string {
 }
 
 /** RFC 3339 in whole seconds. */
-export function formatSeconds(date: Date): string {
+export function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ActionResult } from '../../src/remediation/execute-action.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import type { Agent } from '../../src/sandbox/platform/agents.ts';
+import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import {
   listWrites,
@@ -30,15 +30,15 @@ export interface ApplyHarness {
   writes(): readonly string[];
   agents(): readonly string[];
   /** Restores the agents of the first run, except those that `keep` leaves out, and clears the request log. */
-  reset(keep: (agents: readonly Agent[]) => readonly Agent[]): void;
+  reset(keep: (agents: readonly AgentRecord[]) => readonly AgentRecord[]): void;
   /** The agent that an action of the plan is about. */
-  findAgent(plan: Plan, index: number): Agent;
+  findAgent(plan: Plan, index: number): AgentRecord;
 }
 
 export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'faultHook'>): ApplyHarness {
   const ends: (() => Promise<void>)[] = [];
   let place: PlaybookHarness | undefined;
-  let agents: Agent[] = [];
+  let agents: AgentRecord[] = [];
   const harness: ApplyHarness = {
     get place() {
       return place!;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AgentPool } from '../../src/sandbox/platform/agent-pools.ts';
-import type { Agent } from '../../src/sandbox/platform/agents.ts';
+import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pools.ts';
+import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
 import { PlatformService } from '../../src/sandbox/platform/index.ts';
 import type { PlatformState } from '../../src/sandbox/platform/state.ts';
 
@@ -28,7 +28,7 @@ beforeAll(() => {
   days = play(1);
 });
 
-const alive = ({ status }: Agent) => status === 'idle' || status === 'busy';
+const alive = ({ status }: AgentRecord) => status === 'idle' || status === 'busy';
 const idsOn = <T extends { id: string }>(list: (state: PlatformState) => readonly T[], test: (item: T) => boolean) =>
   days.map(
     (state) =>
@@ -91,7 +91,7 @@ describe('over fifteen days', () => {
   });
 
   test('pools lose all live agents, are empty, and are scoped, for some days only', () => {
-    const livePool = ({ agents }: PlatformState, pool: AgentPool) =>
+    const livePool = ({ agents }: PlatformState, pool: AgentPoolRecord) =>
       agents.some((a) => a.poolId === pool.id && alive(a));
     const without = days.map((state) => new Set(state.pools.filter((p) => !livePool(state, p)).map((p) => p.id)));
     const empty = days.map(

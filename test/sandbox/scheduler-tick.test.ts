@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { SchedulerState } from '../../src/sandbox/scheduler/index.ts';
-import type { Plugin } from '../../src/sandbox/scheduler/plugins.ts';
-import type { Volume } from '../../src/sandbox/scheduler/volumes.ts';
+import type { StoragePlugin } from '../../src/sandbox/scheduler/plugins.ts';
+import type { VolumeRecord } from '../../src/sandbox/scheduler/volumes.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 import { ask, read } from './secrets-client.ts';
 
@@ -13,17 +13,18 @@ const DAY_MS = 86_400_000;
 let sandbox: RunningSandbox;
 const state = (): SchedulerState => sandbox.services.scheduler.state;
 
-const volumesWhere = (fits: (volume: Volume, plugin: Plugin) => boolean): Set<string> =>
+const volumesWhere = (fits: (volume: VolumeRecord, plugin: StoragePlugin) => boolean): Set<string> =>
   new Set(
     [...state().volumes]
       .filter(([, volume]) => fits(volume, state().plugins.get(volume.pluginId)!))
       .map(([key]) => key),
   );
 
-const listable = (): Plugin[] => [...state().plugins.values()].filter(({ capabilities }) => capabilities.length > 0);
+const listable = (): StoragePlugin[] =>
+  [...state().plugins.values()].filter(({ capabilities }) => capabilities.length > 0);
 const ageDays = (date: Date): number => (sandbox.now.getTime() - date.getTime()) / DAY_MS;
 
-function unprotected({ externalId, pluginId }: Volume, plugin: Plugin): boolean {
+function unprotected({ externalId, pluginId }: VolumeRecord, plugin: StoragePlugin): boolean {
   const fresh = [...plugin.snapshots.values()].some(
     ({ sourceId, ready, createdAt }) => sourceId === externalId && ready && ageDays(createdAt) <= 7,
   );

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import type { Volume } from '../../src/sandbox/scheduler/volumes.ts';
+import type { VolumeRecord } from '../../src/sandbox/scheduler/volumes.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 interface ListItem {
@@ -12,7 +12,7 @@ interface ListItem {
 let sandbox: RunningSandbox;
 const send = (line: string, sending?: Sending): Promise<Answer> => ask(sandbox, 'scheduler', line, sending);
 const list = (query: string): Promise<ListItem[]> => read(sandbox, 'scheduler', `GET /volumes?${query}`);
-const registered = (): Volume[] => [...sandbox.services.scheduler.state.volumes.values()];
+const registered = (): VolumeRecord[] => [...sandbox.services.scheduler.state.volumes.values()];
 
 async function outcome(line: string, body?: unknown): Promise<[status: number, text: string]> {
   const { status, text } = await send(line, { body });
@@ -165,8 +165,8 @@ test('deregistering leaves the external volume, deleting takes it along', async 
   const { externals } = sandbox.services.scheduler.state.plugins.get('aws-ebs0')!;
   const idle = registered().filter(({ pluginId, claims }) => pluginId === 'aws-ebs0' && claims.length === 0);
   const [first, second] = idle.filter(({ externalId }) => externals.has(externalId));
-  const path = ({ id }: Volume, rest = '') => `DELETE /volume/csi/${encodeURIComponent(id)}${rest}`;
-  const query = ({ namespace }: Volume) => `?namespace=${encodeURIComponent(namespace)}`;
+  const path = ({ id }: VolumeRecord, rest = '') => `DELETE /volume/csi/${encodeURIComponent(id)}${rest}`;
+  const query = ({ namespace }: VolumeRecord) => `?namespace=${encodeURIComponent(namespace)}`;
   expect(await outcome(path(first!) + query(first!))).toEqual([200, '']);
   expect(externals.has(first!.externalId)).toBe(true);
   expect(await outcome(path(second!, '/delete') + query(second!))).toEqual([200, '']);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
-import type { Key } from '../../src/sandbox/secrets/key-lifecycle.ts';
+import type { KeyRecord } from '../../src/sandbox/secrets/key-lifecycle.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 
 const DAY_MS = 86_400_000;
@@ -11,9 +11,10 @@ const state = (): SecretsState => sandbox.services.secrets.state;
 const namesOf = <T>(things: Map<string, T>, fits: (thing: T) => boolean): Set<string> =>
   new Set([...things].filter(([, thing]) => fits(thing)).map(([name]) => name));
 
-const ageDays = ({ versions }: Key): number =>
+const ageDays = ({ versions }: KeyRecord): number =>
   (sandbox.now.getTime() - Date.parse(versions.at(-1)!.creationTime)) / DAY_MS;
-const enabled = ({ versions, minEnabledVersion }: Key): number => versions.length - Math.max(0, minEnabledVersion - 1);
+const enabled = ({ versions, minEnabledVersion }: KeyRecord): number =>
+  versions.length - Math.max(0, minEnabledVersion - 1);
 
 /** What each rule of surface.md that reads this service would find tonight. */
 const RULES: Readonly<Record<string, () => Set<string>>> = {

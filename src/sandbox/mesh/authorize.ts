@@ -2,7 +2,7 @@ import { uuid } from '../fixtures.ts';
 import type { Random } from '../prng.ts';
 import { HttpError, jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
-import { requestNamespace } from './namespaces.ts';
+import { meshNamespace } from './namespaces.ts';
 
 export interface Intention {
   readonly id: string;
@@ -40,7 +40,7 @@ export class Authorization implements Resource {
   #authorize(request: Request): Response {
     const body = parseBody(request);
     const { source, target } = parseConnection(body, this.#flavor === 'spec');
-    const namespace = requestNamespace(request, body.Namespace);
+    const namespace = meshNamespace(request, body.Namespace);
     const matched = this.intentions.find(
       (intention) =>
         intention.namespace === namespace &&

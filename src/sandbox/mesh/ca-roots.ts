@@ -1,11 +1,11 @@
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
-import { formatSeconds, HOSTILE_TEXTS, pem } from '../fixtures.ts';
+import { formatTimestamp, HOSTILE_TEXTS, pem } from '../fixtures.ts';
 import type { Random } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Flavor, Resource, Response, Route } from '../types.ts';
 import type { MeshContext } from './context.ts';
 
-export interface CaRoot {
+export interface CaRootRecord {
   readonly id: string;
   readonly name: string;
   readonly serialNumber: bigint;
@@ -30,7 +30,7 @@ const ROTATION_DAYS = 25;
 
 /** docs/services/mesh.md#ca-roots. */
 export class CaRoots implements Resource {
-  readonly records: CaRoot[] = [];
+  readonly records: CaRootRecord[] = [];
   readonly #context: MeshContext;
   readonly #flavor: Flavor;
 
@@ -50,7 +50,7 @@ export class CaRoots implements Resource {
 
   /** The active root is replaced before it expires. A root long expired is dropped once four or more are listed. */
   tick(random: Random, now: Date): void {
-    const daysLeft = (root: CaRoot): number => (root.notAfter.getTime() - now.getTime()) / DAY_MS;
+    const daysLeft = (root: CaRootRecord): number => (root.notAfter.getTime() - now.getTime()) / DAY_MS;
     const active = this.records.find((root) => root.active);
     if (active && daysLeft(active) < ROTATION_DAYS) {
       const next = this.#add(random, now, ACTIVE_ROOT_DAYS, true);
@@ -61,10 +61,10 @@ export class CaRoots implements Resource {
     if (expired >= 0 && this.records.length > 3) this.records.splice(expired, 1);
   }
 
-  #add(random: Random, from: Date, days: number, active: boolean): CaRoot {
+  #add(random: Random, from: Date, days: number, active: boolean): CaRootRecord {
     const index = this.#context.advanceIndex(random.int(1, 9));
     const signingKeyId = Array.from({ length: 20 }, () => random.hex(2)).join(':');
-    const root: CaRoot = {
+    const root: CaRootRecord = {
       id: signingKeyId,
       name: this.records.length === 1 ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${this.records.length + 1}`,
       // A uint64: beyond 2^53 on purpose.
@@ -104,15 +104,15 @@ export class CaRoots implements Resource {
   }
 }
 
-function rootObject(root: CaRoot, trustDomain: string) {
+function rootObject(root: CaRootRecord, trustDomain: string) {
   return {
     ID: root.id,
     Name: root.name,
     SerialNumber: root.serialNumber,
     SigningKeyID: root.signingKeyId,
     ExternalTrustDomain: trustDomain.split('.')[0],
-    NotBefore: formatSeconds(root.notBefore),
-    NotAfter: formatSeconds(root.notAfter),
+    NotBefore: formatTimestamp(root.notBefore),
+    NotAfter: formatTimestamp(root.notAfter),
     RootCert: root.rootCert,
     IntermediateCerts: root.intermediates,
     Active: root.active,

@@ -4,7 +4,7 @@ import { textResponse } from '../responses.ts';
 import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
 import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
 import { Authorization, type Intention } from './authorize.ts';
-import { CA_ROOTS_PATH, type CaRoot, CaRoots } from './ca-roots.ts';
+import { CA_ROOTS_PATH, type CaRootRecord, CaRoots } from './ca-roots.ts';
 import { MeshContext } from './context.ts';
 import { type Leaf, Leaves } from './leaves.ts';
 import { rejectNamespaces } from './namespaces.ts';
@@ -12,7 +12,7 @@ import { rejectNamespaces } from './namespaces.ts';
 /** The records of all resources. Tests read and damage them. */
 export interface MeshState {
   readonly trustDomain: string;
-  readonly roots: CaRoot[];
+  readonly roots: CaRootRecord[];
   readonly leaves: Map<string, Leaf>;
   readonly intentions: readonly Intention[];
 }

@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
-import { formatSeconds, pem } from '../fixtures.ts';
+import { formatTimestamp, pem } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import type { MeshContext } from './context.ts';
-import { requestNamespace } from './namespaces.ts';
+import { meshNamespace } from './namespaces.ts';
 
 export interface Leaf {
   readonly service: string;
@@ -56,7 +56,7 @@ export class Leaves implements Resource {
   /** The service need not be registered. */
   #read(request: Request): Response {
     const isHashicorp = this.#options.flavor === 'hashicorp';
-    const namespace = requestNamespace(request);
+    const namespace = meshNamespace(request);
     const leaf = this.#getOrIssue(namespace, request.params.service!, request.now);
     const path = `ns/${namespace}/dc/dc1/svc/${encodeURIComponent(leaf.service)}`;
     const certificate = {
@@ -65,8 +65,8 @@ export class Leaves implements Resource {
       PrivateKeyPEM: leaf.privateKeyPem,
       Service: leaf.service,
       ServiceURI: `spiffe://${this.#context.trustDomain}/${path}`,
-      ValidAfter: formatSeconds(leaf.validAfter),
-      ValidBefore: formatSeconds(leaf.validBefore),
+      ValidAfter: formatTimestamp(leaf.validAfter),
+      ValidBefore: formatTimestamp(leaf.validBefore),
       ...(isHashicorp ? {} : { Namespace: namespace }),
       CreateIndex: leaf.index,
       ModifyIndex: leaf.index,

@@ -2,7 +2,7 @@ import { HttpError } from '../responses.ts';
 import type { Request, Route } from '../types.ts';
 
 /** The namespace of a request: docs/services/mesh.md#namespaces. The sandbox's tokens belong to no namespace. */
-export function requestNamespace({ query, headers }: Request, inBody?: unknown): string {
+export function meshNamespace({ query, headers }: Request, inBody?: unknown): string {
   const candidates = [inBody, query.get('ns'), headers['x-mesh-namespace']];
   return candidates.find((name): name is string => typeof name === 'string' && name !== '') ?? 'default';
 }

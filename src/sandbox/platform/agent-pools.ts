@@ -5,17 +5,17 @@ import {
   badParameter,
   documentResponse,
   invalid,
-  isObject,
+  isJsonObject,
   type JsonObject,
   notFound,
-  paginate,
+  pageEnvelope,
   parseData,
   parsePage,
   slicePage,
 } from './json-api.ts';
 import type { Workspace } from './workspaces.ts';
 
-export interface AgentPool {
+export interface AgentPoolRecord {
   readonly id: string;
   name: string;
   readonly createdAt: number;
@@ -35,11 +35,11 @@ const INCLUDABLE: Readonly<Record<Flavor, readonly string[]>> = {
 type Verb = 'list' | 'show' | 'create' | 'update';
 
 /** The fields of a create or update body that are present. */
-type Body = Partial<Pick<AgentPool, 'name' | 'organizationScoped' | 'allowed'>>;
+type Body = Partial<Pick<AgentPoolRecord, 'name' | 'organizationScoped' | 'allowed'>>;
 
 /** docs/services/platform.md#agent-pools. */
 export class AgentPools implements Resource {
-  readonly records: AgentPool[] = [];
+  readonly records: AgentPoolRecord[] = [];
   readonly #organization: string;
   readonly #flavor: Flavor;
   readonly #random: Random;
@@ -76,7 +76,7 @@ export class AgentPools implements Resource {
     const page = parsePage(request);
     const found = sortPools(request, this.#filter(request));
     const pools = slicePage(found, page);
-    const { links, meta } = paginate(request, page, found.length);
+    const { links, meta } = pageEnvelope(request, page, found.length);
     return documentResponse(200, {
       data: pools.map((pool) => this.#document(pool, 'list')),
       ...this.#included(request, pools),
@@ -112,13 +112,13 @@ export class AgentPools implements Resource {
     return { status: 204 };
   }
 
-  #find({ params }: Request): AgentPool {
+  #find({ params }: Request): AgentPoolRecord {
     const pool = this.records.find(({ id }) => id === params.id);
     if (!pool) throw notFound();
     return pool;
   }
 
-  #filter({ query }: Request): AgentPool[] {
+  #filter({ query }: Request): AgentPoolRecord[] {
     const q = query.get('q')?.toLowerCase() ?? '';
     const workspace =
       query.get('filter[allowed_workspaces][name]') ??
@@ -128,17 +128,17 @@ export class AgentPools implements Resource {
   }
 
   /** Whether the named workspace may use a pool: it is scoped to the organization, or allows the workspace. */
-  #usableBy(name: string): (pool: AgentPool) => boolean {
+  #usableBy(name: string): (pool: AgentPoolRecord) => boolean {
     const ids = new Set(this.#workspaces.filter((workspace) => workspace.name === name).map(({ id }) => id));
     return (pool) => ids.size > 0 && (pool.organizationScoped || pool.allowed.some((id) => ids.has(id)));
   }
 
-  #single(status: number, pool: AgentPool, verb: Verb, extra: JsonObject = {}): Response {
+  #single(status: number, pool: AgentPoolRecord, verb: Verb, extra: JsonObject = {}): Response {
     return documentResponse(status, { data: this.#document(pool, verb), ...extra });
   }
 
   /** The specification shows `agent-count` in lists only, and leaves `organization-scoped` out of an update's response. */
-  #document(pool: AgentPool, verb: Verb): JsonObject {
+  #document(pool: AgentPoolRecord, verb: Verb): JsonObject {
     const isHashicorp = this.#flavor === 'hashicorp';
     const path = `/api/v2/agent-pools/${pool.id}`;
     return {
@@ -169,7 +169,7 @@ export class AgentPools implements Resource {
   }
 
   /** The member that `include=workspaces` adds: the attached workspaces, each once. */
-  #included({ query }: Request, pools: readonly AgentPool[]): JsonObject {
+  #included({ query }: Request, pools: readonly AgentPoolRecord[]): JsonObject {
     const names = (query.get('include') ?? '').split(',').filter((name) => name !== '');
     for (const name of names) {
       if (INCLUDABLE[this.#flavor].includes(name)) continue;
@@ -181,13 +181,13 @@ export class AgentPools implements Resource {
   }
 
   /** The body of create (no `pool` yet) or update. @throws HttpError 422 */
-  #parseBody(data: JsonObject, pool: AgentPool | undefined): Body {
+  #parseBody(data: JsonObject, pool: AgentPoolRecord | undefined): Body {
     if (data.type !== 'agent-pools') throw invalid('type must be agent-pools', '/data/type');
-    if (data.attributes !== undefined && !isObject(data.attributes)) {
+    if (data.attributes !== undefined && !isJsonObject(data.attributes)) {
       throw invalid('must be an object', '/data/attributes');
     }
     if (data.attributes === undefined && !pool) throw invalid('attributes are missing', '/data/attributes');
-    const attributes = isObject(data.attributes) ? data.attributes : {};
+    const attributes = isJsonObject(data.attributes) ? data.attributes : {};
     const name = this.#parseName(attributes, pool);
     const organizationScoped = this.#parseScope(attributes, pool);
     const allowed = this.#parseAllowed(data);
@@ -198,7 +198,7 @@ export class AgentPools implements Resource {
     };
   }
 
-  #parseName({ name }: JsonObject, pool: AgentPool | undefined): string | undefined {
+  #parseName({ name }: JsonObject, pool: AgentPoolRecord | undefined): string | undefined {
     const pointer = '/data/attributes/name';
     if (name === undefined && pool) return undefined;
     if (typeof name !== 'string' || name === '') throw invalid("Name can't be blank", pointer);
@@ -209,7 +209,7 @@ export class AgentPools implements Resource {
     return name;
   }
 
-  #parseScope(attributes: JsonObject, pool: AgentPool | undefined): boolean | undefined {
+  #parseScope(attributes: JsonObject, pool: AgentPoolRecord | undefined): boolean | undefined {
     const isScoped = attributes['organization-scoped'];
     if (typeof isScoped === 'boolean') return isScoped;
     if (isScoped !== undefined) throw invalid('must be true or false', '/data/attributes/organization-scoped');
@@ -220,13 +220,13 @@ export class AgentPools implements Resource {
   #parseAllowed({ relationships }: JsonObject): string[] | undefined {
     const pointer = '/data/relationships/allowed-workspaces/data';
     if (relationships === undefined) return undefined;
-    if (!isObject(relationships)) throw invalid('must be an object', '/data/relationships');
+    if (!isJsonObject(relationships)) throw invalid('must be an object', '/data/relationships');
     const relation = relationships['allowed-workspaces'];
     if (relation === undefined) return undefined;
-    if (!isObject(relation) || !Array.isArray(relation.data)) throw invalid('must be a list', pointer);
+    if (!isJsonObject(relation) || !Array.isArray(relation.data)) throw invalid('must be a list', pointer);
     const ids = new Set(this.#workspaces.map(({ id }) => id));
     return relation.data.map((item: unknown, index) => {
-      if (!isObject(item) || item.type !== 'workspaces') {
+      if (!isJsonObject(item) || item.type !== 'workspaces') {
         throw invalid('type must be workspaces', `${pointer}/${index}`);
       }
       if (typeof item.id !== 'string' || !ids.has(item.id))
@@ -236,12 +236,12 @@ export class AgentPools implements Resource {
   }
 }
 
-function sortPools({ query }: Request, pools: AgentPool[]): AgentPool[] {
+function sortPools({ query }: Request, pools: AgentPoolRecord[]): AgentPoolRecord[] {
   const sort = query.get('sort');
   if (sort === null) return pools;
   const key = sort.replace(/^-/, '');
   if (key !== 'name' && key !== 'created-at') throw badParameter('sort must be name or created-at', 'sort');
-  const value = (pool: AgentPool): string | number => (key === 'name' ? pool.name : pool.createdAt);
+  const value = (pool: AgentPoolRecord): string | number => (key === 'name' ? pool.name : pool.createdAt);
   const direction = sort.startsWith('-') ? -1 : 1;
   return pools.sort((a, b) => (value(a) === value(b) ? 0 : value(a) < value(b) ? -direction : direction));
 }

@@ -6,14 +6,14 @@ import {
   documentResponse,
   type JsonObject,
   notFound,
-  paginate,
+  pageEnvelope,
   parsePage,
   slicePage,
 } from './json-api.ts';
 
 export type AgentStatus = 'idle' | 'busy' | 'unknown' | 'errored' | 'exited';
 
-export interface Agent {
+export interface AgentRecord {
   readonly id: string;
   readonly poolId: string;
   name: string | null;
@@ -25,7 +25,7 @@ export interface Agent {
 
 /** docs/services/platform.md#agents. The list of a pool's agents is a route of the pool. */
 export class Agents implements Resource {
-  readonly records: Agent[] = [];
+  readonly records: AgentRecord[] = [];
   readonly #flavor: Flavor;
 
   constructor(flavor: Flavor) {
@@ -45,7 +45,7 @@ export class Agents implements Resource {
     const isWanted = pingedSince(request);
     const found = this.records.filter((agent) => agent.poolId === poolId && isWanted(agent));
     const data = slicePage(found, page).map((agent) => this.#document(agent));
-    return documentResponse(200, { data, ...paginate(request, page, found.length) });
+    return documentResponse(200, { data, ...pageEnvelope(request, page, found.length) });
   }
 
   /** The agents that `agent-count` of a pool counts: docs/services/platform.md#agent-pools. */
@@ -60,7 +60,7 @@ export class Agents implements Resource {
     this.records.splice(0, this.records.length, ...this.records.filter((agent) => agent.poolId !== poolId));
   }
 
-  #find({ params }: Request): Agent {
+  #find({ params }: Request): AgentRecord {
     const agent = this.records.find(({ id }) => id === params.id);
     if (!agent) throw notFound();
     return agent;
@@ -79,7 +79,7 @@ export class Agents implements Resource {
     return { status: 204 };
   }
 
-  #document(agent: Agent): JsonObject {
+  #document(agent: AgentRecord): JsonObject {
     return {
       id: agent.id,
       type: 'agents',
@@ -95,7 +95,7 @@ export class Agents implements Resource {
   }
 }
 
-function pingedSince({ query }: Request): (agent: Agent) => boolean {
+function pingedSince({ query }: Request): (agent: AgentRecord) => boolean {
   const parameter = 'filter[last-ping-since]';
   const text = query.get(parameter);
   if (text === null) return () => true;

@@ -1,7 +1,7 @@
 import { HttpError } from '../responses.ts';
 import type { Flavor } from '../types.ts';
 
-export type FieldType = 'boolean' | 'number' | 'string' | 'datetime';
+export type ViewFieldType = 'boolean' | 'number' | 'string' | 'datetime';
 /** Datetimes are milliseconds since 1970. */
 export type FieldValue = boolean | number | string | null;
 
@@ -9,7 +9,7 @@ export type FieldValue = boolean | number | string | null;
 export type ValueTest = (value: FieldValue) => boolean;
 
 interface Operator {
-  readonly types: readonly FieldType[];
+  readonly types: readonly ViewFieldType[];
   /** `operand` is the filter's value, parsed as the field's type. */
   readonly test: (operand: FieldValue) => ValueTest;
   readonly ignoresOperand?: true;
@@ -59,7 +59,7 @@ export function parseTime(value: string): number {
   return day === undefined ? Number.NaN : Date.parse(`${day}T${time || '00:00'}${offset || 'Z'}`);
 }
 
-function parseOperand(type: FieldType, value: string): FieldValue | undefined {
+function parseOperand(type: ViewFieldType, value: string): FieldValue | undefined {
   if (type === 'string') return value;
   if (type === 'boolean') return value === 'true' ? true : value === 'false' ? false : undefined;
   const number = type === 'number' ? (value.trim() === '' ? Number.NaN : Number(value)) : parseTime(value);
@@ -68,7 +68,7 @@ function parseOperand(type: FieldType, value: string): FieldValue | undefined {
 
 /** The test of one filter. @throws HttpError 422 for what the operator table does not allow */
 export function parseFilter(
-  type: FieldType,
+  type: ViewFieldType,
   operatorName: string,
   value: string,
   flavor: Flavor,

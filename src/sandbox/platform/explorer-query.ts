@@ -1,7 +1,7 @@
 import { HttpError } from '../responses.ts';
 import type { Flavor, Request } from '../types.ts';
 import { type FieldValue, parseFilter, type ValueTest } from './explorer-filters.ts';
-import type { ExplorerField, ExplorerRow, ExplorerView, ExplorerViews } from './explorer-views.ts';
+import type { ExplorerField, ExplorerViews, ViewDefinition, ViewRow } from './explorer-views.ts';
 import { badParameter } from './json-api.ts';
 
 export interface QueryFilter {
@@ -23,9 +23,9 @@ export interface ExplorerQuery {
 }
 
 export interface ExplorerResult {
-  readonly view: ExplorerView<ExplorerRow>;
-  readonly columns: readonly ExplorerField<ExplorerRow>[];
-  readonly rows: readonly ExplorerRow[];
+  readonly view: ViewDefinition<ViewRow>;
+  readonly columns: readonly ExplorerField<ViewRow>[];
+  readonly rows: readonly ViewRow[];
 }
 
 const FILTER = /^filter\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]$/;
@@ -66,16 +66,16 @@ export function parseQuery({ query }: Request, flavor: Flavor): ExplorerQuery {
   };
 }
 
-function findField(view: ExplorerView<ExplorerRow>, name: string, parameter: string): ExplorerField<ExplorerRow> {
+function findField(view: ViewDefinition<ViewRow>, name: string, parameter: string): ExplorerField<ViewRow> {
   const field = view.fields.find((candidate) => candidate.name === name);
   if (field) return field;
   throw new HttpError(422, `unknown field "${name}"`, { parameter });
 }
 
-type RowTest = (row: ExplorerRow) => boolean;
+type RowTest = (row: ViewRow) => boolean;
 
 function createRowTest(
-  view: ExplorerView<ExplorerRow>,
+  view: ViewDefinition<ViewRow>,
   { field, operator, values, parameter }: QueryFilter,
   flavor: Flavor,
 ): RowTest {
@@ -93,7 +93,7 @@ function compareValues(a: FieldValue, b: FieldValue): number {
   return a < b ? -1 : 1;
 }
 
-function createComparator(view: ExplorerView<ExplorerRow>, key: string): (a: ExplorerRow, b: ExplorerRow) => number {
+function createComparator(view: ViewDefinition<ViewRow>, key: string): (a: ViewRow, b: ViewRow) => number {
   const isDescending = key.startsWith('-');
   const column = findField(view, isDescending ? key.slice(1) : key, 'sort');
   return (a, b) =>
@@ -101,7 +101,7 @@ function createComparator(view: ExplorerView<ExplorerRow>, key: string): (a: Exp
 }
 
 /** Runs a query. Rows are in the state's own order unless sorted. @throws HttpError 400 or 422 for what its view does not have */
-export function runQuery(views: ExplorerViews, query: ExplorerQuery, flavor: Flavor): ExplorerResult {
+export function runExplorerQuery(views: ExplorerViews, query: ExplorerQuery, flavor: Flavor): ExplorerResult {
   const view = views.get(query.type);
   if (!view) throw badParameter(`type must be one of ${[...views.keys()].join(', ')}`, 'type');
   const columns = query.fields

@@ -1,26 +1,26 @@
 import { createRandom } from '../prng.ts';
 import type { Flavor } from '../types.ts';
-import type { FieldType, FieldValue } from './explorer-filters.ts';
+import type { FieldValue, ViewFieldType } from './explorer-filters.ts';
 import type { Release, Workspace } from './workspaces.ts';
 
 export interface ExplorerField<Row> {
   readonly name: string;
-  readonly type: FieldType;
+  readonly type: ViewFieldType;
   /** Can be filtered by, but is not a column: `registry_type` of modules. */
   readonly hidden?: boolean;
   value(row: Row): FieldValue;
 }
 
 /** One view of the explorer. Methods, so that a view of one type of row fits where any view is accepted. */
-export interface ExplorerView<Row> {
+export interface ViewDefinition<Row> {
   readonly rowType: string;
   readonly fields: readonly ExplorerField<Row>[];
   rows(): readonly Row[];
   rowId(row: Row): string;
 }
 
-export type ExplorerRow = Workspace | Usage | Resource;
-export type ExplorerViews = ReadonlyMap<string, ExplorerView<ExplorerRow>>;
+export type ViewRow = Workspace | Usage | Resource;
+export type ExplorerViews = ReadonlyMap<string, ViewDefinition<ViewRow>>;
 
 /** What the views show. */
 export interface ExplorerSource {
@@ -46,7 +46,7 @@ interface Resource {
   readonly workspace: Workspace;
 }
 
-type Columns<Row> = readonly (readonly [name: string, type: FieldType, value: (row: Row) => FieldValue])[];
+type Columns<Row> = readonly (readonly [name: string, type: ViewFieldType, value: (row: Row) => FieldValue])[];
 
 function toFields<Row>(columns: Columns<Row>): ExplorerField<Row>[] {
   return columns.map(([name, type, value]) => ({ name, type, value }));
@@ -136,7 +136,7 @@ const RESOURCE_COLUMNS: Columns<Resource> = [
 /** The views over the live state. Row types are HCP Terraform's; the specification gives only the first. */
 export function createExplorerViews({ organization, workspaces }: ExplorerSource, flavor: Flavor): ExplorerViews {
   const isHashicorp = flavor === 'hashicorp';
-  const usage = (rowType: string, fields: ExplorerField<Usage>[], rows: () => Usage[]): ExplorerView<Usage> => ({
+  const usage = (rowType: string, fields: ExplorerField<Usage>[], rows: () => Usage[]): ViewDefinition<Usage> => ({
     rowType,
     fields,
     rows,
@@ -145,7 +145,7 @@ export function createExplorerViews({ organization, workspaces }: ExplorerSource
   const toolFields = toFields([...USAGE_COLUMNS, ...(isHashicorp ? LIVE_TOOL_COLUMNS : [])]);
   const productFields = toFields([...PRODUCT_COLUMNS, ...(isHashicorp ? LIVE_PRODUCT_COLUMNS : [])]);
   const moduleFields = isHashicorp ? productFields : [...productFields, REGISTRY_FILTER];
-  const views: (readonly [name: string, view: ExplorerView<ExplorerRow>])[] = [
+  const views: (readonly [name: string, view: ViewDefinition<ViewRow>])[] = [
     ['workspaces', workspaceView(organization, workspaces, isHashicorp)],
     ['tf_versions', usage('visibility-tf-version', toolFields, () => toolUsage(workspaces))],
     ['providers', usage('visibility-provider-version', productFields, () => providerUsage(workspaces))],
@@ -158,7 +158,7 @@ function workspaceView(
   organization: string,
   workspaces: readonly Workspace[],
   isHashicorp: boolean,
-): ExplorerView<Workspace> {
+): ViewDefinition<Workspace> {
   const fields = toFields(workspaceColumns(organization));
   const liveFields = fields.map((field) => ({
     ...field,
@@ -175,7 +175,7 @@ function workspaceView(
 /** A sample: the first resource of each provider, in workspaces up to this many. */
 const MAX_RESOURCE_WORKSPACES = 500;
 
-function resourceView(workspaces: readonly Workspace[]): ExplorerView<Resource> {
+function resourceView(workspaces: readonly Workspace[]): ViewDefinition<Resource> {
   return {
     rowType: 'visibility-resource',
     fields: toFields(RESOURCE_COLUMNS),

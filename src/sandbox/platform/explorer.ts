@@ -1,8 +1,8 @@
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { FieldValue } from './explorer-filters.ts';
-import { type ExplorerQuery, type ExplorerResult, parseQuery, runQuery } from './explorer-query.ts';
-import type { ExplorerField, ExplorerRow, ExplorerViews } from './explorer-views.ts';
-import { documentResponse, type JsonObject, paginate, parsePage, slicePage } from './json-api.ts';
+import { type ExplorerQuery, type ExplorerResult, parseQuery, runExplorerQuery } from './explorer-query.ts';
+import type { ExplorerField, ExplorerViews, ViewRow } from './explorer-views.ts';
+import { documentResponse, type JsonObject, pageEnvelope, parsePage, slicePage } from './json-api.ts';
 
 /** Results kept for later pages: enough for several readers at once. */
 const MAX_CACHED_RESULTS = 8;
@@ -39,14 +39,14 @@ export class Explorer implements Resource {
   }
 
   run(query: ExplorerQuery): ExplorerResult {
-    return runQuery(this.views, query, this.#flavor);
+    return runExplorerQuery(this.views, query, this.#flavor);
   }
 
   /** One page of a query's result. */
   page(request: Request, query: ExplorerQuery): Response {
     const page = parsePage(request);
     const result = this.#cachedResult(request, page.number, query);
-    const envelope = paginate(request, page, result.rows.length, { 'page-size': page.size });
+    const envelope = pageEnvelope(request, page, result.rows.length, { 'page-size': page.size });
     const data = slicePage(result.rows, page).map((row) => rowDocument(result, row, this.#flavor));
     return documentResponse(200, { data, ...envelope });
   }
@@ -75,7 +75,7 @@ export class Explorer implements Resource {
 }
 
 /** One explorer row as a JSON:API resource. */
-function rowDocument({ view, columns }: ExplorerResult, row: ExplorerRow, flavor: Flavor): JsonObject {
+function rowDocument({ view, columns }: ExplorerResult, row: ViewRow, flavor: Flavor): JsonObject {
   const attributes = columns.map((field) => {
     const value = field.value(row);
     const shown = field.type === 'datetime' && typeof value === 'number' ? formatJsonTime(value) : value;
@@ -104,7 +104,7 @@ function* csvLines({ columns, rows }: ExplorerResult, csvNull: CsvNull): Generat
   }
 }
 
-function csvCell({ type }: ExplorerField<ExplorerRow>, value: FieldValue, csvNull: CsvNull): string {
+function csvCell({ type }: ExplorerField<ViewRow>, value: FieldValue, csvNull: CsvNull): string {
   if (value === null) return csvNull;
   if (type === 'datetime') return `"${formatCsvTime(Number(value))}"`;
   return typeof value === 'string' ? quote(value) : `"${value}"`;

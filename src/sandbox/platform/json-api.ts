@@ -50,7 +50,7 @@ export function badParameter(detail: string, parameter: string): HttpError {
   return new HttpError(400, detail, { parameter });
 }
 
-export function isObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -62,7 +62,7 @@ export function parseData({ body }: Request): JsonObject {
   } catch {
     throw invalid('the body is not valid JSON', '/');
   }
-  if (isObject(parsed) && isObject(parsed.data)) return parsed.data;
+  if (isJsonObject(parsed) && isJsonObject(parsed.data)) return parsed.data;
   throw invalid('the body has no object `data`', '/data');
 }
 
@@ -95,7 +95,7 @@ export function slicePage<T>(list: readonly T[], { number, size }: PageNumber): 
 }
 
 /** `links` and `meta` of a list; `extra` is added to `meta.pagination`. */
-export function paginate(
+export function pageEnvelope(
   request: Request,
   page: PageNumber,
   total: number,

@@ -5,10 +5,10 @@ import type { ExplorerQuery } from './explorer-query.ts';
 import {
   documentResponse,
   invalid,
-  isObject,
+  isJsonObject,
   type JsonObject,
   notFound,
-  paginate,
+  pageEnvelope,
   parseData,
   parsePage,
   slicePage,
@@ -26,7 +26,7 @@ export interface SavedQuery {
   readonly sort?: readonly string[];
 }
 
-export interface SavedView {
+export interface SavedViewRecord {
   readonly id: string;
   name: string;
   readonly createdAt: number;
@@ -42,7 +42,7 @@ interface Body {
 
 /** docs/services/platform.md#saved-views. */
 export class SavedViews implements Resource {
-  readonly records: SavedView[] = [];
+  readonly records: SavedViewRecord[] = [];
   readonly #flavor: Flavor;
   readonly #random: Random;
   readonly #explorer: Explorer;
@@ -71,11 +71,11 @@ export class SavedViews implements Resource {
 
   /** HCP Terraform's sample list has only `data`; the specification shows the whole envelope. */
   #list(request: Request): Response {
-    const documents = (views: readonly SavedView[]) => views.map((view) => viewDocument(view, this.#flavor));
+    const documents = (views: readonly SavedViewRecord[]) => views.map((view) => viewDocument(view, this.#flavor));
     if (this.#flavor === 'hashicorp') return documentResponse(200, { data: documents(this.records) });
     const page = parsePage(request);
     const data = documents(slicePage(this.records, page));
-    return documentResponse(200, { data, ...paginate(request, page, this.records.length) });
+    return documentResponse(200, { data, ...pageEnvelope(request, page, this.records.length) });
   }
 
   #create(request: Request): Response {
@@ -114,18 +114,18 @@ export class SavedViews implements Resource {
     return this.#explorer.csv(toExplorerQuery(this.#find(request)), csvNull, ['current_rum_count']);
   }
 
-  #find({ params }: Request): SavedView {
+  #find({ params }: Request): SavedViewRecord {
     const view = this.records.find(({ id }) => id === params.id);
     if (!view) throw notFound();
     return view;
   }
 
-  #single(status: number, view: SavedView): Response {
+  #single(status: number, view: SavedViewRecord): Response {
     return documentResponse(status, { data: viewDocument(view, this.#flavor) });
   }
 }
 
-export function toExplorerQuery({ queryType, query }: SavedView): ExplorerQuery {
+export function toExplorerQuery({ queryType, query }: SavedViewRecord): ExplorerQuery {
   return {
     type: queryType,
     filters: query.filter.map(({ field, operator, value }, index) => ({
@@ -139,7 +139,7 @@ export function toExplorerQuery({ queryType, query }: SavedView): ExplorerQuery 
   };
 }
 
-function viewDocument(view: SavedView, flavor: Flavor): JsonObject {
+function viewDocument(view: SavedViewRecord, flavor: Flavor): JsonObject {
   return {
     id: view.id,
     type: 'explorer-saved-queries',
@@ -153,7 +153,7 @@ function viewDocument(view: SavedView, flavor: Flavor): JsonObject {
 }
 
 /** The query in the specification's flat form, or in the maps that clients of the real product send. */
-function queryDocument({ queryType, query }: SavedView, flavor: Flavor): JsonObject {
+function queryDocument({ queryType, query }: SavedViewRecord, flavor: Flavor): JsonObject {
   const sort = query.sort ? { sort: query.sort } : {};
   if (flavor === 'spec') {
     return { type: queryType, filter: query.filter, ...(query.fields ? { fields: query.fields } : {}), ...sort };
@@ -172,7 +172,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
   }
   const attributes = isHashicorp ? data.attributes : data;
   const pointer = isHashicorp ? '/data/attributes' : '/data';
-  if (!isObject(attributes)) throw invalid('must be an object', pointer);
+  if (!isJsonObject(attributes)) throw invalid('must be an object', pointer);
   const { name, query } = attributes;
   if (typeof name !== 'string' || name === '') throw invalid("name can't be blank", `${pointer}/name`);
   const type = attributes[isHashicorp ? 'query-type' : 'query_type'];
@@ -185,7 +185,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
 
 /** `isComplete` requires filter, fields and sort, as the specification does for an update. */
 function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedQuery {
-  if (!isObject(value)) throw invalid('must be an object', pointer);
+  if (!isJsonObject(value)) throw invalid('must be an object', pointer);
   const { filter, fields, sort } = value;
   for (const [name, part] of Object.entries({ filter, fields, sort })) {
     if (isComplete && part === undefined) throw invalid('is required', `${pointer}/${name}`);
@@ -200,13 +200,13 @@ function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, f
 function parseViewFilters(value: unknown, pointer: string, flavor: Flavor): ViewFilter[] {
   if (!Array.isArray(value)) throw invalid('must be a list', pointer);
   return value.flatMap((item, index) => {
-    const isFlat = flavor === 'spec' || (isObject(item) && typeof item.field === 'string');
+    const isFlat = flavor === 'spec' || (isJsonObject(item) && typeof item.field === 'string');
     return isFlat ? [parseFlatFilter(item, `${pointer}/${index}`)] : parseFilterMap(item, `${pointer}/${index}`);
   });
 }
 
 function parseFlatFilter(item: unknown, pointer: string): ViewFilter {
-  if (!isObject(item) || typeof item.field !== 'string' || typeof item.operator !== 'string') {
+  if (!isJsonObject(item) || typeof item.field !== 'string' || typeof item.operator !== 'string') {
     throw invalid('a filter has field, operator and value', pointer);
   }
   return { field: item.field, operator: item.operator, value: parseStrings(item.value, `${pointer}/value`) };
@@ -214,9 +214,9 @@ function parseFlatFilter(item: unknown, pointer: string): ViewFilter {
 
 /** `{"workspace_name": {"contains": ["child"]}}`. */
 function parseFilterMap(item: unknown, pointer: string): ViewFilter[] {
-  if (!isObject(item)) throw invalid('must be an object', pointer);
+  if (!isJsonObject(item)) throw invalid('must be an object', pointer);
   return Object.entries(item).flatMap(([field, operators]) => {
-    if (!isObject(operators)) throw invalid('must be an object', `${pointer}/${field}`);
+    if (!isJsonObject(operators)) throw invalid('must be an object', `${pointer}/${field}`);
     return Object.entries(operators).map(([operator, value]) => ({
       field: field.replaceAll('-', '_'),
       operator,
@@ -227,7 +227,7 @@ function parseFilterMap(item: unknown, pointer: string): ViewFilter[] {
 
 /** A list of names, or lists of names by view. */
 function parseFieldNames(value: unknown, pointer: string): string[] {
-  if (!isObject(value)) return parseStrings(value, pointer);
+  if (!isJsonObject(value)) return parseStrings(value, pointer);
   return Object.values(value).flatMap((names) => parseStrings(names, pointer));
 }
 

@@ -1,9 +1,9 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/duration.ts';
 import { createRandom, type Random } from '../prng.ts';
 import type { Flavor } from '../types.ts';
-import type { AgentPool } from './agent-pools.ts';
-import type { Agent, AgentStatus } from './agents.ts';
-import type { SavedQuery, SavedView } from './saved-views.ts';
+import type { AgentPoolRecord } from './agent-pools.ts';
+import type { AgentRecord, AgentStatus } from './agents.ts';
+import type { SavedQuery, SavedViewRecord } from './saved-views.ts';
 import { HOSTILE_WORKSPACES, PARTS, PROJECTS, STAGES, TEAMS, TOOL_VERSIONS } from './seed-data.ts';
 import type { PlatformState } from './state.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
@@ -132,7 +132,12 @@ export function seedAgentPools(state: PlatformState, random: Random, at: number,
   plantSpecialAgents(state.agents, at, flavor);
 }
 
-export function createPool(plan: PoolPlan, at: number, random: Random, workspaces: readonly Workspace[]): AgentPool {
+export function createPool(
+  plan: PoolPlan,
+  at: number,
+  random: Random,
+  workspaces: readonly Workspace[],
+): AgentPoolRecord {
   const attached = pickIds(workspaces, plan.attached, random);
   const others = pickIds(workspaces, Math.max(0, plan.allowed - plan.attached), random);
   return {
@@ -150,7 +155,7 @@ function pickIds(workspaces: readonly Workspace[], count: number, random: Random
   return [...new Set(Array.from({ length: count }, () => random.pick(workspaces).id))];
 }
 
-export function createAgent(poolId: string, at: number, random: Random, status: AgentStatus): Agent {
+export function createAgent(poolId: string, at: number, random: Random, status: AgentStatus): AgentRecord {
   return {
     id: random.id('agent-', 16),
     poolId,
@@ -177,7 +182,7 @@ function initialStatus(random: Random): AgentStatus {
 }
 
 /** Some dead agents have been dead for days on day 0. */
-function backdateDeath(agent: Agent, random: Random): void {
+function backdateDeath(agent: AgentRecord, random: Random): void {
   const isDead = agent.status === 'errored' || agent.status === 'exited';
   if (isDead && random.chance(0.7)) agent.lastPingAt = (agent.lastPingAt ?? 0) - random.int(1, 9) * DAY_MS;
 }
@@ -199,7 +204,7 @@ const HOSTILE_AGENTS: readonly string[] = [
 ];
 
 /** Only the real product omits pings and addresses; the specification calls both strings. */
-function plantSpecialAgents(agents: readonly Agent[], at: number, flavor: Flavor): void {
+function plantSpecialAgents(agents: readonly AgentRecord[], at: number, flavor: Flavor): void {
   for (const [index, status, silentMs] of DEAD_AGENTS) {
     const agent = agents[index];
     if (agent) Object.assign(agent, { status, lastPingAt: at - silentMs });
@@ -247,11 +252,15 @@ const VIEW_PLANS: readonly ViewPlan[] = [
   ['By owner team (old)', 'workspaces', 500, { filter: [equals('workspace_owner_team', 'sre')] }],
 ];
 
-export function seedSavedViews(random: Random, at: number): SavedView[] {
+export function seedSavedViews(random: Random, at: number): SavedViewRecord[] {
   return VIEW_PLANS.map((plan) => createSavedView(plan, at, random));
 }
 
-export function createSavedView([name, queryType, ageDays, query]: ViewPlan, at: number, random: Random): SavedView {
+export function createSavedView(
+  [name, queryType, ageDays, query]: ViewPlan,
+  at: number,
+  random: Random,
+): SavedViewRecord {
   return {
     id: random.id('sq-', 16),
     name,

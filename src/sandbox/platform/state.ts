@@ -1,6 +1,6 @@
-import type { AgentPool } from './agent-pools.ts';
-import type { Agent } from './agents.ts';
-import type { SavedView } from './saved-views.ts';
+import type { AgentPoolRecord } from './agent-pools.ts';
+import type { AgentRecord } from './agents.ts';
+import type { SavedViewRecord } from './saved-views.ts';
 import type { Project, Workspace } from './workspaces.ts';
 
 /** The records of all resources. Tests read and damage them. */
@@ -12,7 +12,7 @@ export interface PlatformState {
   readonly flapping: string[];
   readonly projects: Project[];
   readonly workspaces: Workspace[];
-  readonly pools: AgentPool[];
-  readonly agents: Agent[];
-  readonly views: SavedView[];
+  readonly pools: AgentPoolRecord[];
+  readonly agents: AgentRecord[];
+  readonly views: SavedViewRecord[];
 }

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../core/duration.ts';
 import type { Random } from '../prng.ts';
-import type { AgentPool } from './agent-pools.ts';
-import type { Agent, AgentStatus } from './agents.ts';
+import type { AgentPoolRecord } from './agent-pools.ts';
+import type { AgentRecord, AgentStatus } from './agents.ts';
 import { drift, listMutations, resolveDrift, type WorkspaceTest } from './mutations.ts';
 import { createAgent, createPool, createSavedView, equals, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
 import { TOOL_RELEASES } from './seed-data.ts';
@@ -101,7 +101,7 @@ function deleteSome(workspaces: Workspace[], count: number, random: Random): Rea
   return deleted;
 }
 
-function tickAgent(agent: Agent, random: Random, now: number): void {
+function tickAgent(agent: AgentRecord, random: Random, now: number): void {
   const before = agent.status;
   agent.status = nextStatus(agent, random);
   const isAlive = agent.status === 'idle' || agent.status === 'busy';
@@ -109,7 +109,7 @@ function tickAgent(agent: Agent, random: Random, now: number): void {
   if (isAlive || hasJustDied) agent.lastPingAt = now - pingAgeMs(agent.status, random);
 }
 
-function nextStatus(agent: Agent, random: Random): AgentStatus {
+function nextStatus(agent: AgentRecord, random: Random): AgentStatus {
   const roll = random.next();
   switch (agent.status) {
     case 'idle':
@@ -156,11 +156,11 @@ function applyPoolEvents(state: PlatformState, day: number, now: number, random:
   if (day === 7 && audit) Object.assign(audit, { organizationScoped: false, allowed: [...audit.attached].sort() });
 }
 
-function findPool(state: PlatformState, name: string): AgentPool | undefined {
+function findPool(state: PlatformState, name: string): AgentPoolRecord | undefined {
   return state.pools.find((pool) => pool.name === name);
 }
 
-function deletePools(pools: AgentPool[], name: string): void {
+function deletePools(pools: AgentPoolRecord[], name: string): void {
   pools.splice(0, pools.length, ...pools.filter((pool) => pool.name !== name));
 }
 

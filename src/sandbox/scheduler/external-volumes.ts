@@ -1,7 +1,7 @@
 import type { Request, Resource, Response, Route } from '../types.ts';
 import type { Allocations } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
-import { type ExternalVolume, type Plugin, type Plugins, providerNodeId } from './plugins.ts';
+import { type ExternalVolumeRecord, type Plugins, providerNodeId, type StoragePlugin } from './plugins.ts';
 import { checkBlockingQuery, paginate } from './requests.ts';
 import type { Volumes } from './volumes.ts';
 
@@ -33,7 +33,7 @@ export class ExternalVolumes implements Resource {
     });
   }
 
-  #object(plugin: Plugin, external: ExternalVolume) {
+  #object(plugin: StoragePlugin, external: ExternalVolumeRecord) {
     return {
       ExternalID: external.id,
       CapacityBytes: external.capacityBytes,
@@ -45,7 +45,7 @@ export class ExternalVolumes implements Resource {
   }
 
   /** The nodes of running allocations that claim the volume. */
-  #publishedNodes(plugin: Plugin, external: ExternalVolume): string[] {
+  #publishedNodes(plugin: StoragePlugin, external: ExternalVolumeRecord): string[] {
     const nodes = this.#volumes
       .findByExternal(plugin.id, external.id)
       .flatMap(({ claims }) => claims)

@@ -6,22 +6,22 @@ import type { Request, Resource, Response, Route, Service, ServiceOptions } from
 import { type Allocation, Allocations } from './allocations.ts';
 import { SchedulerContext } from './context.ts';
 import { ExternalVolumes } from './external-volumes.ts';
-import { type Plugin, Plugins } from './plugins.ts';
+import { Plugins, type StoragePlugin } from './plugins.ts';
 import { Policies, type Policy } from './policies.ts';
 import { type SchedulerRecords, seedScheduler } from './seed.ts';
 import { VolumeSnapshots } from './snapshots.ts';
 import { tickScheduler } from './tick.ts';
 import { VolumeWrites } from './volume-writes.ts';
-import { type Volume, Volumes } from './volumes.ts';
+import { type VolumeRecord, Volumes } from './volumes.ts';
 
 /** The records of all resources. Tests read and damage them. */
 export interface SchedulerState {
   /** The last Raft index. */
   index: number;
   readonly policies: Map<string, Policy>;
-  readonly plugins: Map<string, Plugin>;
+  readonly plugins: Map<string, StoragePlugin>;
   /** By `volumeKey`. */
-  readonly volumes: Map<string, Volume>;
+  readonly volumes: Map<string, VolumeRecord>;
   readonly allocations: Map<string, Allocation>;
 }
 

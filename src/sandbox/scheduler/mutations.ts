@@ -10,7 +10,7 @@ import {
   STOPPED_BACKUP,
   UNHEALTHY_VOLUME,
 } from './seed-data.ts';
-import type { Volume } from './volumes.ts';
+import type { VolumeRecord } from './volumes.ts';
 
 /** One day of the scheduler. */
 export interface Tick extends SchedulerRecords {
@@ -49,27 +49,28 @@ export const MUTATIONS: Readonly<Record<number, (tick: Tick) => void>> = {
   13: (tick) => setBackup(tick, findLastOrdinary(tick), true),
 };
 
-function findVolume({ volumes }: Tick, test: (volume: Volume) => boolean): Volume | undefined {
+function findVolume({ volumes }: Tick, test: (volume: VolumeRecord) => boolean): VolumeRecord | undefined {
   return [...volumes.records.values()].find(test);
 }
 
-function findById(tick: Tick, id: string): Volume | undefined {
+function findById(tick: Tick, id: string): VolumeRecord | undefined {
   return findVolume(tick, (volume) => volume.id === id);
 }
 
 /** Whether the volume is none of the special ones. */
-function isOrdinary({ id }: Volume): boolean {
+function isOrdinary({ id }: VolumeRecord): boolean {
   return /-data-\d+$/.test(id);
 }
 
-function findLastOrdinary({ volumes }: Tick): Volume | undefined {
+function findLastOrdinary({ volumes }: Tick): VolumeRecord | undefined {
   return [...volumes.records.values()].filter(isOrdinary).at(-1);
 }
 
 /** A node fails: the allocations of one volume are lost, and their claims remain. */
 function loseNode(tick: Tick): void {
   const { allocations, now } = tick;
-  const running = ({ claims }: Volume) => claims.filter(({ allocationId }) => allocations.isRunning(allocationId));
+  const running = ({ claims }: VolumeRecord) =>
+    claims.filter(({ allocationId }) => allocations.isRunning(allocationId));
   const volume = findVolume(tick, (candidate) => isOrdinary(candidate) && running(candidate).length > 0);
   for (const { allocationId } of volume ? running(volume) : []) {
     allocations.end(allocations.records.get(allocationId)!, 'lost', now);
@@ -85,18 +86,18 @@ function releaseLostClaims(tick: Tick): void {
   if (volume) Object.assign(volume, { claims: [], modifyIndex: context.nextIndex() });
 }
 
-function setHealth({ context }: Tick, volume: Volume | undefined, isHealthy: boolean): void {
+function setHealth({ context }: Tick, volume: VolumeRecord | undefined, isHealthy: boolean): void {
   if (!volume) return;
   const controllersHealthy = isHealthy ? volume.controllersExpected : 0;
   Object.assign(volume, { schedulable: isHealthy, controllersHealthy, modifyIndex: context.nextIndex() });
 }
 
-function isUnschedulable({ schedulable }: Volume): boolean {
+function isUnschedulable({ schedulable }: VolumeRecord): boolean {
   return !schedulable;
 }
 
 function loseController(tick: Tick): void {
-  const isVictim = (volume: Volume) => isOrdinary(volume) && volume.schedulable && volume.claims.length > 0;
+  const isVictim = (volume: VolumeRecord) => isOrdinary(volume) && volume.schedulable && volume.claims.length > 0;
   setHealth(tick, findVolume(tick, isVictim), false);
   setHealth(tick, findVolume(tick, isUnschedulable), true);
 }
@@ -154,7 +155,7 @@ function setAnonymous({ policies, context }: Tick, rules: string): void {
 }
 
 /** Removes one volume from the round of backups, or returns it to the round from the next day on. */
-function setBackup({ context, day }: Tick, volume: Volume | undefined, hasBackups: boolean): void {
+function setBackup({ context, day }: Tick, volume: VolumeRecord | undefined, hasBackups: boolean): void {
   if (!volume) return;
   volume.backupSlot = hasBackups ? BACKUP_DAYS - 1 - (day % BACKUP_DAYS) : null;
   volume.modifyIndex = context.nextIndex();

@@ -6,7 +6,7 @@ import type { SchedulerContext } from './context.ts';
 export type Capability = 'CREATE_DELETE_VOLUME' | 'LIST_VOLUMES' | 'CREATE_DELETE_SNAPSHOT' | 'LIST_SNAPSHOTS';
 
 /** A volume in the storage provider. */
-export interface ExternalVolume {
+export interface ExternalVolumeRecord {
   readonly id: string;
   capacityBytes: bigint;
   snapshotId: string;
@@ -15,7 +15,7 @@ export interface ExternalVolume {
   status: string;
 }
 
-export interface Snapshot {
+export interface SnapshotRecord {
   readonly id: string;
   /** External ID of its volume, which may no longer exist. */
   readonly sourceId: string;
@@ -26,15 +26,15 @@ export interface Snapshot {
 }
 
 /** A storage plugin with the volumes and snapshots of its provider. */
-export interface Plugin {
+export interface StoragePlugin {
   readonly id: string;
   readonly provider: string;
   readonly version: string;
   readonly capabilities: readonly Capability[];
   /** Whether a snapshot is ready only on the day after it was created. */
   readonly hasSlowSnapshots: boolean;
-  externals: Map<string, ExternalVolume>;
-  snapshots: Map<string, Snapshot>;
+  externals: Map<string, ExternalVolumeRecord>;
+  snapshots: Map<string, SnapshotRecord>;
 }
 
 export const EBS = 'aws-ebs0';
@@ -46,7 +46,7 @@ const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CRE
 
 /** Four plugins: an ordinary one, one with a hexadecimal name, one with a hostile name and slow snapshots, one that lists nothing. */
 export class Plugins {
-  readonly records = new Map<string, Plugin>();
+  readonly records = new Map<string, StoragePlugin>();
   readonly #context: SchedulerContext;
 
   constructor(context: SchedulerContext) {
@@ -58,7 +58,7 @@ export class Plugins {
   }
 
   /** The plugin that `plugin_id` names, which must have the capability. @throws HttpError 400, 500 */
-  require({ query }: Request, capability: Capability): Plugin {
+  require({ query }: Request, capability: Capability): StoragePlugin {
     const id = query.get('plugin_id') ?? '';
     if (id === '') throw new HttpError(400, 'missing plugin ID');
     const plugin = this.records.get(id) ?? this.#findByPrefix(id);
@@ -67,12 +67,12 @@ export class Plugins {
     return plugin;
   }
 
-  findExternal(pluginId: string, externalId: string): ExternalVolume | undefined {
+  findExternal(pluginId: string, externalId: string): ExternalVolumeRecord | undefined {
     return this.records.get(pluginId)?.externals.get(externalId);
   }
 
   /** The specification accepts a prefix: docs/services/scheduler.md#prefixes. */
-  #findByPrefix(prefix: string): Plugin | undefined {
+  #findByPrefix(prefix: string): StoragePlugin | undefined {
     if (this.#context.flavor !== 'spec') return undefined;
     const id = [...this.records.keys()].sort().find((candidate) => candidate.startsWith(prefix));
     return id === undefined ? undefined : this.records.get(id);
@@ -91,19 +91,24 @@ export class Plugins {
   }
 }
 
-export function addExternal(plugin: Plugin, random: Random, capacityBytes: bigint, snapshotId = ''): ExternalVolume {
+export function addExternal(
+  plugin: StoragePlugin,
+  random: Random,
+  capacityBytes: bigint,
+  snapshotId = '',
+): ExternalVolumeRecord {
   const external = { id: `vol-0${random.hex(16)}`, capacityBytes, snapshotId, abnormal: false, status: '' };
   plugin.externals.set(external.id, external);
   return external;
 }
 
 export function addSnapshot(
-  plugin: Plugin,
+  plugin: StoragePlugin,
   random: Random,
-  source: Pick<ExternalVolume, 'id' | 'capacityBytes'>,
+  source: Pick<ExternalVolumeRecord, 'id' | 'capacityBytes'>,
   createdAt: Date,
   parameters: Readonly<Record<string, string>> | null = null,
-): Snapshot {
+): SnapshotRecord {
   const id = `snap-0${random.hex(16)}`;
   const snapshot = { id, sourceId: source.id, sizeBytes: source.capacityBytes, createdAt, ready: true, parameters };
   plugin.snapshots.set(id, snapshot);

@@ -20,7 +20,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The objects of a list field such as `Volumes`. */
-export function listField(body: Body, field: string): Body[] {
+export function objectsField(body: Body, field: string): Body[] {
   const value = body[field];
   if (!Array.isArray(value)) return [];
   return value.filter((item): item is Body => typeof item === 'object' && item !== null);

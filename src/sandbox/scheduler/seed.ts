@@ -4,7 +4,7 @@ import type { Random } from '../prng.ts';
 import type { ServiceOptions } from '../types.ts';
 import type { Allocations, ClaimMode } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
-import { addExternal, addSnapshot, CEPH, EBS, HEX, NFS, type Plugin, type Plugins } from './plugins.ts';
+import { addExternal, addSnapshot, CEPH, EBS, HEX, NFS, type Plugins, type StoragePlugin } from './plugins.ts';
 import type { Policies } from './policies.ts';
 import {
   BACKUP_DAYS,
@@ -14,7 +14,7 @@ import {
   type VolumePlan,
   type VolumeUse,
 } from './seed-data.ts';
-import type { Volume, Volumes } from './volumes.ts';
+import type { VolumeRecord, Volumes } from './volumes.ts';
 
 /** The records of the scheduler, for the generator of its data. */
 export interface SchedulerRecords {
@@ -56,7 +56,7 @@ function createVolume(
   plan: VolumePlan,
   externalId: string,
   slot: number,
-): Volume {
+): VolumeRecord {
   const writer = { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' };
   const shared = { AccessMode: 'multi-node-single-writer', AttachmentMode: 'block-device' };
   const index = context.nextIndex();
@@ -86,7 +86,7 @@ function createVolume(
   };
 }
 
-function seedClaims(allocations: Allocations, random: Random, volume: Volume, use: VolumeUse, start: Date): void {
+function seedClaims(allocations: Allocations, random: Random, volume: VolumeRecord, use: VolumeUse, start: Date): void {
   const begin = (mode: ClaimMode) => allocations.start(random, volume, mode, randomTimeBefore(start, 60, random));
   const endedAt = new Date(start.getTime() - 9 * HOUR_MS);
   if (use === 'app' || use === 'mixed') begin('write');
@@ -103,7 +103,13 @@ function randomTimeBefore(now: Date, days: number, random: Random): Date {
 }
 
 /** The snapshots of a volume on day 0: the last ones of its rounds, or as the plan requires. */
-function seedSnapshots(plugin: Plugin, random: Random, volume: Volume, backup: BackupPlan, start: Date): void {
+function seedSnapshots(
+  plugin: StoragePlugin,
+  random: Random,
+  volume: VolumeRecord,
+  backup: BackupPlan,
+  start: Date,
+): void {
   const external = plugin.externals.get(volume.externalId);
   if (!external || backup === 'none') return;
   const newestDays = backup === 'stopped' ? 5 : (volume.backupSlot ?? 2);

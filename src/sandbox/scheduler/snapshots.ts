@@ -2,8 +2,8 @@ import { createRandom } from '../prng.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import type { SchedulerContext } from './context.ts';
-import { addSnapshot, type Plugin, type Plugins, type Snapshot } from './plugins.ts';
-import { type Body, checkBlockingQuery, listField, mapField, paginate, parseBody, stringField } from './requests.ts';
+import { addSnapshot, type Plugins, type SnapshotRecord, type StoragePlugin } from './plugins.ts';
+import { type Body, checkBlockingQuery, mapField, objectsField, paginate, parseBody, stringField } from './requests.ts';
 import type { Volumes } from './volumes.ts';
 
 /** docs/services/scheduler.md#snapshots. */
@@ -47,7 +47,7 @@ export class VolumeSnapshots implements Resource {
 
   /** Creates the items of `Snapshots` one by one, up to the first invalid one. */
   #create(request: Request): Response {
-    const items = listField(parseBody(request), 'Snapshots');
+    const items = objectsField(parseBody(request), 'Snapshots');
     if (items.length === 0) throw new HttpError(400, 'missing snapshot definition');
     return this.#context.json({ Snapshots: items.map((item) => this.#createOne(item, request)) });
   }
@@ -88,7 +88,7 @@ export class VolumeSnapshots implements Resource {
     return this.#context.empty();
   }
 
-  #object(plugin: Plugin, snapshot: Snapshot) {
+  #object(plugin: StoragePlugin, snapshot: SnapshotRecord) {
     return {
       CreateTime: toUnixSeconds(snapshot.createdAt),
       ExternalSourceVolumeID: snapshot.sourceId,

@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
 import { MUTATIONS, type Tick } from './mutations.ts';
-import { addSnapshot, type Plugin } from './plugins.ts';
+import { addSnapshot, type StoragePlugin } from './plugins.ts';
 import { BACKUP_DAYS } from './seed-data.ts';
-import type { Volume } from './volumes.ts';
+import type { VolumeRecord } from './volumes.ts';
 
 const SNAPSHOTS_KEPT = 4;
 /** Backups do not delete snapshots older than this: whoever created them must. */
@@ -22,13 +22,13 @@ export function tickScheduler(tick: Tick): void {
 }
 
 /** Snapshots of the last day become ready. Those that a plan calls unready are older than day 0 and remain so. */
-function completeSnapshots(plugin: Plugin, now: Date): void {
+function completeSnapshots(plugin: StoragePlugin, now: Date): void {
   for (const snapshot of plugin.snapshots.values()) {
     if (!snapshot.ready && now.getTime() - snapshot.createdAt.getTime() <= DAY_MS) snapshot.ready = true;
   }
 }
 
-function backUp({ plugins, volumes, day, now, random }: Tick, volume: Volume): void {
+function backUp({ plugins, volumes, day, now, random }: Tick, volume: VolumeRecord): void {
   const plugin = plugins.records.get(volume.pluginId);
   const external = volumes.external(volume);
   if (!plugin || !external || volume.backupSlot === null || (day + volume.backupSlot) % BACKUP_DAYS !== 0) return;
@@ -36,7 +36,7 @@ function backUp({ plugins, volumes, day, now, random }: Tick, volume: Volume): v
   pruneSnapshots(plugin, external.id, now);
 }
 
-function pruneSnapshots(plugin: Plugin, sourceId: string, now: Date): void {
+function pruneSnapshots(plugin: StoragePlugin, sourceId: string, now: Date): void {
   const prunable = [...plugin.snapshots.values()]
     .filter((snapshot) => snapshot.sourceId === sourceId)
     .filter(({ createdAt }) => now.getTime() - createdAt.getTime() < PRUNED_DAYS * DAY_MS)
@@ -45,7 +45,7 @@ function pruneSnapshots(plugin: Plugin, sourceId: string, now: Date): void {
 }
 
 /** Some applications are redeployed: the old allocation completes, and a new one takes over its claim. */
-function redeploy({ allocations, now, random }: Tick, volume: Volume): void {
+function redeploy({ allocations, now, random }: Tick, volume: VolumeRecord): void {
   for (const claim of [...volume.claims]) {
     const old = allocations.records.get(claim.allocationId);
     if (!old || !allocations.isRunning(old.id) || !random.chance(REDEPLOYED_SHARE)) continue;

@@ -3,14 +3,14 @@ import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import type { Allocations } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
-import { addExternal, type Plugin, type Plugins } from './plugins.ts';
-import { type Body, bytesField, listField, mapField, parseBody, requestNamespace, stringField } from './requests.ts';
-import { type Volume, type VolumeCapability, type Volumes, volumeKey } from './volumes.ts';
+import { addExternal, type Plugins, type StoragePlugin } from './plugins.ts';
+import { type Body, bytesField, mapField, objectsField, parseBody, requestNamespace, stringField } from './requests.ts';
+import { type VolumeCapability, type VolumeRecord, type Volumes, volumeKey } from './volumes.ts';
 
-type Identity = Pick<Volume, 'id' | 'namespace'>;
+type Identity = Pick<VolumeRecord, 'id' | 'namespace'>;
 
 /** Finds or creates the external volume of one item of `Volumes`; returns its id. */
-type ResolveExternal = (item: Body, identity: Identity, plugin: Plugin) => string;
+type ResolveExternal = (item: Body, identity: Identity, plugin: StoragePlugin) => string;
 
 /** The calls that change volumes: register, create, deregister, delete, detach. */
 export class VolumeWrites implements Resource {
@@ -44,7 +44,7 @@ export class VolumeWrites implements Resource {
     ];
   }
 
-  #find(request: Request): Volume {
+  #find(request: Request): VolumeRecord {
     const volume = this.#volumes.find(request);
     if (!volume) throw new HttpError(500, 'volume not found');
     return volume;
@@ -82,11 +82,11 @@ export class VolumeWrites implements Resource {
     return this.#context.empty();
   }
 
-  #hasRunningClaim({ claims }: Volume): boolean {
+  #hasRunningClaim({ claims }: VolumeRecord): boolean {
     return claims.some(({ allocationId }) => this.#allocations.isRunning(allocationId));
   }
 
-  #remove(volume: Volume): Response {
+  #remove(volume: VolumeRecord): Response {
     this.#volumes.delete(volume);
     this.#context.nextIndex();
     return this.#context.empty();
@@ -94,7 +94,7 @@ export class VolumeWrites implements Resource {
 
   /** Saves the items of `Volumes` one by one, up to the first invalid one. */
   #save(request: Request, resolveExternal: ResolveExternal): Response {
-    const items = listField(parseBody(request), 'Volumes');
+    const items = objectsField(parseBody(request), 'Volumes');
     if (items.length === 0) throw new HttpError(400, 'missing volume definition');
     const saved = items.map((item) => {
       const identity = this.#identity(item, request);
@@ -121,11 +121,11 @@ export class VolumeWrites implements Resource {
   }
 
   /** Nomad's validation, which fails with 500: docs/services/scheduler.md#errors. Returns the plugin of the item. */
-  #validate(item: Body, identity: Identity): Plugin {
+  #validate(item: Body, identity: Identity): StoragePlugin {
     if (identity.id === '') throw new HttpError(500, 'validation: missing volume id');
     const pluginId = stringField(item, 'PluginID');
     if (pluginId === '') throw new HttpError(500, 'validation: missing plugin id');
-    if (listField(item, 'RequestedCapabilities').length === 0) {
+    if (objectsField(item, 'RequestedCapabilities').length === 0) {
       throw new HttpError(500, 'validation: must include at least one capability block');
     }
     this.#checkConflict(item, identity);
@@ -145,7 +145,7 @@ export class VolumeWrites implements Resource {
     if (isMoved) throw new HttpError(500, `unable to update volume: ${id}`);
   }
 
-  #createExternal(item: Body, { id, namespace }: Identity, plugin: Plugin): string {
+  #createExternal(item: Body, { id, namespace }: Identity, plugin: StoragePlugin): string {
     if (!plugin.capabilities.includes('CREATE_DELETE_VOLUME')) throw cannotCreateOrDelete();
     const [min, max] = [bytesField(item, 'RequestedCapacityMin'), bytesField(item, 'RequestedCapacityMax')];
     if (max !== 0n && max < min) {
@@ -162,7 +162,7 @@ export class VolumeWrites implements Resource {
   }
 
   /** A volume as registered: schedulable and unclaimed. Secrets in the item are not stored. */
-  #createVolume(item: Body, { id, namespace }: Identity, externalId: string): Volume {
+  #createVolume(item: Body, { id, namespace }: Identity, externalId: string): VolumeRecord {
     const { nodes } = this.#context;
     const index = this.#context.nextIndex();
     const replaced = this.#volumes.records.get(volumeKey(namespace, id));
@@ -190,7 +190,7 @@ export class VolumeWrites implements Resource {
 }
 
 /** A registered volume must exist in the storage provider. */
-function registeredExternal(item: Body, plugin: Plugin): string {
+function registeredExternal(item: Body, plugin: StoragePlugin): string {
   const externalId = stringField(item, 'ExternalID');
   if (externalId === '') throw new HttpError(500, 'validation: missing external id');
   if (!plugin.externals.has(externalId)) {
@@ -199,7 +199,7 @@ function registeredExternal(item: Body, plugin: Plugin): string {
   return externalId;
 }
 
-function inUse({ id }: Volume): HttpError {
+function inUse({ id }: VolumeRecord): HttpError {
   return new HttpError(500, `volume in use: ${id}`);
 }
 
@@ -208,7 +208,7 @@ function cannotCreateOrDelete(): HttpError {
 }
 
 function parseCapabilities(item: Body): VolumeCapability[] {
-  return listField(item, 'RequestedCapabilities').map((capability) => ({
+  return objectsField(item, 'RequestedCapabilities').map((capability) => ({
     AccessMode: stringField(capability, 'AccessMode'),
     AttachmentMode: stringField(capability, 'AttachmentMode'),
   }));
@@ -216,7 +216,7 @@ function parseCapabilities(item: Body): VolumeCapability[] {
 
 /** Flat maps, or Nomad's `{Segments: {…}}`. */
 function parseTopologies(item: Body): Record<string, string>[] {
-  return listField(item, 'Topologies').map((entry) =>
+  return objectsField(item, 'Topologies').map((entry) =>
     mapField('Segments' in entry ? entry : { Segments: entry }, 'Segments'),
   );
 }

@@ -3,7 +3,7 @@ import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import { type Allocations, type Claimable, type ClaimMode, NO_TIME, toNanoseconds } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
-import type { ExternalVolume, Plugins } from './plugins.ts';
+import type { ExternalVolumeRecord, Plugins } from './plugins.ts';
 import { checkBlockingQuery, paginate, requestNamespace } from './requests.ts';
 
 export interface VolumeCapability {
@@ -11,7 +11,7 @@ export interface VolumeCapability {
   readonly AttachmentMode: string;
 }
 
-export interface Volume extends Claimable {
+export interface VolumeRecord extends Claimable {
   readonly name: string;
   readonly externalId: string;
   readonly pluginId: string;
@@ -33,7 +33,7 @@ export interface Volume extends Claimable {
 /** docs/services/scheduler.md#volumes; the calls that change volumes are in `volume-writes.ts`. */
 export class Volumes implements Resource {
   /** By `volumeKey`. */
-  readonly records = new Map<string, Volume>();
+  readonly records = new Map<string, VolumeRecord>();
   readonly #context: SchedulerContext;
   readonly #plugins: Plugins;
   readonly #allocations: Allocations;
@@ -52,31 +52,31 @@ export class Volumes implements Resource {
   }
 
   /** The volume in the one namespace of the query: `*` means all for lists only. */
-  find(request: Request, id = request.params.volume_id ?? ''): Volume | undefined {
+  find(request: Request, id = request.params.volume_id ?? ''): VolumeRecord | undefined {
     return this.records.get(volumeKey(requestNamespace(request), id));
   }
 
   /** The volumes registered for an external one: usually one, none for an orphan. */
-  findByExternal(pluginId: string, externalId: string): Volume[] {
+  findByExternal(pluginId: string, externalId: string): VolumeRecord[] {
     return [...this.records.values()].filter(
       (volume) => volume.pluginId === pluginId && volume.externalId === externalId,
     );
   }
 
   /** The volume in the storage provider. */
-  external({ pluginId, externalId }: Volume): ExternalVolume | undefined {
+  external({ pluginId, externalId }: VolumeRecord): ExternalVolumeRecord | undefined {
     return this.#plugins.findExternal(pluginId, externalId);
   }
 
-  set(volume: Volume): void {
+  set(volume: VolumeRecord): void {
     this.records.set(volumeKey(volume.namespace, volume.id), volume);
   }
 
-  delete({ namespace, id }: Volume): void {
+  delete({ namespace, id }: VolumeRecord): void {
     this.records.delete(volumeKey(namespace, id));
   }
 
-  listItem(volume: Volume) {
+  listItem(volume: VolumeRecord) {
     const count = (mode: ClaimMode): number => volume.claims.filter((claim) => claim.mode === mode).length;
     return { ...this.#commonFields(volume), CurrentReaders: count('read'), CurrentWriters: count('write') };
   }
@@ -103,7 +103,7 @@ export class Volumes implements Resource {
     return this.#context.json(this.#document(volume));
   }
 
-  #filter(request: Request): Volume[] {
+  #filter(request: Request): VolumeRecord[] {
     const isSpec = this.#context.flavor === 'spec';
     const node = request.query.get('node_id') ?? '';
     if (isSpec && !isHexPrefix(node)) {
@@ -122,20 +122,20 @@ export class Volumes implements Resource {
   }
 
   /** A prefix in the specification. In Nomad it is exact, and finds nothing over all namespaces. */
-  #isOfPlugin(volume: Volume, pluginId: string, namespace: string): boolean {
+  #isOfPlugin(volume: VolumeRecord, pluginId: string, namespace: string): boolean {
     if (pluginId === '') return true;
     if (this.#context.flavor === 'spec') return volume.pluginId.startsWith(pluginId);
     return namespace !== '*' && volume.pluginId === pluginId;
   }
 
-  #isOnNode({ claims }: Volume, prefix: string): boolean {
+  #isOnNode({ claims }: VolumeRecord, prefix: string): boolean {
     if (prefix === '') return true;
     const { records } = this.#allocations;
     return claims.some(({ allocationId }) => records.get(allocationId)?.nodeId.startsWith(prefix));
   }
 
   /** The fields that the list item and the read response share. */
-  #commonFields(volume: Volume) {
+  #commonFields(volume: VolumeRecord) {
     const plugin = this.#plugins.records.get(volume.pluginId);
     const isHashicorp = this.#context.flavor === 'hashicorp';
     const segments = volume.topologies.map((topology) => ({ Segments: topology }));
@@ -163,12 +163,12 @@ export class Volumes implements Resource {
   }
 
   /** An integer in the specification, which does not give the unit (here nanoseconds); a time in Nomad. */
-  #resourceExhausted({ id, exhaustedAt }: Volume): bigint | number | string {
+  #resourceExhausted({ id, exhaustedAt }: VolumeRecord): bigint | number | string {
     if (this.#context.flavor === 'hashicorp') return exhaustedAt?.toISOString() ?? NO_TIME;
     return exhaustedAt ? toNanoseconds(exhaustedAt, createRandom(id)) : 0;
   }
 
-  #document(volume: Volume) {
+  #document(volume: VolumeRecord) {
     const { records } = this.#allocations;
     const version = this.#plugins.records.get(volume.pluginId)?.version ?? '';
     const known = volume.claims.flatMap(({ allocationId }) => records.get(allocationId) ?? []);
@@ -186,7 +186,7 @@ export class Volumes implements Resource {
   }
 
   /** Claims by allocation ID. With the specification the writers are complete objects, which it permits. */
-  #claimMap(volume: Volume, mode: ClaimMode) {
+  #claimMap(volume: VolumeRecord, mode: ClaimMode) {
     const isComplete = this.#context.flavor === 'spec' && mode === 'write';
     const entries = volume.claims
       .filter((claim) => claim.mode === mode)
@@ -197,7 +197,7 @@ export class Volumes implements Resource {
     return Object.fromEntries(entries);
   }
 
-  #nomadFields(volume: Volume) {
+  #nomadFields(volume: VolumeRecord) {
     return {
       Secrets: volume.secrets,
       MountOptions: { FSType: 'ext4', MountFlags: ['[REDACTED]'] },

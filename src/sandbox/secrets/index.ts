@@ -2,19 +2,19 @@ import { createRandom } from '../prng.ts';
 import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
 import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
 import { errorResponse } from './envelope.ts';
-import { type Key, KeyLifecycle, type KmsProvider } from './key-lifecycle.ts';
+import { KeyLifecycle, type KeyRecord, type KmsProviderRecord } from './key-lifecycle.ts';
 import { Keys } from './keys.ts';
 import { KmsProviders } from './kms-providers.ts';
 import { type GeneratedToken, MeshAccess, type MeshConnection } from './mesh-access.ts';
-import { type MeshRole, MeshRoles } from './mesh-roles.ts';
+import { type MeshRoleRecord, MeshRoles } from './mesh-roles.ts';
 import { seedSecrets } from './seed.ts';
 import { tickSecrets } from './tick.ts';
 
 /** The records of all resources. Tests read and damage them. */
 export interface SecretsState {
-  readonly keys: Map<string, Key>;
-  readonly providers: Map<string, KmsProvider>;
-  readonly roles: Map<string, MeshRole>;
+  readonly keys: Map<string, KeyRecord>;
+  readonly providers: Map<string, KmsProviderRecord>;
+  readonly roles: Map<string, MeshRoleRecord>;
   readonly access: MeshConnection | undefined;
   /** Every token that was generated, oldest first. */
   readonly generated: readonly GeneratedToken[];

@@ -19,7 +19,7 @@ interface KeyVersion {
   publicKey?: string;
 }
 
-export interface Key {
+export interface KeyRecord {
   readonly type: KeyType;
   deletionAllowed: boolean;
   /** 0 enables all. */
@@ -37,7 +37,7 @@ export interface Distribution {
   versions: Record<string, string>;
 }
 
-export interface KmsProvider {
+export interface KmsProviderRecord {
   readonly provider: string;
   readonly keyCollection: string;
   /** Never returned. */
@@ -59,7 +59,7 @@ const PEM_LINES: Readonly<Record<KeyType, number>> = {
   'ecdsa-p521': 3,
 };
 
-type CreateVersionId = (provider: KmsProvider, name: string, version: number, random: Random) => string;
+type CreateVersionId = (provider: KmsProviderRecord, name: string, version: number, random: Random) => string;
 
 /** Identifiers of a key version as the three supported clouds write them. */
 const VERSION_IDS: Readonly<Record<string, CreateVersionId>> = {
@@ -69,19 +69,19 @@ const VERSION_IDS: Readonly<Record<string, CreateVersionId>> = {
   gcpckms: ({ keyCollection }, name, version) => `${keyCollection}/cryptoKeys/${name}/cryptoKeyVersions/${version}`,
 };
 
-function createVersionId(provider: KmsProvider, name: string, version: number, random: Random): string {
+function createVersionId(provider: KmsProviderRecord, name: string, version: number, random: Random): string {
   const create = VERSION_IDS[provider.provider] ?? VERSION_IDS.azurekeyvault!;
   return create(provider, name, version, random);
 }
 
-export function createKey(type: KeyType): Key {
+export function createKey(type: KeyType): KeyRecord {
   return { type, deletionAllowed: false, minEnabledVersion: 0, versions: [] };
 }
 
 /** The keys, the providers that hold them, and the operations that affect both. */
 export class KeyLifecycle {
-  readonly keys = new Map<string, Key>();
-  readonly providers = new Map<string, KmsProvider>();
+  readonly keys = new Map<string, KeyRecord>();
+  readonly providers = new Map<string, KmsProviderRecord>();
   readonly #seed: number;
 
   constructor(seed: number) {
@@ -89,12 +89,12 @@ export class KeyLifecycle {
   }
 
   /** The provider that holds a key, with its name: there is at most one. */
-  findHolder(keyName: string): [name: string, provider: KmsProvider] | undefined {
+  findHolder(keyName: string): [name: string, provider: KmsProviderRecord] | undefined {
     return [...this.providers].find(([, provider]) => provider.keys.has(keyName));
   }
 
   /** Adds the next version to a key and, where a provider holds the key, to its copy. */
-  addVersion(name: string, key: Key, at: Date): void {
+  addVersion(name: string, key: KeyRecord, at: Date): void {
     const version = key.versions.length + 1;
     const random = createRandom(`${this.#seed}/secrets/key/${name}/${version}/${at.getTime()}`);
     const lines = PEM_LINES[key.type];
@@ -106,7 +106,7 @@ export class KeyLifecycle {
   }
 
   /** Copies a key with all its versions into a provider, named there after the key and the time. */
-  distribute(name: string, key: Key, provider: KmsProvider, at: Date, terms: DistributionTerms): void {
+  distribute(name: string, key: KeyRecord, provider: KmsProviderRecord, at: Date, terms: DistributionTerms): void {
     const seconds = Math.floor(at.getTime() / 1000);
     const random = createRandom(`${this.#seed}/secrets/distribution/${name}/${seconds}`);
     const versions = Object.fromEntries(

@@ -9,7 +9,7 @@ import {
   parseBody,
   stringField,
 } from './envelope.ts';
-import { createKey, KEY_TYPES, type Key, type KeyLifecycle, type KeyType } from './key-lifecycle.ts';
+import { createKey, KEY_TYPES, type KeyLifecycle, type KeyRecord, type KeyType } from './key-lifecycle.ts';
 
 /** docs/services/secrets.md#keys. */
 export class Keys implements Resource {
@@ -86,7 +86,7 @@ function isKeyType(type: string): type is KeyType {
   return KEY_TYPES.some((known) => known === type);
 }
 
-function keyData(name: string, key: Key, flavor: Flavor): Record<string, unknown> {
+function keyData(name: string, key: KeyRecord, flavor: Flavor): Record<string, unknown> {
   const versions = Object.fromEntries(
     key.versions.map(({ creationTime, publicKey }, index) => [
       String(index + 1),
@@ -109,7 +109,11 @@ function keyData(name: string, key: Key, flavor: Flavor): Record<string, unknown
  * The settings in the body of a write. The specification gives both a default: a body with only one of them resets the
  * other. Vault keeps what is not sent.
  */
-function parseSettings(body: Body, key: Key, flavor: Flavor): Pick<Key, 'minEnabledVersion' | 'deletionAllowed'> {
+function parseSettings(
+  body: Body,
+  key: KeyRecord,
+  flavor: Flavor,
+): Pick<KeyRecord, 'minEnabledVersion' | 'deletionAllowed'> {
   const { min_enabled_version: minimum, deletion_allowed: deletion } = body;
   const isKept = flavor === 'hashicorp' || (minimum === undefined && deletion === undefined);
   const minEnabledVersion = Number(minimum ?? (isKept ? key.minEnabledVersion : 0));

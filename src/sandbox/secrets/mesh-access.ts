@@ -2,7 +2,7 @@ import { uuid } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import { badRequest, dataResponse, NO_CONTENT, NOT_FOUND, parseBody, stringField } from './envelope.ts';
-import type { MeshRole } from './mesh-roles.ts';
+import type { MeshRoleRecord } from './mesh-roles.ts';
 
 /** How the engine reaches the mesh. Never returned, except address and scheme. */
 export interface MeshConnection {
@@ -31,9 +31,9 @@ export class MeshAccess implements Resource {
   readonly #mount: string;
   readonly #seed: number;
   readonly #flavor: Flavor;
-  readonly #roles: ReadonlyMap<string, MeshRole>;
+  readonly #roles: ReadonlyMap<string, MeshRoleRecord>;
 
-  constructor(mount: string, { seed, flavor }: ServiceOptions, roles: ReadonlyMap<string, MeshRole>) {
+  constructor(mount: string, { seed, flavor }: ServiceOptions, roles: ReadonlyMap<string, MeshRoleRecord>) {
     this.#mount = mount;
     this.#seed = seed;
     this.#flavor = flavor;

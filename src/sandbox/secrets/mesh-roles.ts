@@ -11,7 +11,7 @@ import {
   stringField,
 } from './envelope.ts';
 
-export interface MeshRole {
+export interface MeshRoleRecord {
   tokenType: string;
   /** Base64. */
   policy?: string;
@@ -25,11 +25,11 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const NO_POLICY =
   'Use either a policy document, a list of policies or roles, or a set of service or node identities, depending on your Consul version';
 
-const EMPTY_ROLE: MeshRole = { tokenType: 'client', policies: [], local: false, ttlSeconds: 0, maxTtlSeconds: 0 };
+const EMPTY_ROLE: MeshRoleRecord = { tokenType: 'client', policies: [], local: false, ttlSeconds: 0, maxTtlSeconds: 0 };
 
 /** docs/services/secrets.md#mesh-roles. */
 export class MeshRoles implements Resource {
-  readonly records = new Map<string, MeshRole>();
+  readonly records = new Map<string, MeshRoleRecord>();
   readonly #mount: string;
   readonly #flavor: Flavor;
 
@@ -71,7 +71,7 @@ export class MeshRoles implements Resource {
   }
 }
 
-function parseRole(body: Body, base: MeshRole): MeshRole {
+function parseRole(body: Body, base: MeshRoleRecord): MeshRoleRecord {
   const ttlSeconds = parseSeconds(body.ttl ?? body.lease);
   const maxTtlSeconds = parseSeconds(body.max_ttl);
   const policy = stringField(body, 'policy') ?? base.policy;
@@ -86,7 +86,7 @@ function parseRole(body: Body, base: MeshRole): MeshRole {
   };
 }
 
-function checkRole({ tokenType, policy, policies }: MeshRole): void {
+function checkRole({ tokenType, policy, policies }: MeshRoleRecord): void {
   if (tokenType !== 'client' && tokenType !== 'management') {
     throw badRequest('token_type must be "client" or "management"');
   }
@@ -96,7 +96,7 @@ function checkRole({ tokenType, policy, policies }: MeshRole): void {
   if (tokenType === 'client' && policy === undefined && policies.length === 0) throw badRequest(NO_POLICY);
 }
 
-function roleData(role: MeshRole, flavor: Flavor): Record<string, unknown> {
+function roleData(role: MeshRoleRecord, flavor: Flavor): Record<string, unknown> {
   if (flavor === 'spec') {
     return { policy: role.policy ?? '', lease: formatDuration(role.ttlSeconds), token_type: role.tokenType };
   }

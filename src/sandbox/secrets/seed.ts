@@ -1,9 +1,9 @@
 import { daysBefore, scaleCount } from '../fixtures.ts';
 import { createRandom, type Random } from '../prng.ts';
 import type { ServiceOptions } from '../types.ts';
-import { createKey, KEY_TYPES, type KeyLifecycle, type KeyType, type KmsProvider } from './key-lifecycle.ts';
+import { createKey, KEY_TYPES, type KeyLifecycle, type KeyType, type KmsProviderRecord } from './key-lifecycle.ts';
 import type { MeshAccess } from './mesh-access.ts';
-import type { MeshRole } from './mesh-roles.ts';
+import type { MeshRoleRecord } from './mesh-roles.ts';
 
 interface KeyPlan {
   readonly name: string;
@@ -72,7 +72,7 @@ function ordinaryKeyPlan(index: number, random: Random, providers: readonly stri
   return random.chance(0.6) ? { ...plan, provider: random.pick(providers) } : plan;
 }
 
-function seedProviders(providers: Map<string, KmsProvider>, random: Random): void {
+function seedProviders(providers: Map<string, KmsProviderRecord>, random: Random): void {
   const add = (name: string, provider: string, keyCollection: string): void => {
     const credentials = { client_secret: `planted-kms-credential-${random.hex(16)}` };
     providers.set(name, { provider, keyCollection, credentials, keys: new Map() });
@@ -106,7 +106,7 @@ export function createRole(
   policy: string | undefined,
   ttlSeconds: number,
   policies: readonly string[] = [],
-): MeshRole {
+): MeshRoleRecord {
   return {
     tokenType,
     ...(policy === undefined ? {} : { policy: Buffer.from(policy).toString('base64') }),
@@ -121,7 +121,7 @@ function readPolicy(prefix: string): string {
   return `key_prefix "${prefix}" {\n  policy = "read"\n}\n`;
 }
 
-const ROLE_PLANS: readonly (readonly [name: string, role: MeshRole])[] = [
+const ROLE_PLANS: readonly (readonly [name: string, role: MeshRoleRecord])[] = [
   ['web-read', createRole('client', readPolicy('web/'), 3600)],
   ['api-write', createRole('client', 'service "api" {\n  policy = "write"\n}\n', 1800)],
   ['billing', createRole('client', readPolicy('billing/'), 0)],
@@ -134,7 +134,7 @@ const ROLE_PLANS: readonly (readonly [name: string, role: MeshRole])[] = [
 ];
 
 /** About ten roles at scale 1, two of them of the management type. */
-function seedRoles(roles: Map<string, MeshRole>, random: Random, scale: number): void {
+function seedRoles(roles: Map<string, MeshRoleRecord>, random: Random, scale: number): void {
   for (const [name, role] of ROLE_PLANS) roles.set(name, { ...role });
   for (let index = 1; roles.size < scaleCount(10, scale); index++) {
     roles.set(`team-${index}`, createRole('client', readPolicy(`team-${index}/`), random.int(1, 24) * 1800));
@@ -145,7 +145,7 @@ function seedRoles(roles: Map<string, MeshRole>, random: Random, scale: number):
 export function seedSecrets(
   { seed, scale, flavor, start }: ServiceOptions,
   lifecycle: KeyLifecycle,
-  roles: Map<string, MeshRole>,
+  roles: Map<string, MeshRoleRecord>,
   access: MeshAccess,
 ): void {
   const random = createRandom(`${seed}/secrets/estate`);

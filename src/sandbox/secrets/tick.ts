@@ -1,12 +1,12 @@
 import { DAY_MS } from '../../core/duration.ts';
 import type { Random } from '../prng.ts';
-import { createKey, type Key, type KeyLifecycle } from './key-lifecycle.ts';
-import type { MeshRole } from './mesh-roles.ts';
+import { createKey, type KeyLifecycle, type KeyRecord } from './key-lifecycle.ts';
+import type { MeshRoleRecord } from './mesh-roles.ts';
 import { BACKUP_PROVIDER, createRole } from './seed.ts';
 
 interface Tick {
   readonly lifecycle: KeyLifecycle;
-  readonly roles: Map<string, MeshRole>;
+  readonly roles: Map<string, MeshRoleRecord>;
   readonly day: number;
   readonly now: Date;
   readonly random: Random;
@@ -49,7 +49,7 @@ function rotateRoutinely(tick: Tick): void {
   }
 }
 
-function ageDays(key: Key, now: Date): number {
+function ageDays(key: KeyRecord, now: Date): number {
   const newest = key.versions.at(-1);
   return newest ? (now.getTime() - Date.parse(newest.creationTime)) / DAY_MS : 0;
 }
@@ -78,7 +78,10 @@ function deleteRetiredKey({ lifecycle }: Tick): void {
   if (deleted) lifecycle.keys.delete(deleted[0]);
 }
 
-function findUndistributed(lifecycle: KeyLifecycle, test: (key: Key) => boolean): [name: string, key: Key] | undefined {
+function findUndistributed(
+  lifecycle: KeyLifecycle,
+  test: (key: KeyRecord) => boolean,
+): [name: string, key: KeyRecord] | undefined {
   return [...lifecycle.keys].find(([name, key]) => test(key) && !lifecycle.findHolder(name));
 }
 

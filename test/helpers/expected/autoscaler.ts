@@ -1,4 +1,4 @@
-import type { AutoscalerState, Gauge, Series } from '../../../src/sandbox/autoscaler.ts';
+import type { AutoscalerState, Gauge, MetricSeries } from '../../../src/sandbox/autoscaler.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, object, type Tables, time } from './values.ts';
 
@@ -35,6 +35,6 @@ function gaugeRow({ name, labels, value }: Gauge) {
   };
 }
 
-function seriesRow(kind: string, { name, labels, ...figures }: Series) {
+function seriesRow(kind: string, { name, labels, ...figures }: MetricSeries) {
   return { target, ...NOTHING, kind, name, labels: object(labels), ...figures, extra: null };
 }

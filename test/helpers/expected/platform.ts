@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import type { AgentPool } from '../../../src/sandbox/platform/agent-pools.ts';
-import type { Agent } from '../../../src/sandbox/platform/agents.ts';
-import { type ExplorerResult, runQuery } from '../../../src/sandbox/platform/explorer-query.ts';
+import type { AgentPoolRecord } from '../../../src/sandbox/platform/agent-pools.ts';
+import type { AgentRecord } from '../../../src/sandbox/platform/agents.ts';
+import { type ExplorerResult, runExplorerQuery } from '../../../src/sandbox/platform/explorer-query.ts';
 import { createExplorerViews } from '../../../src/sandbox/platform/explorer-views.ts';
-import { type SavedView, toExplorerQuery } from '../../../src/sandbox/platform/saved-views.ts';
+import { type SavedViewRecord, toExplorerQuery } from '../../../src/sandbox/platform/saved-views.ts';
 import type { PlatformState } from '../../../src/sandbox/platform/state.ts';
 import type { Workspace } from '../../../src/sandbox/platform/workspaces.ts';
 import { HttpError } from '../../../src/sandbox/responses.ts';
@@ -109,7 +109,7 @@ function usage(
 
 const identifier = { unique_identifier: expect.stringMatching(/^tfv-\w{16}$/u) };
 
-function viewRow({ id, name, queryType, query, createdAt }: SavedView, flavor: Flavor) {
+function viewRow({ id, name, queryType, query, createdAt }: SavedViewRecord, flavor: Flavor) {
   const { filter, fields, sort } = query;
   const flat = { type: queryType, filter, ...(fields && { fields }), ...(sort && { sort }) };
   const nested = {
@@ -130,16 +130,16 @@ function viewRow({ id, name, queryType, query, createdAt }: SavedView, flavor: F
 }
 
 /** The sandbox answers the query; names and forms of what it answers are ours to expect. */
-function ask(state: PlatformState, view: SavedView, flavor: Flavor): ExplorerResult | HttpError {
+function ask(state: PlatformState, view: SavedViewRecord, flavor: Flavor): ExplorerResult | HttpError {
   try {
-    return runQuery(createExplorerViews(state, flavor), toExplorerQuery(view), flavor);
+    return runExplorerQuery(createExplorerViews(state, flavor), toExplorerQuery(view), flavor);
   } catch (error) {
     if (error instanceof HttpError) return error;
     throw error;
   }
 }
 
-function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows {
+function resultRows(state: PlatformState, view: SavedViewRecord, flavor: Flavor): Rows {
   const answer = ask(state, view, flavor);
   if (answer instanceof HttpError) return [];
   const { rows, columns, view: explorer } = answer;
@@ -160,7 +160,7 @@ function resultRows(state: PlatformState, view: SavedView, flavor: Flavor): Rows
 }
 
 /** Some views ask for a field that is gone: that is an answer about the view. */
-function resultRow(state: PlatformState, view: SavedView, flavor: Flavor) {
+function resultRow(state: PlatformState, view: SavedViewRecord, flavor: Flavor) {
   const answer = ask(state, view, flavor);
   const refused = answer instanceof HttpError;
   return {
@@ -175,7 +175,7 @@ function resultRow(state: PlatformState, view: SavedView, flavor: Flavor) {
 
 const COUNTED = new Set(['idle', 'busy', 'unknown']);
 
-function poolRow({ id, name, createdAt, organizationScoped }: AgentPool, agents: readonly Agent[]) {
+function poolRow({ id, name, createdAt, organizationScoped }: AgentPoolRecord, agents: readonly AgentRecord[]) {
   return {
     target,
     pool_id: id,
@@ -187,11 +187,11 @@ function poolRow({ id, name, createdAt, organizationScoped }: AgentPool, agents:
   };
 }
 
-function relation(pool: AgentPool, workspace_id: string, kind: string) {
+function relation(pool: AgentPoolRecord, workspace_id: string, kind: string) {
   return { target, pool_id: pool.id, workspace_id, relation: kind, extra: null };
 }
 
-function agentRow({ id, poolId, name, status, ipAddress, createdAt, lastPingAt }: Agent, flavor: Flavor) {
+function agentRow({ id, poolId, name, status, ipAddress, createdAt, lastPingAt }: AgentRecord, flavor: Flavor) {
   return {
     target,
     agent_id: id,

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createRandom } from '../../../src/sandbox/prng.ts';
 import { toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
 import type { SchedulerState } from '../../../src/sandbox/scheduler/index.ts';
-import { type Plugin, providerNodeId } from '../../../src/sandbox/scheduler/plugins.ts';
+import { providerNodeId, type StoragePlugin } from '../../../src/sandbox/scheduler/plugins.ts';
 import type { Policy } from '../../../src/sandbox/scheduler/policies.ts';
-import type { Volume } from '../../../src/sandbox/scheduler/volumes.ts';
+import type { VolumeRecord } from '../../../src/sandbox/scheduler/volumes.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, filled, object, type Rows, type Tables, time } from './values.ts';
 
@@ -27,7 +27,7 @@ export function schedulerTables(state: SchedulerState, flavor: Flavor): Tables {
 
 type Listing = 'LIST_VOLUMES' | 'LIST_SNAPSHOTS';
 
-const can = (capability: Listing) => (plugin: Plugin) => plugin.capabilities.includes(capability);
+const can = (capability: Listing) => (plugin: StoragePlugin) => plugin.capabilities.includes(capability);
 
 function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex }: Policy, flavor: Flavor) {
   const hash = createHash('sha256').update(rules).digest('base64');
@@ -43,7 +43,7 @@ function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex 
   };
 }
 
-function volumeRow({ plugins }: SchedulerState, volume: Volume, flavor: Flavor) {
+function volumeRow({ plugins }: SchedulerState, volume: VolumeRecord, flavor: Flavor) {
   const live = flavor === 'hashicorp';
   const plugin = plugins.get(volume.pluginId);
   const [capability] = volume.capabilities;
@@ -76,13 +76,13 @@ function volumeRow({ plugins }: SchedulerState, volume: Volume, flavor: Flavor) 
   };
 }
 
-function exhausted({ exhaustedAt, id }: Volume, live: boolean): number | bigint {
+function exhausted({ exhaustedAt, id }: VolumeRecord, live: boolean): number | bigint {
   if (exhaustedAt === null) return 0;
   return live ? Math.floor(exhaustedAt.getTime() / 1000) : toNanoseconds(exhaustedAt, createRandom(id));
 }
 
 /** What only reading a volume shows there, without its secrets and mount flags, and without what it leaves empty. */
-function liveFields(plugin: Plugin | undefined, { externalId }: Volume) {
+function liveFields(plugin: StoragePlugin | undefined, { externalId }: VolumeRecord) {
   return {
     ProviderVersion: plugin?.version ?? '',
     MountOptions: { FSType: 'ext4' },
@@ -97,7 +97,7 @@ function liveFields(plugin: Plugin | undefined, { externalId }: Volume) {
   };
 }
 
-function claimRows({ allocations }: SchedulerState, volume: Volume): Rows {
+function claimRows({ allocations }: SchedulerState, volume: VolumeRecord): Rows {
   return volume.claims.map(({ allocationId, mode }) => {
     const allocation = allocations.get(allocationId);
     return {
@@ -118,7 +118,7 @@ function claimRows({ allocations }: SchedulerState, volume: Volume): Rows {
 
 const ENDED = new Set(['complete', 'failed', 'lost']);
 
-function externalRows({ volumes, allocations }: SchedulerState, plugin: Plugin): Rows {
+function externalRows({ volumes, allocations }: SchedulerState, plugin: StoragePlugin): Rows {
   return [...plugin.externals.values()].map(({ id, capacityBytes, snapshotId, abnormal, status }) => {
     const claims = [...volumes.values()]
       .filter(({ pluginId, externalId }) => pluginId === plugin.id && externalId === id)
@@ -138,7 +138,7 @@ function externalRows({ volumes, allocations }: SchedulerState, plugin: Plugin):
   });
 }
 
-function snapshotRows(plugin: Plugin, flavor: Flavor): Rows {
+function snapshotRows(plugin: StoragePlugin, flavor: Flavor): Rows {
   return [...plugin.snapshots.values()].map(({ id, sourceId, sizeBytes, createdAt, ready }) => ({
     target,
     plugin_id: plugin.id,
@@ -151,7 +151,7 @@ function snapshotRows(plugin: Plugin, flavor: Flavor): Rows {
   }));
 }
 
-function listingRow(plugin: Plugin, capability: Listing) {
+function listingRow(plugin: StoragePlugin, capability: Listing) {
   const supported = can(capability)(plugin);
   return {
     target,

@@ -1,5 +1,5 @@
 import type { SecretsState } from '../../../src/sandbox/secrets/index.ts';
-import type { MeshRole } from '../../../src/sandbox/secrets/mesh-roles.ts';
+import type { MeshRoleRecord } from '../../../src/sandbox/secrets/mesh-roles.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { filled, type Tables, time } from './values.ts';
 
@@ -63,7 +63,7 @@ function goDuration(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-function liveFields({ ttlSeconds, maxTtlSeconds, local, policies }: MeshRole) {
+function liveFields({ ttlSeconds, maxTtlSeconds, local, policies }: MeshRoleRecord) {
   return {
     ttl: ttlSeconds,
     max_ttl: maxTtlSeconds,
