@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { loadJob } from '../config/job.ts';
 import { frozenClock } from '../core/clock.ts';
@@ -19,6 +19,7 @@ const REQUESTS_PER_SECOND = 1000;
 
 interface Options {
   readonly runs: number;
+  readonly nights?: number;
   readonly workspaces?: number;
 }
 
@@ -27,11 +28,13 @@ export function registerDemo(program: Command, context: () => Context): void {
     .command('demo')
     .description('run the nightly job on a generated estate several times, into ./demo')
     .option('--runs <n>', 'number of nightly runs', positiveNumber, DEFAULT_RUNS)
+    .addOption(new Option('--nights <n>', 'earlier name of --runs').argParser(positiveNumber).hideHelp())
     .option('--workspaces <n>', 'number of workspaces in the estate', positiveNumber)
     .action((options: Options) => demo(context(), options));
 }
 
-async function demo(context: Context, { runs, workspaces }: Options): Promise<void> {
+async function demo(context: Context, { nights, workspaces, ...options }: Options): Promise<void> {
+  const runs = nights ?? options.runs;
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);
   const sandbox = await startSandbox({ rate: REQUESTS_PER_SECOND, ...(workspaces !== undefined && { workspaces }) });

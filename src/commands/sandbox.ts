@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Context } from '../core/context.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import type { Flavor } from '../sandbox/types.ts';
@@ -12,6 +12,7 @@ interface Options {
   readonly port?: number;
   readonly flavor?: Flavor;
   readonly days: number;
+  readonly nights?: number;
 }
 
 export function registerSandbox(program: Command, context: () => Context): void {
@@ -24,14 +25,15 @@ export function registerSandbox(program: Command, context: () => Context): void 
     .option('--latency <ms>', 'delay of every response', wholeNumber)
     .option('--port <n>', 'first of five ports', wholeNumber)
     .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
+    .addOption(new Option('--nights <n>', 'earlier name of --days').argParser(wholeNumber).hideHelp())
     .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
     .action((options: Options) => serve(context(), options));
 }
 
-async function serve(context: Context, { days, latency, ...options }: Options): Promise<void> {
+async function serve(context: Context, { nights, days, latency, ...options }: Options): Promise<void> {
   const sandbox = await startSandbox({ ...options, ...(latency !== undefined && { latencyMs: latency }) });
   try {
-    for (let day = 0; day < days; day++) sandbox.tick();
+    for (let day = 0; day < (nights ?? days); day++) sandbox.tick();
     context.stdout(sandbox.config());
     context.log.info('serving; press Ctrl-C to stop');
     await new Promise<void>((stopped) => {
