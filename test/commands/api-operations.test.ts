@@ -38,9 +38,8 @@ describe.each(['spec', 'hashicorp'] as const)('every operation through the comma
   });
 });
 
-it('the table has a case for each of the 58', () => {
+it('every operation has a case in api-cases.ts', () => {
   expect(cases.map(({ operation }) => operation).sort()).toEqual([...operations.keys()].sort());
-  expect(cases).toHaveLength(58);
 });
 
 it.each(cases.filter(({ body, words }) => body ?? String(words).includes('secret')))(

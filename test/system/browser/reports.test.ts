@@ -48,7 +48,9 @@ describe('the reports of five runs of the sandbox', () => {
   });
 
   it('have the expected page', async () => {
-    await expect(await readFile(out('certificates.html'), 'utf8')).toMatchFileSnapshot('../../golden/certificates.html');
+    await expect(await readFile(out('certificates.html'), 'utf8')).toMatchFileSnapshot(
+      '../../golden/certificates.html',
+    );
   });
 });
 

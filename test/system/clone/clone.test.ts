@@ -23,7 +23,7 @@ test.skipIf(!existsSync(join(PACKAGE_ROOT, '.git')))(
     const clone = join(folder, 'clone');
     run('git', ['clone', '--quiet', '--no-hardlinks', PACKAGE_ROOT, clone], folder);
     run('npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline'], clone);
-    const output = run('npm', ['run', 'demo', '--', '--nights', '2', '--workspaces', '20'], clone);
+    const output = run('npm', ['run', 'demo', '--', '--runs', '2', '--workspaces', '20'], clone);
     expect(output).toContain('demo/out/index.html');
     expect(existsSync(join(clone, 'demo', 'out', 'index.html'))).toBe(true);
     expect(run('npx', ['tidemark', '--version'], clone)).toMatch(/^\d+\.\d+\.\d+\n$/u);

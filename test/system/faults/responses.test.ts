@@ -110,7 +110,10 @@ const CASES: Readonly<Record<string, Case>> = {
         /ca_roots: 1 row\(s\) without root_id: the rejected files are in landing\/\S+\/single, under names that end in \.rejected/u,
     },
   },
-  'a row is missing': { fault: rows.rowMissing, says: /got \d+ rows, but the service reports 230|\d+ rows received, 230 reported/u },
+  'a row is missing': {
+    fault: rows.rowMissing,
+    says: /got \d+ rows, but the service reports 230|\d+ rows received, 230 reported/u,
+  },
   'the total moves with every page': {
     fault: rows.totalMoves,
     says: /the total changed from \d+ to \d+ between pages, 3 times in a row/u,
