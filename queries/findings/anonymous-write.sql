@@ -5,7 +5,8 @@
 -- grain: one row per target where it does; unknown where its rules are not reported
 -- Rules are HCL or JSON. Comments are removed first (a string may contain what looks like one), then every `policy` and
 -- `capabilities` is read.
--- Everything that is not known to read or deny counts as a grant, so that no new capability is missed.
+-- The scheduler names what reads `read-…`, `list-…`, `…-read` or `…-read-…` (`license-read`, `sentinel-read`, `csi-read-volume`). Everything else
+-- that is not known to read or deny counts as a grant, so that no new capability is missed.
 with
   tokenized as (
     select
@@ -34,11 +35,8 @@ with
             lambda members: regexp_extract_all(members, '"([^"]*)"', 1)
           )
         ),
-        lambda capability: capability not in (
-          'deny', 'read', 'list', 'list-jobs', 'parse-job', 'read-job', 'read-logs', 'read-fs', 'read-job-scaling',
-          'list-scaling-policies', 'read-scaling-policy', 'csi-list-volume', 'csi-read-volume', 'host-volume-read',
-          'mount-readonly'
-        )
+        lambda capability: capability not in ('deny', 'read', 'list', 'parse-job', 'mount-readonly')
+          and not regexp_matches(capability, '^(read|list)-|-(read|list)-|-read$')
       ) as capabilities,
     from tokenized
   ),

@@ -5,7 +5,7 @@ const NOW = '2026-11-20T02:15:00Z';
 const DAYS_30 = '2026-12-20T02:15:00Z';
 const LATER = '2026-12-20T02:15:01Z';
 
-test('ca-root-expiring: within certificateDays; a warning where it is active, critical where it has expired', async () => {
+test('ca-root-expiring: an active root within certificateDays, critical where it has expired; an inactive root never', async () => {
   const warehouse = await createFindingsWarehouse();
   const root = (id: string, active: boolean | null, ends: string | null): Rows[number] => ({
     root_id: id,
@@ -22,6 +22,7 @@ test('ca-root-expiring: within certificateDays; a warning where it is active, cr
       root('inactive-ended', false, NOW),
       root('activity-unreported', null, DAYS_30),
       root('end-unreported', true, null),
+      root('inactive-end-unreported', false, null),
     ],
   });
   await warehouse.evaluate(NOW);
@@ -32,8 +33,6 @@ test('ca-root-expiring: within certificateDays; a warning where it is active, cr
     ['active', 'warning'],
     ['activity-unreported', 'warning'],
     ['ended', 'critical'],
-    ['inactive', 'info'],
-    ['inactive-ended', 'info'],
   ]);
   expect((await warehouse.findings('ca-root-expiring'))[2]?.title).toBe(
     'Active CA root root ended expired on 2026-11-20 02:15 UTC',

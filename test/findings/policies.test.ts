@@ -41,6 +41,13 @@ const CASES: readonly (readonly [name: string, rules: string | null, grants: rea
   ['quote-in-a-string', String.raw`namespace "a\"#" { policy = "write" }`, ['policy write']],
   ['quoted-key', 'node { "policy" = "write" }', ['policy write']],
   ['empty', 'namespace "default" {}', []],
+  ['license', 'operator { capabilities = ["license-read", "sentinel-read"] }', []],
+  ['snapshot', 'operator { capabilities = ["license-read", "snapshot-save"] }', ['capability snapshot-save']],
+  [
+    'host-volume',
+    'namespace "a" { capabilities = ["host-volume-read", "host-volume-create"] }',
+    ['capability host-volume-create'],
+  ],
   ['unreported', null, 'unknown'],
 ];
 

@@ -47,6 +47,11 @@ describe('rules in HCL', () => {
       'agent { policy = "write" } namespace "a" { capabilities = ["submit-job"] }',
       'agent { policy = "read" }',
     ],
+    [
+      'reading the license stays, saving a snapshot goes',
+      'operator { capabilities = ["license-read", "sentinel-read", "snapshot-save"] }',
+      'operator { capabilities = ["license-read", "sentinel-read"] }',
+    ],
     ['nothing at all is left', 'namespace "a" { capabilities = ["submit-job"] }', ''],
   ])('%s', (_, rules, wanted) => {
     expect(tight(readOnlyRules(rules))).toBe(wanted);

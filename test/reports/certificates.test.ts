@@ -19,7 +19,7 @@ const leaf = (service: string, valid_after: string, valid_before: string | null)
 const states = (rows: unknown) => (rows as { state: string }[]).map(({ state }) => state);
 
 describe('the certificates report', () => {
-  it('counts roots by expiry: expired, expiring within certificateDays, valid, unknown', async () => {
+  it('counts active roots by expiry: expired, expiring within certificateDays, valid, unknown', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(AS_OF, {
       ca_roots: [
@@ -27,19 +27,25 @@ describe('the certificates report', () => {
         root('soon', '2026-12-20T02:15:00Z'),
         root('later', '2026-12-20T02:15:01Z'),
         root('untold', null, false),
+        root('retired', AS_OF, false),
+        root('retiring', '2026-12-01T00:00:00Z', false),
       ],
     });
     const { summary, roots, inactive_roots } = await warehouse.data('certificates', AS_OF);
     expect(summary).toMatchObject({
-      roots: 4,
+      roots: 6,
       active_roots: 3,
-      inactive_roots: 1,
+      inactive_roots: 3,
       roots_expired: 1,
       roots_expiring: 1,
     });
-    expect(states(roots)).toEqual(['unknown', 'expired', 'expiring', 'valid']);
-    expect(roots).toMatchObject([{ serial_number: '18446744073709551615' }, {}, {}, {}]);
-    expect(inactive_roots).toMatchObject([{ root_name: 'untold', since: AS_OF }]);
+    expect(states(roots)).toEqual(['inactive', 'expired', 'inactive', 'inactive', 'expiring', 'valid']);
+    expect((roots as unknown[])[0]).toMatchObject({ serial_number: '18446744073709551615' });
+    expect(inactive_roots).toMatchObject([
+      { root_name: 'retired', since: AS_OF },
+      { root_name: 'retiring', since: AS_OF },
+      { root_name: 'untold', since: AS_OF },
+    ]);
   });
 
   it('counts a short-lived leaf as expiring in the last tenth of its lifetime, a long-lived one within certificateDays', async () => {

@@ -12,6 +12,21 @@ const failing = (id: string, checks_failed: number | null = 1) => workspace(id, 
 const names = (rows: unknown) => (rows as { workspace_name: string }[]).map(({ workspace_name }) => workspace_name);
 
 describe('the check-failure report', () => {
+  it('marks a failing workspace whose last run was canceled or stopped by a policy', async () => {
+    const warehouse = await createReportWarehouse();
+    const run = (id: string, current_run_status: string) => workspace(id, { checks_failed: 1, current_run_status });
+    await warehouse.pull(FIRST, {
+      workspaces: [run('a', 'canceled'), run('b', 'policy_soft_failed'), run('c', 'applied')],
+    });
+    const { summary, failing: rows } = await warehouse.data('check-failure', FIRST);
+    expect(summary).toMatchObject({ stale_assessments: 2 });
+    expect((rows as { note: string | null }[]).map(({ note }) => note)).toEqual([
+      'last run canceled: the assessment may be outdated',
+      'last run policy_soft_failed: the assessment may be outdated',
+      null,
+    ]);
+  });
+
   it('counts failing, errored, unknown and without checks separately', async () => {
     const warehouse = await createReportWarehouse();
     const none = { checks_failed: 0, checks_errored: 0, checks_unknown: 0, checks_passed: 0 };

@@ -127,16 +127,26 @@ describe('the drift report', () => {
     ]);
   });
 
-  it('marks a drifting workspace whose last run errored or was discarded', async () => {
+  it('marks a drifting workspace whose last run errored or was discarded, canceled or stopped by a policy', async () => {
     const warehouse = await createReportWarehouse();
     const run = (id: string, current_run_status: string) => workspace(id, { drifted: true, current_run_status });
-    await warehouse.pull(FIRST, { workspaces: [run('a', 'errored'), run('b', 'discarded'), run('c', 'applied')] });
+    await warehouse.pull(FIRST, {
+      workspaces: [
+        run('a', 'errored'),
+        run('b', 'discarded'),
+        run('c', 'applied'),
+        run('d', 'canceled'),
+        run('e', 'policy_soft_failed'),
+      ],
+    });
     const { summary, drifting: rows } = await warehouse.data('drift', FIRST);
-    expect(summary).toMatchObject({ stale_assessments: 2 });
+    expect(summary).toMatchObject({ stale_assessments: 4 });
     expect((rows as { note: string | null }[]).map(({ note }) => note)).toEqual([
       'last run errored: the assessment may be outdated',
       'last run discarded: the assessment may be outdated',
       null,
+      'last run canceled: the assessment may be outdated',
+      'last run policy_soft_failed: the assessment may be outdated',
     ]);
   });
 

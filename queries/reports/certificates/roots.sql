@@ -7,6 +7,7 @@ select
   target,
   coalesce(name, root_id) as root_name,
   case
+    when active is false then 'inactive'
     when not_after is null then 'unknown'
     when not_after <= $as_of::timestamptz then 'expired'
     when not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400) then 'expiring'

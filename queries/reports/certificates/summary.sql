@@ -2,7 +2,7 @@
 -- title: Certificates
 -- order: 8
 -- sources: ca_roots, leaf_certificates
--- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
+-- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. An inactive root does not count as expiring. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
@@ -25,10 +25,11 @@ with
       count(*) filter (active) as active_roots,
       count(*) filter (not active) as inactive_roots,
       count(*) filter (
-        not_after > $as_of::timestamptz
+        active is not false
+        and not_after > $as_of::timestamptz
         and not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
       ) as roots_expiring,
-      count(*) filter (not_after <= $as_of::timestamptz) as roots_expired,
+      count(*) filter (active is not false and not_after <= $as_of::timestamptz) as roots_expired,
       min(not_after) filter (active) as active_root_ends_at,
     from ca_roots_at($as_of)
   ),
@@ -54,9 +55,9 @@ with
 select
   *,
   format(
-    '{} of {} roots and {} of {} leaf certificates expire soon or have expired',
+    '{} of {} active roots and {} of {} leaf certificates expire soon or have expired',
     roots_expiring + roots_expired,
-    roots,
+    roots - inactive_roots,
     leaves_expiring + leaves_expired,
     leaves
   ) as headline,

@@ -16,7 +16,7 @@ with
       now.checks_errored,
       now.checks_unknown,
       now.checks_passed,
-      now.current_run_status in ('errored', 'discarded') as stale_assessment,
+      now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed') as stale_assessment,
       before.external_id is not null as was_present,
       before.checks_failed as failed_before,
       before.checks_errored as errored_before,

@@ -33,7 +33,7 @@ select
   episodes.times_before,
   now.current_run_status,
   case
-    when now.current_run_status in ('errored', 'discarded')
+    when now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed')
       then 'last run ' || now.current_run_status || ': the assessment may be outdated'
   end as note,
   now.external_id,

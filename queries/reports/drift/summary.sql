@@ -14,7 +14,7 @@ with
       now.external_id is not null as present,
       now.drifted,
       now.resources_drifted,
-      now.current_run_status in ('errored', 'discarded') as stale_assessment,
+      now.current_run_status in ('errored', 'discarded', 'canceled', 'force_canceled', 'policy_soft_failed') as stale_assessment,
       before.external_id is not null as was_present,
       before.drifted as was_drifted,
       coalesce(state.comparable, false) as comparable,

@@ -5,23 +5,11 @@ import { type AclBlock, formatHcl, parseHcl } from './acl-hcl.ts';
 /** Policy levels that grant no more than reading. */
 const READ_ONLY_LEVELS = ['read', 'list', 'deny'];
 
-const READ_CAPABILITIES = new Set([
-  'deny',
-  'read',
-  'list',
-  'list-jobs',
-  'parse-job',
-  'read-job',
-  'read-logs',
-  'read-fs',
-  'read-job-scaling',
-  'list-scaling-policies',
-  'read-scaling-policy',
-  'csi-list-volume',
-  'csi-read-volume',
-  'host-volume-read',
-  'mount-readonly',
-]);
+const READ_CAPABILITIES = new Set(['deny', 'read', 'list', 'parse-job', 'mount-readonly']);
+/** The scheduler names what reads by these parts: `read-job`, `csi-list-volume`, `license-read`, `sentinel-read`. */
+const READ_NAME = /^(read|list)-|-(read|list)-|-read$/u;
+
+const isReading = (capability: string): boolean => READ_CAPABILITIES.has(capability) || READ_NAME.test(capability);
 
 /** What `policy = "scale"` of a namespace grants except `scale-job`. It does not include `read`. */
 const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];
@@ -51,7 +39,7 @@ function readOnlyBlock(block: AclBlock, known: readonly string[]): AclBlock | un
   const nested = NESTED[block.kind];
   const blocks = block.blocks.map((inner) => readOnlyBlock(inner, nested === undefined ? [] : [nested]));
   if (level === undefined || blocks.includes(undefined)) return undefined;
-  const granted = [...(block.capabilities ?? []).filter((name) => READ_CAPABILITIES.has(name)), ...level.capabilities];
+  const granted = [...(block.capabilities ?? []).filter(isReading), ...level.capabilities];
   return {
     ...block,
     policy: level.policy,
