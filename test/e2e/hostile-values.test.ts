@@ -81,7 +81,9 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => 
     const result = await place.pull(views.flatMap((view) => ['--source', view]));
     const asked = place.sandbox.log.slice(before).map(({ path }) => path);
     expect(asked.filter((path) => path.endsWith('/csv'))).toEqual([]);
-    const { pulls } = result.json<{ pulls: { source: string; inserted: number; changed: number; deleted: number }[] }>();
+    const { pulls } = result.json<{
+      pulls: { source: string; inserted: number; changed: number; deleted: number }[];
+    }>();
     expect(pulls.map(({ source, inserted, changed, deleted }) => [source, inserted, changed, deleted])).toEqual(
       views.map((view) => [view, 0, 0, 0]),
     );

@@ -21,7 +21,8 @@ const PLANTED = {
 } as const;
 
 /** The sandbox's own tokens are the configured ones: they are looked for too. */
-const tokensOf = ({ sandbox }: TestProject) => Object.values(sandbox.tokens).flatMap(({ read, write }) => [read, write]);
+const tokensOf = ({ sandbox }: TestProject) =>
+  Object.values(sandbox.tokens).flatMap(({ read, write }) => [read, write]);
 
 /** As `tidemark.yaml` refers to a variable or a file. */
 const reference = (name: string) => `\${${name}}`;

@@ -121,7 +121,11 @@ describe('a CSV export', () => {
       (lines: readonly string[]) => text(lines.map((line) => line.slice(line.indexOf(',') + 1))),
       /no column version/,
     ],
-    ['that names a column twice', (lines: readonly string[]) => text([`version,${lines[0]}`]), /has the column version twice/],
+    [
+      'that names a column twice',
+      (lines: readonly string[]) => text([`version,${lines[0]}`]),
+      /has the column version twice/,
+    ],
     [
       'with a row without its key',
       (lines: readonly string[]) => text([...lines.slice(0, -1), '"","1","a"']),
