@@ -1,4 +1,5 @@
 import type { Target } from '../config/config.ts';
+import { linkSignals } from '../core/abort.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { HttpClient, type ResponseReader } from '../http/client.ts';
@@ -11,6 +12,7 @@ import { buildRequest } from './build-request.ts';
 import { collectSecrets } from './collect-secrets.ts';
 import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
+import { createPagedList, withRequiredSize } from './paged-list.ts';
 import { followPages } from './pagination.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { validateRequest } from './validate-request.ts';
@@ -122,12 +124,14 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     call: async (operation, args, requestOptions = {}) => createSender(operation, args, requestOptions)(),
     async *pages(operation, args, requestOptions = {}) {
       // Aborts the prefetched pages when the caller stops early.
-      const stopped = new AbortController();
-      const signal = requestOptions.signal ? AbortSignal.any([requestOptions.signal, stopped.signal]) : stopped.signal;
+      const { signal, abort, release } = linkSignals(requestOptions.signal);
       try {
-        yield* followPages(operation, target, createSender(operation, args, { ...requestOptions, signal }));
+        const sized = withRequiredSize(operation, target, args ?? {});
+        const fetchPage = createSender(operation, sized, { ...requestOptions, signal });
+        yield* followPages(createPagedList(operation, target, sized), fetchPage, log);
       } finally {
-        stopped.abort();
+        abort();
+        release();
       }
     },
     async download(operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) {

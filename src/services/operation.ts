@@ -91,7 +91,7 @@ type ParamValue<P extends OperationParam> = P['type'] extends 'integer'
       ? readonly string[]
       : string;
 
-type RequiredNames<P extends OperationParams> = { [N in keyof P]: P[N]['required'] extends false ? never : N }[keyof P];
+type RequiredNames<P extends OperationParams> = { [N in keyof P]: P[N]['required'] extends true ? N : never }[keyof P];
 
 /** The arguments of an operation, derived from its declaration; `Args` when the operation is known only at run time. */
 export type OperationArgs<O extends Operation> = string extends keyof O['params']

@@ -1,12 +1,16 @@
-import { createHash } from 'node:crypto';
-import type { Target } from '../config/config.ts';
-import { ServiceError } from '../http/errors.ts';
-import type { Operation, QueryPairs } from './operation.ts';
+import type { Log } from '../core/log.ts';
+import type { QueryPairs } from './operation.ts';
+import { createTokenPages, findUnnamedPage } from './page-proof.ts';
+import {
+  digestItems,
+  type FetchPage,
+  incompleteError,
+  malformedError,
+  nextToken,
+  PAGE_NUMBER,
+  type PagedList,
+} from './paged-list.ts';
 import { isObject, listItems, type ResponsePage, type ServiceResponse } from './response.ts';
-
-type FetchPage = (pageQuery: QueryPairs) => Promise<ServiceResponse>;
-
-const PAGE_NUMBER = 'page[number]';
 
 /** Pages requested ahead of the current one, once the first page reports how many there are. */
 const PREFETCH_PAGES = 3;
@@ -15,28 +19,34 @@ const PREFETCH_PAGES = 3;
  * Reads the pages of a list one after the other. The next page is, in this order:
  * - by number: `meta.pagination`, else `links.next` (only its page number is used), else none;
  * - by token: `NextToken` of the body, else the header `X-Nomad-NextToken`, else none.
- * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end
+ *
+ * A page that is exactly full is followed only by none if that is proven: by the reported total, or by another request.
+ * @throws ServiceError `malformed` when a page, its number or its token repeats: the list would never end; IncompleteListError
  */
-export async function* followPages(
-  operation: Operation,
-  target: Target,
-  fetchPage: FetchPage,
-): AsyncGenerator<ResponsePage> {
+export async function* followPages(list: PagedList, fetchPage: FetchPage, log: Log): AsyncGenerator<ResponsePage> {
+  const { operation } = list;
   const seen = new Set<string>();
   const assertNew = (what: string, value: string): void => {
-    if (seen.has(`${what} ${value}`)) throw repeatedError(operation, target, what);
+    if (seen.has(`${what} ${value}`)) throw repeatedError(list, what);
     seen.add(`${what} ${value}`);
   };
-  const fetchWithPrefetch = prefetch(fetchPage);
+  const fetch = operation.pagination === 'token' ? createTokenPages(list, fetchPage, log) : prefetch(fetchPage);
+  let received = 0;
+  let total: number | undefined;
   for (let pageQuery: QueryPairs | undefined = []; pageQuery !== undefined; ) {
-    const response: ServiceResponse = await fetchWithPrefetch(pageQuery);
+    const response: ServiceResponse = await fetch(pageQuery);
     const items = listItems(operation, response);
-    if (items.length > 0 || pageQuery.length > 0) assertNew('page', digestItems(items));
+    if (items.length > 0 || pageQuery.length > 0) assertNew('page', digestItems(operation, response));
     yield Object.assign(response, { items, total: readTotal(response) });
-    pageQuery = nextQuery(operation, target, response);
+    received += items.length;
+    total = readTotal(response) ?? total;
+    const named = nextQuery(list, response);
+    const isProven = operation.pagination !== 'page' || total !== undefined;
+    pageQuery = named ?? (isProven ? undefined : await findUnnamedPage(list, pageQuery, response, fetchPage));
     const [name, value] = pageQuery?.[0] ?? [];
     if (name !== undefined && value !== undefined) assertNew(name, value);
   }
+  if (list.isWhole && total !== undefined && received < total) throw incompleteError(list, received, total);
 }
 
 /** Requests numbered pages before their turn. Which page is next is still read from each page. */
@@ -70,37 +80,36 @@ function countPages(response: ServiceResponse): number {
   return typeof pages === 'number' ? pages : 0;
 }
 
-function nextQuery(operation: Operation, target: Target, response: ServiceResponse): QueryPairs | undefined {
-  if (operation.pagination === 'page') {
-    const page = nextPageNumber(operation, target, response.json());
+function nextQuery(list: PagedList, response: ServiceResponse): QueryPairs | undefined {
+  const { pagination } = list.operation;
+  if (pagination === 'page') {
+    const page = nextPageNumber(list, response.json());
     return page === undefined ? undefined : [[PAGE_NUMBER, String(page)]];
   }
-  if (operation.pagination !== 'token') return undefined;
-  const value = response.json();
-  const inBody = isObject(value) ? value.NextToken : undefined;
-  const token = (typeof inBody === 'string' ? inBody : '') || response.headers.get('x-nomad-nexttoken');
-  return token ? [['next_token', token]] : undefined;
+  const token = pagination === 'token' ? nextToken(response) : undefined;
+  return token === undefined ? undefined : [['next_token', token]];
 }
 
-function nextPageNumber(operation: Operation, target: Target, value: unknown): number | undefined {
+function nextPageNumber(list: PagedList, value: unknown): number | undefined {
   const pagination = readPagination(value);
   const number = pagination?.['next-page'];
   if (number === null) return undefined;
-  if (number === undefined) return linkedPageNumber(operation, target, value);
+  if (number === undefined) return linkedPageNumber(list, value);
   const current = pagination?.['current-page'];
   if (typeof number !== 'number' || (typeof current === 'number' && number <= current)) {
-    throw repeatedError(operation, target, PAGE_NUMBER);
+    throw repeatedError(list, PAGE_NUMBER);
   }
   return number;
 }
 
 /** The page number of `links.next`, which must not lead to another origin. */
-function linkedPageNumber(operation: Operation, target: Target, value: unknown): number | undefined {
+function linkedPageNumber(list: PagedList, value: unknown): number | undefined {
+  const { target } = list;
   const link = isObject(value) && isObject(value.links) ? value.links.next : undefined;
   if (typeof link !== 'string' || !URL.canParse(link, target.url)) return undefined;
   const url = new URL(link, target.url);
   if (url.origin !== new URL(target.url).origin) {
-    throw malformedError(operation, target, `links.next leads to another origin, ${url.origin}`);
+    throw malformedError(list, `links.next leads to another origin, ${url.origin}`);
   }
   const number = Number(url.searchParams.get(PAGE_NUMBER));
   return Number.isInteger(number) && number > 0 ? number : undefined;
@@ -116,27 +125,6 @@ function readPagination(value: unknown): Readonly<Record<string, unknown>> | und
   return isObject(pagination) ? pagination : undefined;
 }
 
-/** A digest of the items' ids, or of their content when some have no id. */
-function digestItems(items: readonly unknown[]): string {
-  const ids = items.map((item) => (isObject(item) ? (item.id ?? item.ID) : item));
-  const text = ids.every((id) => typeof id === 'string') ? JSON.stringify(ids) : stringifyItems(items);
-  return createHash('sha256').update(text).digest('base64');
-}
-
-function stringifyItems(items: readonly unknown[]): string {
-  return JSON.stringify(items, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-}
-
-function repeatedError(operation: Operation, target: Target, what: string): ServiceError {
-  return malformedError(operation, target, `the service sends the same ${what} again: the list would never end`);
-}
-
-function malformedError({ name }: Operation, target: Target, serviceMessage: string): ServiceError {
-  return new ServiceError({
-    failure: 'malformed',
-    serviceMessage,
-    operation: name,
-    target: target.name,
-    hint: 'try again; if the error persists, the service is faulty',
-  });
+function repeatedError(list: PagedList, what: string) {
+  return malformedError(list, `the service sends the same ${what} again: the list would never end`);
 }

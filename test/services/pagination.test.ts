@@ -145,7 +145,11 @@ describe('pages by token', () => {
         : '{"NextToken":"t/2&","Volumes":[{"ExternalID":"a"}]}',
     );
     expect(pages).toEqual([[{ ExternalID: 'a' }], [{ ExternalID: 'b' }]]);
-    expect(queries).toEqual(['plugin_id=ab&per_page=1', 'plugin_id=ab&per_page=1&next_token=t/2&']);
+    expect(queries).toEqual([
+      'plugin_id=ab&per_page=1',
+      'plugin_id=ab&per_page=1&next_token=t/2&',
+      'plugin_id=ab&next_token=t/2&&per_page=10', // the last page is full, which proves nothing
+    ]);
   });
 
   it('follow the header X-Nomad-NextToken', async () => {

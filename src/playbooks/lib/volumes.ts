@@ -11,20 +11,17 @@ export const requestedNamespace = z
   .nullable()
   .transform((namespace) => (namespace === 'default' ? null : namespace));
 
-/** Items per page, which the endpoint requires: docs/services/scheduler.md#external-volumes. */
-const PER_PAGE = 100;
-
 /** The volumes in the storage provider, by the input `plugin_id`. */
 export const readExternalVolumes: GuardRead = {
   operation: 'scheduler.external-volumes.list',
-  params: { plugin_id: 'plugin_id', per_page: { is: PER_PAGE } },
+  params: { plugin_id: 'plugin_id' },
   allPages: true,
 };
 
 /** The snapshots in the storage provider, by the input `plugin_id`. */
 export const readSnapshots: GuardRead = {
   operation: 'scheduler.snapshots.list',
-  params: { plugin_id: 'plugin_id', per_page: { is: PER_PAGE } },
+  params: { plugin_id: 'plugin_id' },
   allPages: true,
 };
 

@@ -1,6 +1,7 @@
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../core/errors.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
+import { IncompleteListError } from '../../services/paged-list.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { type ExtractContext, optionalString } from '../source.ts';
 
@@ -81,6 +82,20 @@ async function consistentSnapshot<O extends Operation>(
 
 /** Reads the list once. @returns in `inconsistent`, why the pages are not one consistent list */
 async function readSnapshot<O extends Operation>(
+  context: ExtractContext,
+  operation: O,
+  args: OperationArgs<O>,
+  sink: PageSink,
+): Promise<{ total?: number; inconsistent?: string }> {
+  try {
+    return await readPages(context, operation, args, sink);
+  } catch (error) {
+    if (error instanceof IncompleteListError) return { inconsistent: error.serviceMessage };
+    throw error;
+  }
+}
+
+async function readPages<O extends Operation>(
   { client }: ExtractContext,
   operation: O,
   args: OperationArgs<O>,

@@ -39,9 +39,6 @@ export function fetchVolumesOnce(context: ExtractContext): Promise<VolumeList> {
   return context.once('volumes', () => fetchVolumes(context));
 }
 
-/** Items per page, which the service requires: docs/services/scheduler.md#pagination. */
-const PER_PAGE = 100;
-
 /**
  * Lists what each storage plugin has, for every plugin of a volume, and writes the pages. When a plugin cannot list, or no longer
  * runs, its error is written: what it has is then unknown.
@@ -53,8 +50,7 @@ export async function extractByPlugin(context: ExtractContext, operation: Operat
   await context.forEachLimited(plugins, async (plugin) => {
     const pages: string[] = [];
     try {
-      for await (const page of client.pages(operation, { plugin_id: plugin, per_page: PER_PAGE }))
-        pages.push(page.text);
+      for await (const page of client.pages(operation, { plugin_id: plugin })) pages.push(page.text);
     } catch (error) {
       if (!isUnsupported(error)) throw error;
       await landing.writeJson({ plugin_id: plugin, error: error.serviceMessage });
