@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import ky, { type KyInstance } from 'ky';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/duration.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
@@ -89,7 +90,7 @@ export class HttpClient {
   async send<T>(request: HttpRequest, read: ResponseReader<T>, call: CallOptions): Promise<T> {
     const { target, limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
     const { operation, retryPolicy } = request;
-    const signal = combineSignals(this.#options.signal, call.signal);
+    const { signal, release } = linkSignals(this.#options.signal, call.signal);
     const result = await withRetry(() => this.#slots(() => this.#attempt(request, read, call, signal)), {
       policy: retryPolicy,
       timeouts,
@@ -102,7 +103,7 @@ export class HttpClient {
         const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
         log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
-    });
+    }).finally(release);
     if (result.ok) return result.value;
     const { failure: kind, status, message, hint } = result.problem;
     throw new ServiceError({
@@ -138,7 +139,7 @@ export class HttpClient {
         await response.body?.cancel();
         return failure(problem);
       }
-      return await read(response, { metrics, touch: () => deadline.touch() });
+      return await read(response, { metrics, touch: () => deadline.touch(), signal: deadline.signal });
     } catch (error) {
       const { timeoutReason } = deadline;
       return failure(classifyAttempt(error, { signal, timeoutReason, timeouts, hasResponse }));
@@ -150,9 +151,12 @@ export class HttpClient {
   /** Sends, and follows redirects within the origin. */
   async #follow(request: HttpRequest, context: HookContext, signal: AbortSignal): Promise<Response> {
     const { method, headers, body } = request;
+    const { transport } = this.#options;
+    // ky and `Request` refer to a signal weakly, so the transport receives it directly.
+    const fetch: Transport['fetch'] = (input, init) => transport.fetch(input, { ...init, signal });
     let { url } = request;
     for (let hops = 0; ; hops++) {
-      const response = await this.#ky(url, { method, headers, ...(body !== undefined && { body }), signal, context });
+      const response = await this.#ky(url, { method, headers, ...(body !== undefined && { body }), fetch, context });
       const next = sameOriginRedirect(url, method, response);
       if (!next || hops === MAX_REDIRECTS) return response;
       await response.body?.cancel();
@@ -165,9 +169,8 @@ export class HttpClient {
  * The ky instance of a target. Its hooks add the credentials, count requests and pass the rate limit headers to the limiter.
  * docs/decisions/0013-dependencies.md says why its retry, timeout, redirects and errors are off.
  */
-function createKy({ transport, credentials, limiter }: HttpClientOptions): KyInstance {
+function createKy({ credentials, limiter }: HttpClientOptions): KyInstance {
   return ky.create({
-    fetch: transport.fetch,
     redirect: 'manual',
     retry: 0,
     timeout: false,
@@ -196,13 +199,6 @@ function authenticate(headers: Headers, { tokenHeader, token, writeToken }: Cred
   const sent = (useWriteToken ? writeToken : undefined) ?? token;
   if (sent === undefined) return;
   headers.set(tokenHeader, tokenHeader.toLowerCase() === 'authorization' ? `Bearer ${sent}` : sent);
-}
-
-function combineSignals(client: AbortSignal, call: AbortSignal | undefined): AbortSignal {
-  if (call === undefined || call === client) return client;
-  const either = AbortSignal.any([client, call]);
-  setMaxListeners(0, either);
-  return either;
 }
 
 /** How far an attempt had come when it failed. */

@@ -12,6 +12,8 @@ export interface BodyProgress {
   readonly metrics: RequestMetrics;
   /** Called for every chunk that arrives. */
   readonly touch: () => void;
+  /** Ends the transfer. */
+  readonly signal: AbortSignal;
 }
 
 export interface BodyLimits extends BodyProgress {
@@ -28,19 +30,31 @@ export async function readText(response: Response, limits: BodyLimits): Promise<
 
 /**
  * The body in chunks, counted and bounded. The bound counts decompressed bytes: a small transfer may unpack to a large body.
- * @throws ResponseTooLargeError as soon as more than `maxBytes` have arrived.
+ * @throws ResponseTooLargeError as soon as more than `maxBytes` have arrived; the signal's reason when it is aborted
  */
 export async function* readChunks(
   response: Response,
-  { maxBytes, metrics, touch }: BodyLimits,
+  { maxBytes, metrics, touch, signal }: BodyLimits,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let bytes = 0;
   if (response.body === null) return;
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-    touch();
-    bytes += chunk.byteLength;
-    metrics.bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new ResponseTooLargeError(maxBytes);
-    yield chunk;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  // The body is cancelled here as well as by fetch, whose own link to the signal is not ours to keep.
+  const cancel = () => void reader.cancel(signal.reason).catch(() => undefined);
+  signal.addEventListener('abort', cancel);
+  try {
+    for (;;) {
+      const { value: chunk, done } = await reader.read();
+      signal.throwIfAborted();
+      if (done) return;
+      touch();
+      bytes += chunk.byteLength;
+      metrics.bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw new ResponseTooLargeError(maxBytes);
+      yield chunk;
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    void reader.cancel().catch(() => undefined); // not awaited: a branch of a cloned body may never settle
   }
 }

@@ -17,7 +17,7 @@ export interface HttpTransportOptions {
 }
 
 export interface Transport {
-  /** `fetch` over the target's own connections; for ky. */
+  /** `fetch` over the target's own connections; for ky. A signal belongs into `init`: a `Request` refers to it weakly. */
   readonly fetch: typeof globalThis.fetch;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Transport {
 export function createTransport(options: HttpTransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
-    fetch: (input, init) => send(input instanceof Request ? input : new Request(input, init), dispatcher),
+    fetch: (input, init) => send(input instanceof Request ? input : new Request(input, init), init?.signal, dispatcher),
     close: () => dispatcher.destroy(),
   };
 }
@@ -88,13 +88,17 @@ function readPem(file: string, field: string): string {
 }
 
 /** ky passes a `Request` of Node's own fetch, which the undici package does not accept: it gets the URL and the parts. */
-async function send(request: Request, dispatcher: Dispatcher): Promise<Response> {
+async function send(
+  request: Request,
+  signal: AbortSignal | null | undefined,
+  dispatcher: Dispatcher,
+): Promise<Response> {
   const body = request.body === null ? undefined : await request.text();
   const response = await undiciFetch(request.url, {
     method: request.method,
     headers: [...request.headers],
     redirect: 'manual',
-    signal: request.signal,
+    ...(signal && { signal }),
     dispatcher,
     ...(body !== undefined && { body }),
   });

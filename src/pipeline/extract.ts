@@ -1,5 +1,6 @@
 import { sep } from 'node:path';
 import pLimit from 'p-limit';
+import { linkSignals } from '../core/abort.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
@@ -42,16 +43,17 @@ export async function extract(
   landing: LandingWriter,
 ): Promise<Manifest> {
   const failed = new AbortController();
+  const { signal, release } = linkSignals(run.signal, failed.signal);
   const { metrics } = pull;
   await strategy({
-    client: bindClient(client, { metrics, signal: AbortSignal.any([run.signal, failed.signal]) }),
+    client: bindClient(client, { metrics, signal }),
     landing,
     log: run.log,
     metrics,
     asOf: run.asOf.toISOString(),
     once,
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
-  });
+  }).finally(release);
   return landing.commit();
 }
 

@@ -52,21 +52,21 @@ async function ping(
   address.pathname = `${address.pathname.replace(/\/+$/u, '')}${suffix}`;
   // Anyone who knows the path can report: the log names only the host.
   const warn = (reason: string) => log.warn(`heartbeat at ${address.host}: ${reason}`);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
-    const response = await fetch(address, {
-      signal: AbortSignal.timeout(timeoutMs),
-      headers: { 'user-agent': 'tidemark' },
-    });
+    const response = await fetch(address, { signal: timeout.signal, headers: { 'user-agent': 'tidemark' } });
     await response.body?.cancel();
     if (!response.ok) warn(`returned status ${response.status}`);
   } catch (error) {
-    warn(formatReason(error));
+    warn(timeout.signal.aborted ? 'timed out' : formatReason(error));
+  } finally {
+    clearTimeout(timer);
   }
 }
 
 /** The message of fetch is always "fetch failed"; its cause has the reason. */
 function formatReason(error: unknown): string {
-  if (error instanceof DOMException && error.name === 'TimeoutError') return 'timed out';
   const { cause } = error as { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'cannot be reached';
 }

@@ -1,11 +1,12 @@
 import type { Config } from '../config/config.ts';
+import { linkSignals } from '../core/abort.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, readLanding } from '../landing/store.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { sources as builtInSources } from '../sources/index.ts';
-import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
+import { type ExtractContext, hasSource, type SourceDefinition } from '../sources/source.ts';
 import { createOnce } from './extract.ts';
 import { createProgress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
@@ -22,7 +23,7 @@ export function selectPulls(
   return targets.flatMap((target) =>
     sources
       .filter(
-        ({ kind, name }) => kind === target.kind && (!selected.sources?.length || selected.sources.includes(name)),
+        (source) => hasSource(target, source) && (!selected.sources?.length || selected.sources.includes(source.name)),
       )
       .map((source) => ({ target, source })),
   );
@@ -73,7 +74,8 @@ export async function pullSources(
 
   const progress = await createProgress(run);
   const halt = new AbortController();
-  const running: RunContext = { ...run, log: progress.log, signal: AbortSignal.any([run.signal, halt.signal]) };
+  const { signal, release } = linkSignals(run.signal, halt.signal);
+  const running: RunContext = { ...run, log: progress.log, signal };
   // Services respond while the schema is migrated.
   const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
   const clients = new ServiceClients(config, run, running.signal);
@@ -112,6 +114,7 @@ export async function pullSources(
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   } finally {
+    release();
     await clients.close();
     progress.end();
   }

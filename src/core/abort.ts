@@ -1,0 +1,35 @@
+import { setMaxListeners } from 'node:events';
+
+/** A signal that follows others until it is released. */
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** Aborts this signal alone. */
+  readonly abort: (reason?: unknown) => void;
+  /** Stops following the others. */
+  readonly release: () => void;
+}
+
+/**
+ * A signal that is aborted with the first of the given ones. `AbortSignal.any` is not used: on Node 20 its sources refer to it
+ * weakly, so that a garbage collection may end the link while something still waits for the abort
+ * (docs/decisions/0016-strong-signals.md). Here the sources refer to it strongly, so it must be released.
+ */
+export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
+  const controller = new AbortController();
+  // Every request in progress listens to it; Node reports more than ten listeners as a leak.
+  setMaxListeners(0, controller.signal);
+  const followed = sources.flatMap((source) =>
+    source ? [{ source, follow: () => controller.abort(source.reason) }] : [],
+  );
+  for (const { source, follow } of followed) {
+    if (source.aborted) follow();
+    source.addEventListener('abort', follow);
+  }
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    release: () => {
+      for (const { source, follow } of followed) source.removeEventListener('abort', follow);
+    },
+  };
+}
