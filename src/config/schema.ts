@@ -34,6 +34,12 @@ const target = z.strictObject({
   mounts: z.strictObject({ keymgmt: nonEmpty.optional(), mesh: nonEmpty.optional() }).default({}),
   namespace: nonEmpty.optional(),
   services: z.array(nonEmpty).default([]),
+  sources: z
+    .array(nonEmpty, 'must be a list of sources')
+    .min(1, 'must name at least one source')
+    .optional()
+    .describe('the only sources that the target has'),
+  without: z.array(nonEmpty, 'must be a list of sources').default([]).describe('sources that the target does not have'),
   flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
   explorer: z.enum(['csv', 'json'], 'must be `csv` or `json`').default('csv').describe('how explorer views are pulled'),
   limits: limits.default({ concurrency: 8, share: 0.9 }),
@@ -128,7 +134,7 @@ function isObject(value: unknown): value is UnknownRecord {
 }
 
 function validateTarget(
-  { kind, url, organization, token, clientCert, clientKey }: UnknownRecord,
+  { kind, url, organization, token, clientCert, clientKey, sources, without }: UnknownRecord,
   index: number,
 ): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
@@ -137,6 +143,7 @@ function validateTarget(
   if (error) report('url', error);
   if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
+  if (sources !== undefined && without !== undefined) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
   return issues;
 }

@@ -1,11 +1,12 @@
 import { pathToFileURL } from 'node:url';
-import type { Config } from '../config/config.ts';
+import type { Config, Target } from '../config/config.ts';
+import { suggestName } from '../config/suggest.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { builtInPlaybooks } from '../playbooks/index.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { loadPlaybooks } from '../remediation/registry.ts';
 import { sources as builtInSources } from '../sources/index.ts';
-import type { SourceDefinition } from '../sources/source.ts';
+import { fitsTarget, type SourceDefinition } from '../sources/source.ts';
 
 /** The sources and playbooks that runs and commands can use. */
 export interface Definitions {
@@ -30,8 +31,9 @@ export function definePlugin(plugin: Plugin): Plugin {
 export async function loadDefinitions(config: Config, extra: Plugin = {}): Promise<Definitions> {
   const modules = await Promise.all(config.plugins.map((file, index) => importPlugin(file, `plugins[${index}]`)));
   const plugins = [BUILT_IN, ...modules, extra];
-  if (plugins.length === 2 && !extra.sources && !extra.playbooks) return BUILT_IN;
   const sources = plugins.flatMap((plugin) => plugin.sources ?? []);
+  assertTargetSources(config, sources);
+  if (plugins.length === 2 && !extra.sources && !extra.playbooks) return BUILT_IN;
   const playbooks = plugins.flatMap((plugin) => plugin.playbooks ?? []);
   assertUniqueSources(sources);
   return { sources, playbooks: await loadPlaybooks(config, playbooks) };
@@ -72,4 +74,24 @@ function assertUniqueSources(sources: readonly SourceDefinition[]): void {
     if (names.has(name)) throw new TidemarkError('CONFIG', `the source ${name} is defined twice`);
     names.add(name);
   }
+}
+
+/** Checks the names under `sources` and `without` of each target. @throws TidemarkError CONFIG with one line per unknown name */
+function assertTargetSources({ targets }: Config, sources: readonly SourceDefinition[]): void {
+  const issues = targets.flatMap((target, index) => {
+    const known = sources.filter((source) => fitsTarget(source, target)).map(({ name }) => name);
+    return unknownSources(target, known).map(
+      ({ field, name }) =>
+        `targets[${index}].${field}: a target of kind ${target.kind} has no source ${name}; ${suggestName(name, known)}`,
+    );
+  });
+  if (issues.length > 0) throw new TidemarkError('CONFIG', issues.join('\n'));
+}
+
+function unknownSources({ sources = [], without }: Target, known: readonly string[]) {
+  const named = [
+    ...sources.map((name) => ({ field: 'sources', name })),
+    ...without.map((name) => ({ field: 'without', name })),
+  ];
+  return named.filter(({ name }) => !known.includes(name));
 }

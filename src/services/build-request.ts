@@ -41,7 +41,7 @@ export function buildRequest(operation: Operation, target: Target, parts: Reques
 }
 
 /** The first segment of a secrets path is the engine's default mount: docs/services/secrets.md#conventions. */
-function applyMount(path: string, { kind, mounts }: Target): string {
+export function applyMount(path: string, { kind, mounts }: Target): string {
   if (kind !== 'secrets') return path;
   return path.replace(/^\/(keymgmt|mesh)(?=\/)/u, (_, mount: 'keymgmt' | 'mesh') => `/${mounts[mount]}`);
 }

@@ -6,6 +6,7 @@ import { assertSubject, type ExtractContext, optionalString, requiredString, typ
 export const aclPolicies: SourceDefinition = {
   name: 'acl_policies',
   kind: 'scheduler',
+  operations: [scheduler.policies.list, scheduler.policies.read],
   async extract(context) {
     const { client, landing } = context;
     const relist = () => listPolicies(context);

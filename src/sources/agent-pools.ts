@@ -6,6 +6,7 @@ import type { SourceDefinition } from './source.ts';
 export const agentPools: SourceDefinition = {
   name: 'agent_pools',
   kind: 'platform',
+  operations: [platform['agent-pools'].list],
   async extract(context) {
     const { landing, once } = context;
     for (const page of await once('agent pools', () => fetchPools(context))) {

@@ -7,6 +7,7 @@ import { type ExtractContext, optionalString, type SourceDefinition } from './so
 export const agents: SourceDefinition = {
   name: 'agents',
   kind: 'platform',
+  operations: [platform['agent-pools'].list, platform.agents.list],
   async extract(context) {
     await listThenRead(context, {
       items: poolIds(await context.once('agent pools', () => fetchPools(context))),

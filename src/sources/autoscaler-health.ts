@@ -5,6 +5,7 @@ import type { SourceDefinition } from './source.ts';
 export const autoscalerHealth: SourceDefinition = {
   name: 'autoscaler_health',
   kind: 'autoscaler',
+  operations: [autoscaler.health.read],
   async extract({ client, landing, asOf }) {
     const { status } = await client.call(autoscaler.health.read);
     await landing.writeJson({ status, checked_at: asOf });

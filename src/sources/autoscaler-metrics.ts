@@ -5,6 +5,7 @@ import { requiredArray, type SourceDefinition } from './source.ts';
 export const autoscalerMetrics: SourceDefinition = {
   name: 'autoscaler_metrics',
   kind: 'autoscaler',
+  operations: [autoscaler.metrics.read],
   async extract({ client, landing }) {
     const response = await client.call(autoscaler.metrics.read);
     requiredArray(response.json(), 'Gauges', 'autoscaler_metrics');

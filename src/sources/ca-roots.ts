@@ -5,6 +5,7 @@ import { requiredArray, type SourceDefinition } from './source.ts';
 export const caRoots: SourceDefinition = {
   name: 'ca_roots',
   kind: 'mesh',
+  operations: [mesh['ca-roots'].read],
   async extract({ client, landing }) {
     const response = await client.call(mesh['ca-roots'].read);
     landing.expectRows(requiredArray(response.json(), 'Roots', 'ca_roots').length);

@@ -1,11 +1,12 @@
 import { scheduler } from '../services/scheduler/operations.ts';
-import { checkPluginAccess, extractByPlugin } from './shared/volumes.ts';
+import { checkPluginAccess, extractByPlugin } from './shared/plugins.ts';
 import type { SourceDefinition } from './source.ts';
 
-/** The volumes of the storage providers, for every plugin of a registered volume. */
+/** The volumes of the storage providers, for every plugin that is known, and for all others where the service lists them. */
 export const externalVolumes: SourceDefinition = {
   name: 'external_volumes',
   kind: 'scheduler',
+  operations: [scheduler.volumes.list, scheduler['external-volumes'].list],
   extract: (context) => extractByPlugin(context, scheduler['external-volumes'].list),
   checkAccess: (client) => checkPluginAccess(client, scheduler['external-volumes'].list),
 };

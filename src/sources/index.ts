@@ -14,6 +14,7 @@ import { meshRoles } from './mesh-roles.ts';
 import { savedViewRows } from './saved-view-rows.ts';
 import { savedViews } from './saved-views.ts';
 import type { SourceDefinition } from './source.ts';
+import { tokens } from './tokens.ts';
 import { volumeSnapshots } from './volume-snapshots.ts';
 import { volumes } from './volumes.ts';
 
@@ -39,4 +40,5 @@ export const sources: readonly SourceDefinition[] = [
   autoscalerMetrics,
   caRoots,
   leafCertificates,
+  tokens,
 ];

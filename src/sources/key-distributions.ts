@@ -6,6 +6,7 @@ import type { ExtractContext, SourceDefinition } from './source.ts';
 export const keyDistributions: SourceDefinition = {
   name: 'key_distributions',
   kind: 'secrets',
+  operations: [secrets.kms.list, secrets['kms-keys'].list, secrets['kms-keys'].read],
   async extract(context) {
     const relist = () => listNames(context, secrets.kms.list);
     await listThenRead(context, {

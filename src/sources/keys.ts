@@ -6,6 +6,7 @@ import type { SourceDefinition } from './source.ts';
 export const keys: SourceDefinition = {
   name: 'keys',
   kind: 'secrets',
+  operations: [secrets.keys.list, secrets.keys.read],
   extract: (context) => extractNamed(context, secrets.keys.list, secrets.keys.read),
   checkAccess: (client) => checkNamed(client, secrets.keys.list, secrets.keys.read),
 };

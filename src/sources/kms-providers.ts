@@ -6,6 +6,7 @@ import type { SourceDefinition } from './source.ts';
 export const kmsProviders: SourceDefinition = {
   name: 'kms_providers',
   kind: 'secrets',
+  operations: [secrets.kms.list, secrets.kms.read],
   extract: (context) => extractNamed(context, secrets.kms.list, secrets.kms.read),
   checkAccess: (client) => checkNamed(client, secrets.kms.list, secrets.kms.read),
 };

@@ -5,6 +5,7 @@ import { requiredString, type SourceDefinition } from './source.ts';
 export const leafCertificates: SourceDefinition = {
   name: 'leaf_certificates',
   kind: 'mesh',
+  operations: [mesh['ca-leaf'].read],
   async extract({ client, landing, forEachLimited }) {
     await forEachLimited(client.target.services, async (service) => {
       const response = await client.call(mesh['ca-leaf'].read, { service });

@@ -6,6 +6,7 @@ import type { SourceDefinition } from './source.ts';
 export const meshRoles: SourceDefinition = {
   name: 'mesh_roles',
   kind: 'secrets',
+  operations: [secrets['mesh-roles'].list, secrets['mesh-roles'].read],
   extract: (context) => extractNamed(context, secrets['mesh-roles'].list, secrets['mesh-roles'].read),
   checkAccess: (client) => checkNamed(client, secrets['mesh-roles'].list, secrets['mesh-roles'].read),
 };

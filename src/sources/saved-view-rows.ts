@@ -11,6 +11,7 @@ import { type ExtractContext, optionalString, type SourceDefinition } from './so
 export const savedViewRows: SourceDefinition = {
   name: 'saved_view_rows',
   kind: 'platform',
+  operations: [platform.views.list, platform.views.results],
   async extract(context) {
     const relist = () => listViewIds(context);
     await listThenRead(context, { items: await relist(), relist, read: (id) => extractView(context, id) });

@@ -1,9 +1,10 @@
-import type { TargetKind } from '../config/config.ts';
+import type { Target, TargetKind } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import type { LandingWriter } from '../landing/writer.ts';
 import type { ServiceClient } from '../services/client.ts';
+import type { Operation } from '../services/operation.ts';
 import type { ServiceResponse } from '../services/response.ts';
 
 /**
@@ -12,7 +13,11 @@ import type { ServiceResponse } from '../services/response.ts';
  */
 export interface SourceDefinition {
   readonly name: string;
-  readonly kind: TargetKind;
+  readonly kind: TargetKind | readonly TargetKind[];
+  /** Set if only the real products have it. @default both flavors */
+  readonly flavor?: 'hashicorp';
+  /** The operations that it calls, from which `tidemark permissions` derives the rights of the token. @default none */
+  readonly operations?: readonly Operation[];
   /** Writes everything that the service returns to the landing. */
   readonly extract: (context: ExtractContext) => Promise<void>;
   /** Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. @returns the last response */
@@ -34,6 +39,18 @@ export interface ExtractContext {
   readonly once: <T>(name: string, request: () => Promise<T>) => Promise<T>;
   /** Processes a few items at a time, so that sources take turns at the rate limit. The first failure ends it. */
   readonly forEachLimited: <T>(items: readonly T[], work: (item: T) => Promise<void>) => Promise<void>;
+}
+
+/** Whether targets of this kind and flavor can have a source. */
+export function fitsTarget({ kind, flavor }: SourceDefinition, target: Pick<Target, 'kind' | 'flavor'>): boolean {
+  return [kind].flat().includes(target.kind) && (flavor === undefined || flavor === target.flavor);
+}
+
+/** Whether a target has a source: the target's `sources` or `without` may leave it out. */
+export function hasSource(target: Target, source: SourceDefinition): boolean {
+  const { sources, without } = target;
+  const isListed = sources === undefined || sources.includes(source.name);
+  return fitsTarget(source, target) && isListed && !without.includes(source.name);
 }
 
 /** Checks the type of a source definition. */

@@ -8,6 +8,7 @@ import { assertSubject, optionalString, type SourceDefinition } from './source.t
 export const volumes: SourceDefinition = {
   name: 'volumes',
   kind: 'scheduler',
+  operations: [scheduler.volumes.list, scheduler.volumes.read],
   async extract(context) {
     const { client, landing } = context;
     const list = await fetchVolumesOnce(context);

@@ -67,6 +67,7 @@ export function createTarget(kind: TargetKind, origin: string, changes: Partial<
     tokenHeader: kind === 'secrets' ? 'X-Store-Token' : 'Authorization',
     mounts: { keymgmt: 'keymgmt', mesh: 'mesh' },
     services: [],
+    without: [],
     flavor: 'spec',
     explorer: 'csv',
     limits: { concurrency: 8, share: 1 },

@@ -49,6 +49,7 @@ export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
   return {
     name: view,
     kind: 'platform',
+    operations: [platform.explorer.query, platform.explorer.export],
     extract,
     fallbacks: [extract, extractJson],
     checkAccess: (client) => client.call(platform.explorer.query, { type: view, 'page[size]': 1 }),

@@ -1,0 +1,180 @@
+import type { Target } from '../../config/config.ts';
+import { ServiceError } from '../../http/errors.ts';
+import { applyMount } from '../build-request.ts';
+import type { ServiceClient } from '../client.ts';
+import { listItems } from '../response.ts';
+import { scheduler } from '../scheduler/operations.ts';
+import { secrets } from '../secrets/operations.ts';
+import { tokenOperations } from './operations.ts';
+import {
+  ANONYMOUS,
+  type Fields,
+  namesField,
+  otherFields,
+  type TokenInfo,
+  textField,
+  timeField,
+  toFields,
+} from './token-info.ts';
+
+/**
+ * Asks a service who the token of its target is. The result contains no secret.
+ * @throws ServiceError if the service refuses the token
+ */
+export async function describeToken(client: ServiceClient): Promise<TokenInfo> {
+  const { kind, token } = client.target;
+  if (kind === 'platform') return describePlatformToken(client);
+  if (kind === 'secrets') return describeSecretsToken(client);
+  if (kind === 'autoscaler') return ANONYMOUS;
+  try {
+    return await (kind === 'scheduler' ? describeSchedulerToken(client) : describeMeshToken(client));
+  } catch (error) {
+    if (isAclDisabled(error)) return { ...ANONYMOUS, type: 'acl-disabled', is_management: null };
+    if (token === undefined && error instanceof ServiceError && error.status === 403) return ANONYMOUS;
+    throw error;
+  }
+}
+
+/** Nomad says it with 400, Consul with 401. */
+export function isAclDisabled(error: unknown): boolean {
+  return error instanceof ServiceError && /ACL support disabled/iu.test(error.serviceMessage);
+}
+
+async function describePlatformToken(client: ServiceClient): Promise<TokenInfo> {
+  const account = await client.call(tokenOperations.account);
+  const data = toFields(toFields(account.json()).data);
+  const attributes = toFields(data.attributes);
+  const username = textField(attributes, 'username');
+  const type = accountType(username);
+  const entitlements = await optional(client.call(tokenOperations.entitlements));
+  const rights = entitlements && toFields(toFields(toFields(entitlements.json()).data).attributes);
+  return {
+    ...ANONYMOUS,
+    accessor_id: textField(data, 'id'),
+    name: username,
+    type,
+    is_management: type === 'organization' ? true : null,
+    rights: rights ?? null,
+    // Personal data and links to pictures of a person are of no use here.
+    extra: otherFields(attributes, ['username', 'email', 'unconfirmed-email', 'avatar-url', 'the-answer']),
+  };
+}
+
+/** The names of the accounts that the platform creates for the tokens of organizations and teams. */
+function accountType(username: string | null): string {
+  if (username?.startsWith('api-org-')) return 'organization';
+  return username?.startsWith('api-team') ? 'team' : 'user';
+}
+
+/** Fields that the server computes from the clock or from the use of the token. */
+const VAULT_COMPUTED = ['ttl', 'num_uses', 'last_renewal', 'last_renewal_time', 'creation_time'];
+const VAULT_KNOWN = ['accessor', 'display_name', 'type', 'policies', 'expire_time', 'issue_time', 'id'];
+
+async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
+  const response = await client.call(tokenOperations.lookup);
+  const data = toFields(toFields(response.json()).data);
+  const identityPolicies = namesField(data, 'identity_policies');
+  const policies = [...new Set([...namesField(data, 'policies'), ...identityPolicies])].sort();
+  const paths = [
+    ...new Set(
+      Object.values(secrets)
+        .flatMap(Object.values)
+        .map(({ path }) => policyPath(path, client.target)),
+    ),
+  ];
+  const capabilities = await optional(client.call(tokenOperations.capabilities, {}, { body: { paths } }));
+  return {
+    ...ANONYMOUS,
+    accessor_id: textField(data, 'accessor'),
+    name: textField(data, 'display_name'),
+    type: textField(data, 'type'),
+    policies,
+    is_management: policies.includes('root'),
+    rights: capabilities ? readCapabilities(toFields(capabilities.json()), paths) : null,
+    created_at: timeField(data, 'issue_time'),
+    expires_at: timeField(data, 'expire_time'),
+    extra: otherFields(data, [...VAULT_KNOWN, ...VAULT_COMPUTED]),
+  };
+}
+
+/** An operation's path as a policy names it: `consul/roles/+`, where `+` is any name. */
+export function policyPath(path: string, target: Target): string {
+  return applyMount(path, target)
+    .slice(1)
+    .replaceAll(/\{[^}]+\}/gu, '+');
+}
+
+/** Older servers send the capabilities beside `data`. */
+function readCapabilities(body: Fields, paths: readonly string[]): Fields {
+  const data = { ...body, ...toFields(body.data) };
+  return Object.fromEntries(paths.map((path) => [path, data[path] ?? null]));
+}
+
+const ACL_KNOWN = ['AccessorID', 'SecretID', 'Name', 'Description', 'Type', 'Policies', 'Roles', 'CreateTime'];
+/** They follow from the other fields. */
+const ACL_DERIVED = ['ExpirationTime', 'ExpirationTTL', 'Hash', 'CreateIndex', 'ModifyIndex'];
+
+async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo> {
+  const fields = toFields((await client.call(tokenOperations.scheduler)).json());
+  const type = textField(fields, 'Type');
+  const isManagement = type === 'management';
+  return {
+    ...ANONYMOUS,
+    ...aclFields(fields),
+    name: textField(fields, 'Name'),
+    type,
+    is_management: isManagement,
+    rights: isManagement ? null : await readOwnPolicies(client),
+  };
+}
+
+function aclFields(fields: Fields) {
+  return {
+    accessor_id: textField(fields, 'AccessorID'),
+    policies: namesField(fields, 'Policies'),
+    roles: namesField(fields, 'Roles'),
+    created_at: timeField(fields, 'CreateTime'),
+    expires_at: timeField(fields, 'ExpirationTime'),
+    extra: otherFields(fields, [...ACL_KNOWN, ...ACL_DERIVED]),
+  };
+}
+
+/** More than any token has. */
+const MAX_POLICIES = 64;
+
+/** The rules of the policies that a client token has, by name. It lists and reads its own policies only. */
+async function readOwnPolicies(client: ServiceClient): Promise<Fields | null> {
+  const list = await optional(client.call(scheduler.policies.list));
+  if (!list) return null;
+  const names = namesField({ names: listItems(scheduler.policies.list, list) }, 'names').slice(0, MAX_POLICIES);
+  const rules = await Promise.all(
+    names.map(async (name) => {
+      const policy = await optional(client.call(scheduler.policies.read, { policy_name: name }));
+      return [name, policy ? textField(toFields(policy.json()), 'Rules') : null] as const;
+    }),
+  );
+  return Object.fromEntries(rules);
+}
+
+/** Consul's built-in policy that permits everything. */
+const GLOBAL_MANAGEMENT = 'global-management';
+/** The token that Consul uses for requests without one. */
+const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
+
+async function describeMeshToken(client: ServiceClient): Promise<TokenInfo> {
+  const fields = toFields((await client.call(tokenOperations.mesh)).json());
+  const acl = aclFields(fields);
+  const isManagement = acl.policies.includes(GLOBAL_MANAGEMENT);
+  const type = acl.accessor_id === ANONYMOUS_ACCESSOR ? 'anonymous' : isManagement ? 'management' : 'client';
+  return { ...ANONYMOUS, ...acl, name: textField(fields, 'Description'), type, is_management: isManagement };
+}
+
+/** The response; undefined if the service refuses the request. */
+async function optional<T>(response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof ServiceError && error.status !== undefined && error.status < 500) return undefined;
+    throw error;
+  }
+}

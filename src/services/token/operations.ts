@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { defineOperation } from '../operation.ts';
+
+/**
+ * The operations that describe the token of a request. Only the real products have them, so they are not part of the operations
+ * that `tidemark api` lists.
+ */
+
+const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, params: {} } as const;
+
+export const tokenOperations = {
+  /** The user, team or organization that a token belongs to. */
+  account: defineOperation({
+    ...read,
+    kind: 'platform',
+    name: 'platform.account.details',
+    path: '/account/details',
+    description: 'shows the account of the token',
+    responseType: 'document',
+    permission: 'none',
+    docsUrl: 'docs/services/platform.md#authentication',
+  }),
+  /** What the plan of the organization includes. */
+  entitlements: defineOperation({
+    ...read,
+    kind: 'platform',
+    name: 'platform.organization.entitlements',
+    path: '/organizations/{organization_name}/entitlement-set',
+    description: 'shows what the plan of the organization includes',
+    responseType: 'document',
+    permission: 'any token of the organization',
+    docsUrl: 'docs/services/platform.md#authentication',
+  }),
+  lookup: defineOperation({
+    ...read,
+    kind: 'secrets',
+    name: 'secrets.token.lookup-self',
+    path: '/auth/token/lookup-self',
+    description: 'describes the token',
+    responseType: 'data',
+    permission: 'read on auth/token/lookup-self',
+    docsUrl: 'docs/services/secrets.md#authentication',
+  }),
+  capabilities: defineOperation({
+    ...read,
+    method: 'POST',
+    kind: 'secrets',
+    name: 'secrets.token.capabilities-self',
+    path: '/sys/capabilities-self',
+    description: 'reports what the token may do on paths',
+    body: { schema: z.object({ paths: z.array(z.string()) }), required: true, example: '{"paths": ["consul/roles"]}' },
+    responseType: 'object',
+    permission: 'update on sys/capabilities-self',
+    docsUrl: 'docs/services/secrets.md#authentication',
+  }),
+  scheduler: defineOperation({
+    ...read,
+    kind: 'scheduler',
+    name: 'scheduler.token.self',
+    path: '/acl/token/self',
+    description: 'describes the token',
+    responseType: 'object',
+    permission: 'none',
+    docsUrl: 'docs/services/scheduler.md#authentication',
+  }),
+  mesh: defineOperation({
+    ...read,
+    kind: 'mesh',
+    name: 'mesh.token.self',
+    path: '/acl/token/self',
+    description: 'describes the token',
+    responseType: 'object',
+    permission: 'none',
+    docsUrl: 'docs/services/mesh.md#authentication',
+  }),
+} as const;

@@ -1,0 +1,119 @@
+import { type FailureKind, ServiceError } from '../../http/errors.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import type { Operation } from '../../services/operation.ts';
+import { listItems, type ServiceResponse } from '../../services/response.ts';
+import { scheduler } from '../../services/scheduler/operations.ts';
+import { listPlugins } from '../../services/scheduler/plugins.ts';
+import { type ExtractContext, optionalString } from '../source.ts';
+import { checkListAndRead } from './list-and-read.ts';
+import { fetchVolumesOnce } from './volumes.ts';
+
+/**
+ * Lists what each storage plugin has, and writes the pages. The failure of a plugin is written instead: what it has is then unknown.
+ * In the API documents a plugin ID is a prefix, so that a listing may contain what belongs to a plugin with a longer ID; the load
+ * query assigns each item to its plugin (docs/services/scheduler.md#prefixes).
+ */
+export async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
+  const { client } = context;
+  const match = client.target.flavor === 'hashicorp' ? 'exact' : 'prefix';
+  const failures: ServiceError[] = [];
+  let listed = 0;
+  const plugins = await fetchPlugins(context);
+  await context.forEachLimited(plugins, async (plugin) => {
+    const failure = await landPages(context, operation, { plugin_id: plugin }, { plugin_id: plugin, match });
+    if (failure === undefined) listed++;
+    else if (!isUnsupported(failure)) failures.push(failure);
+  });
+  const [first] = failures;
+  if (first && listed === 0) throw first; // not one plugin answers: the cause is the service
+  if (match === 'prefix' && !operation.params.plugin_id?.required) await landUnnamed(context, operation);
+}
+
+/** Writes the pages of a list, or its failure if that says something about the plugin alone. @returns the failure */
+async function landPages(
+  { client, landing }: ExtractContext,
+  operation: Operation,
+  args: Readonly<Record<string, string>>,
+  fields: Readonly<Record<string, string | null>>,
+): Promise<ServiceError | undefined> {
+  const pages: string[] = [];
+  try {
+    for await (const page of client.pages(operation, args)) pages.push(page.text);
+  } catch (error) {
+    if (!isPluginFailure(error)) throw error;
+    await landing.writeJson({ ...fields, error: error.serviceMessage });
+    if (!isUnsupported(error)) landing.addNote(`plugin ${fields.plugin_id} is unknown: ${error.serviceMessage}`);
+    return error;
+  }
+  for (const page of pages) await landing.writeJson(fields, page);
+  return undefined;
+}
+
+/** Lists without a plugin, which finds the volumes of plugins that no registered volume names. */
+async function landUnnamed({ client, landing }: ExtractContext, operation: Operation): Promise<void> {
+  const pages: string[] = [];
+  try {
+    for await (const page of client.pages(operation, {})) pages.push(page.text);
+  } catch (error) {
+    if (!isPluginFailure(error)) throw error;
+    landing.addNote(`plugins that no registered volume names are unknown: ${error.serviceMessage}`);
+    return;
+  }
+  for (const page of pages) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
+}
+
+/** The IDs of all plugins that are known: of registered volumes, and those that the real product lists. */
+async function fetchPlugins(context: ExtractContext): Promise<readonly string[]> {
+  const { volumes } = await fetchVolumesOnce(context);
+  const registered = volumes.flatMap(({ plugin }) => plugin ?? []);
+  const running = await fetchRunningPlugins(context);
+  return [...new Set([...registered, ...running])].sort();
+}
+
+async function fetchRunningPlugins({ client, landing, once }: ExtractContext): Promise<readonly string[]> {
+  if (client.target.flavor !== 'hashicorp') return [];
+  try {
+    const response = await once('plugins', () => client.call(listPlugins));
+    return listItems(listPlugins, response).flatMap((item) => optionalString(item, 'ID') ?? []);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
+    landing.addNote(`plugins that no registered volume names are unknown: ${error.message}`);
+    return [];
+  }
+}
+
+/** Lists volumes, then what the plugin of the first one has. */
+export function checkPluginAccess(client: ServiceClient, operation: Operation): Promise<ServiceResponse> {
+  return checkListAndRead(client, scheduler.volumes.list, { type: 'csi' }, async (volume) => {
+    const pluginId = optionalString(volume, 'PluginID');
+    if (pluginId === undefined) return undefined;
+    try {
+      return await client.call(operation, { plugin_id: pluginId, per_page: 1 });
+    } catch (error) {
+      if (!isPluginFailure(error)) throw error;
+      return undefined;
+    }
+  });
+}
+
+/** Failures that one plugin can cause. A refused token, a rate limit or a broken network concern all of them. */
+const PLUGIN_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'invalid',
+  'not-found',
+  'server',
+  'conflict',
+  'in-use',
+  'malformed',
+  'too-large',
+]);
+
+function isPluginFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && PLUGIN_FAILURES.has(error.failure);
+}
+
+/** Whether the plugin cannot list, or does not exist: docs/services/scheduler.md#external-volumes. */
+function isUnsupported(error: ServiceError): boolean {
+  return /no such plugin|not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu.test(
+    error.serviceMessage,
+  );
+}

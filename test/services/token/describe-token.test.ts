@@ -1,0 +1,219 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Target, TargetKind } from '../../../src/config/config.ts';
+import { describeToken } from '../../../src/services/token/describe-token.ts';
+import { createTarget, createTestClient, startServer, type TestServer } from '../../helpers/http-service.ts';
+
+/** Responses by path: JSON, or a status with a text. */
+type Responses = Readonly<Record<string, object | readonly [status: number, text: string]>>;
+
+const servers: TestServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+const MOUNTS = { keymgmt: 'keymgmt', mesh: 'consul' };
+
+async function describeAt(kind: TargetKind, responses: Responses, changes: Partial<Target> = {}) {
+  const server = await startServer((request, response) => {
+    const answer = responses[(request.url ?? '').replace(/^\/(?:v1|api\/v2)/u, '')] ?? [404, '{"errors":[]}'];
+    request.resume();
+    const [status, text] = Array.isArray(answer) ? answer : [];
+    if (typeof status === 'number') response.writeHead(status).end(text);
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  servers.push(server);
+  const target = createTarget(kind, server.origin, { flavor: 'hashicorp', mounts: MOUNTS, ...changes });
+  const { client } = createTestClient(target);
+  const described = describeToken(client).finally(() => client.close());
+  return { described, server };
+}
+
+describe('a token of the secrets service', () => {
+  const lookup = {
+    data: {
+      accessor: 'Nq2T',
+      creation_time: 1795307172,
+      creation_ttl: 2764800,
+      display_name: 'token-tidemark',
+      entity_id: '',
+      expire_time: '2026-12-24T00:26:12.8Z',
+      explicit_max_ttl: 0,
+      id: 'hvs.the-token-itself',
+      issue_time: '2026-11-22T00:26:12.8Z',
+      meta: null,
+      num_uses: 3,
+      orphan: true,
+      path: 'auth/token/create',
+      policies: ['default', 'tidemark'],
+      renewable: true,
+      ttl: 2764000,
+      type: 'service',
+    },
+  };
+  const capabilities = { 'consul/roles': ['list'], data: { 'consul/roles': ['list'], 'consul/roles/+': ['read'] } };
+
+  test('has policies, an end, and capabilities on the paths of the operations', async () => {
+    const { described } = await describeAt('secrets', {
+      '/auth/token/lookup-self': lookup,
+      '/sys/capabilities-self': capabilities,
+    });
+    const info = await described;
+    expect(info).toMatchObject({
+      accessor_id: 'Nq2T',
+      name: 'token-tidemark',
+      type: 'service',
+      policies: ['default', 'tidemark'],
+      is_management: false,
+      expires_at: '2026-12-24T00:26:12.8Z',
+      created_at: '2026-11-22T00:26:12.8Z',
+    });
+    expect(info.rights).toMatchObject({ 'consul/roles': ['list'], 'consul/roles/+': ['read'], 'keymgmt/key': null });
+  });
+
+  test('is described without its secret, and without what changes with every use', async () => {
+    const { described } = await describeAt('secrets', { '/auth/token/lookup-self': lookup });
+    const info = await described;
+    expect(JSON.stringify(info)).not.toContain('hvs.');
+    expect(info.extra).not.toHaveProperty('ttl');
+    expect(info.extra).not.toHaveProperty('num_uses');
+    expect(info.extra).toMatchObject({ path: 'auth/token/create', renewable: true, creation_ttl: 2764800 });
+    expect(info.rights).toBeNull();
+  });
+
+  test('is a management token with the policy root', async () => {
+    const data = { ...lookup.data, policies: ['root'], expire_time: null };
+    const { described } = await describeAt('secrets', { '/auth/token/lookup-self': { data } });
+    expect(await described).toMatchObject({ is_management: true, expires_at: null });
+  });
+});
+
+describe('a token of the scheduler', () => {
+  const token = {
+    AccessorID: '706887e9',
+    SecretID: '00000000-aaaa-bbbb-cccc-000000000001',
+    Name: 'tidemark',
+    Type: 'client',
+    Policies: ['ro'],
+    Roles: [{ ID: 'r1', Name: 'readers' }],
+    Global: false,
+    CreateTime: '2026-11-22T00:29:24.577706912Z',
+    ExpirationTTL: '24h0m0s',
+    ExpirationTime: '2026-11-23T00:29:24.577706912Z',
+  };
+
+  test('has the rules of its own policies', async () => {
+    const { described } = await describeAt('scheduler', {
+      '/acl/token/self': token,
+      '/acl/policies': [{ Name: 'ro' }],
+      '/acl/policy/ro': { Name: 'ro', Rules: 'namespace "*" { policy = "read" }' },
+    });
+    const info = await described;
+    expect(info).toMatchObject({
+      accessor_id: '706887e9',
+      name: 'tidemark',
+      type: 'client',
+      policies: ['ro'],
+      roles: ['readers'],
+      is_management: false,
+      rights: { ro: 'namespace "*" { policy = "read" }' },
+      expires_at: '2026-11-23T00:29:24.577706912Z',
+    });
+    expect(JSON.stringify(info)).not.toContain('aaaa-bbbb');
+  });
+
+  test('is a management token by its type; its policies are not read', async () => {
+    const management = { ...token, Type: 'management', Policies: null, Roles: null, ExpirationTime: null };
+    const { described, server } = await describeAt('scheduler', { '/acl/token/self': management });
+    expect(await described).toMatchObject({ is_management: true, policies: [], roles: [], expires_at: null });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('that is unknown is an error, not an anonymous token', async () => {
+    const { described } = await describeAt('scheduler', { '/acl/token/self': [403, 'ACL token not found'] });
+    await expect(described).rejects.toMatchObject({ failure: 'unauthorized' });
+  });
+
+  test('is anonymous if none is set', async () => {
+    const { described } = await describeAt(
+      'scheduler',
+      { '/acl/token/self': [403, 'Permission denied'] },
+      { token: undefined },
+    );
+    expect(await described).toMatchObject({ type: 'anonymous', is_management: false });
+  });
+
+  test('is not checked where ACLs are disabled', async () => {
+    const { described } = await describeAt('scheduler', { '/acl/token/self': [400, 'ACL support disabled'] });
+    expect(await described).toMatchObject({ type: 'acl-disabled', is_management: null });
+  });
+});
+
+describe('a token of the mesh', () => {
+  const token = {
+    AccessorID: '20f9e8d8',
+    SecretID: '00000000-aaaa-bbbb-cccc-000000000001',
+    Description: 'tidemark',
+    Policies: [{ ID: '1', Name: 'leaves' }],
+    ServiceIdentities: [{ ServiceName: 'web' }],
+    Local: false,
+    CreateTime: '2026-11-22T00:26:13Z',
+  };
+
+  test('has its policies, and identities in extra', async () => {
+    const { described } = await describeAt('mesh', { '/acl/token/self': token });
+    const info = await described;
+    expect(info).toMatchObject({
+      name: 'tidemark',
+      type: 'client',
+      policies: ['leaves'],
+      is_management: false,
+      extra: { Local: false, ServiceIdentities: [{ ServiceName: 'web' }] },
+    });
+    expect(JSON.stringify(info)).not.toContain('aaaa-bbbb');
+  });
+
+  test('is a management token with the policy global-management', async () => {
+    const management = { ...token, Policies: [{ ID: '1', Name: 'global-management' }] };
+    const { described } = await describeAt('mesh', { '/acl/token/self': management });
+    expect(await described).toMatchObject({ type: 'management', is_management: true });
+  });
+
+  test('is anonymous where Consul says so', async () => {
+    const anonymous = { ...token, AccessorID: '00000000-0000-0000-0000-000000000002', Policies: null };
+    const { described } = await describeAt('mesh', { '/acl/token/self': anonymous }, { token: undefined });
+    expect(await described).toMatchObject({ type: 'anonymous', policies: [] });
+  });
+});
+
+describe('a token of the platform', () => {
+  const account = (username: string) => ({
+    data: { id: 'user-1', type: 'users', attributes: { username, email: 'a@b.example', 'is-service-account': true } },
+  });
+  const entitlements = { data: { id: 'org-1', type: 'entitlement-sets', attributes: { agents: true } } };
+
+  test.each([
+    ['api-org-acme-1', 'organization', true],
+    ['api-team_12', 'team', null],
+    ['ada', 'user', null],
+  ])('of the account %s has the type %s', async (username, type, isManagement) => {
+    const { described } = await describeAt('platform', {
+      '/account/details': account(username),
+      '/organizations/acme/entitlement-set': entitlements,
+    });
+    const info = await described;
+    expect(info).toMatchObject({ accessor_id: 'user-1', name: username, type, is_management: isManagement });
+    expect(info.rights).toEqual({ agents: true });
+    expect(JSON.stringify(info)).not.toContain('@');
+  });
+
+  test('has no rights where the entitlements are not shown', async () => {
+    const { described } = await describeAt('platform', { '/account/details': account('ada') });
+    expect((await described).rights).toBeNull();
+  });
+
+  test('that is refused is an error', async () => {
+    const refusal = [401, '{"errors":[{"status":"401","title":"unauthorized"}]}'] as const;
+    const { described } = await describeAt('platform', { '/account/details': refusal });
+    await expect(described).rejects.toMatchObject({ failure: 'unauthorized' });
+  });
+});
