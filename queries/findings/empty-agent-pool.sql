@@ -1,12 +1,35 @@
--- rule: An agent pool has no agents and no attached workspaces.
+-- rule: An agent pool has no agents, and nothing is attached to it.
 -- severity: info
 -- sources: agents, agent_pools
 -- subject: agent pool
--- grain: one row per such pool; unknown where the service counts agents that it does not list
+-- grain: one row per such pool; unknown where the service counts agents that it does not list, or does not list what uses the pool
 with
+  -- The pool's other users: every relationship that neither names who may use the pool nor belongs to the pool itself. One that
+  -- Tidemark does not know is a user.
+  related as (
+    select target, pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, BIGINT)"'))) as entry
+    from agent_pools
+  ),
+  users as (
+    select
+      target,
+      pool_id,
+      coalesce(list(entry.key order by entry.key) filter (where entry.value > 0), []) as used_by,
+      coalesce(list(entry.key order by entry.key) filter (where entry.value is null), []) as unreported,
+    from related
+    where
+      entry.key not in ('workspaces', 'agents', 'authentication-tokens', 'organization')
+      and not regexp_matches(entry.key, '^(allowed|excluded)-(workspaces|projects|stacks|modules)$')
+    group by target, pool_id
+  ),
   counted as (
     select
       agent_pools.*,
+      coalesce(users.used_by, []) as used_by,
+      list_sort(
+        coalesce(users.unreported, [])
+        || if((relationships ->> 'workspaces') is null, ['workspaces'], [])
+      ) as unreported,
       (select count(*) from agents where agents.target = agent_pools.target and agents.pool_id = agent_pools.pool_id) as agents,
       (
         select count(*) filter (where relation = 'attached')
@@ -19,6 +42,7 @@ with
         where related.target = agent_pools.target and related.pool_id = agent_pools.pool_id
       ) as allowed,
     from agent_pools
+    left join users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
   )
 select
   target,
@@ -26,14 +50,16 @@ select
   name as subject_name,
   case
     when agent_count > 0 then format('the service counts {} agent(s) of the pool and lists none', agent_count)
-    else format('Agent pool {} has no agents and no attached workspaces', coalesce(name, pool_id))
+    when len(unreported) > 0 then format('the service does not list the {} of the pool', array_to_string(unreported, ', '))
+    else format('Agent pool {} has no agents, and nothing is attached to it', coalesce(name, pool_id))
   end as title,
   json_object(
     'pool_id', pool_id,
     'organization_scoped', organization_scoped,
     'allowed_workspaces', allowed,
+    'relationships', relationships,
     'created_at', iso_time(created_at)
   ) as detail,
-  coalesce(agent_count, 0) > 0 as unknown,
+  coalesce(agent_count, 0) > 0 or len(unreported) > 0 as unknown,
 from counted
-where agents = 0 and attached = 0
+where agents = 0 and attached = 0 and len(used_by) = 0

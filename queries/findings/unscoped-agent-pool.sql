@@ -1,10 +1,28 @@
--- rule: An agent pool is open to the whole organization, and one to three workspaces are attached to it.
+-- rule: An agent pool is open to the whole organization, and only one to three workspaces are attached to it.
 -- severity: info
 -- sources: agent_pools
 -- subject: agent pool
--- grain: one row per such pool; unknown where its scope is not reported
+-- grain: one row per such pool; unknown where its scope or what uses it is not reported
 -- A pool with more than three workspaces is assumed to be shared on purpose.
 with
+  -- The pool's other users: every relationship that neither names who may use the pool nor belongs to the pool itself. One that
+  -- Tidemark does not know is a user.
+  related as (
+    select target, pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, BIGINT)"'))) as entry
+    from agent_pools
+  ),
+  users as (
+    select
+      target,
+      pool_id,
+      coalesce(list(entry.key order by entry.key) filter (where entry.value > 0), []) as used_by,
+      coalesce(list(entry.key order by entry.key) filter (where entry.value is null), []) as unreported,
+    from related
+    where
+      entry.key not in ('workspaces', 'agents', 'authentication-tokens', 'organization')
+      and not regexp_matches(entry.key, '^(allowed|excluded)-(workspaces|projects|stacks|modules)$')
+    group by target, pool_id
+  ),
   attached as (
     select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
     from agent_pool_workspaces
@@ -23,6 +41,7 @@ select
   agent_pools.name as subject_name,
   case
     when agent_pools.organization_scoped is null then 'its scope is not reported'
+    when len(users.unreported) > 0 then format('the service does not list the {} of the pool', array_to_string(users.unreported, ', '))
     else format(
       'Agent pool {} is open to all workspaces, and {} {} attached',
       coalesce(agent_pools.name, agent_pools.pool_id),
@@ -33,10 +52,15 @@ select
   json_object(
     'pool_id', agent_pools.pool_id,
     'workspace_ids', attached.workspace_ids,
-    'allowed_workspace_ids', coalesce(allowed.workspace_ids, [])
+    'allowed_workspace_ids', coalesce(allowed.workspace_ids, []),
+    'relationships', agent_pools.relationships
   ) as detail,
-  agent_pools.organization_scoped is null as unknown,
+  agent_pools.organization_scoped is null or coalesce(len(users.unreported), 0) > 0 as unknown,
 from agent_pools
 join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id
 left join allowed on allowed.target = agent_pools.target and allowed.pool_id = agent_pools.pool_id
-where agent_pools.organization_scoped is not false and len(attached.workspace_ids) <= 3
+left join users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
+where
+  agent_pools.organization_scoped is not false
+  and len(attached.workspace_ids) <= 3
+  and coalesce(len(users.used_by), 0) = 0

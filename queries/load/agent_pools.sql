@@ -4,15 +4,41 @@ with
     select unnest(body.data) as item
     from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
   ),
-  items as (select item ->> 'id' as pool_id, item -> 'attributes' as attributes from pages)
+  items as (
+    select item ->> 'id' as pool_id, item -> 'attributes' as attributes, item -> 'relationships' as relationships
+    from pages
+  ),
+  named as (
+    select pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, JSON)"'))) as entry
+    from items
+    where json_type(relationships) = 'OBJECT'
+  ),
+  counted as (
+    select
+      pool_id,
+      entry.key as name,
+      case json_type(entry.value -> 'data')
+        when 'ARRAY' then json_array_length(entry.value -> 'data')
+        when 'OBJECT' then 1
+        when 'NULL' then 0
+      end as members,
+    from named
+  ),
+  related as (
+    select pool_id, to_json(map_from_entries(list((name, members) order by name))) as relationships
+    from counted
+    group by pool_id
+  )
 select
   pool_id,
   attributes ->> 'name' as name,
   nullif(attributes ->> 'created-at', '')::timestamptz as created_at,
   (attributes ->> 'organization-scoped')::boolean as organization_scoped,
   (attributes ->> 'agent-count')::bigint as agent_count,
+  related.relationships,
   json_merge_patch(
     attributes,
     '{"name": null, "created-at": null, "organization-scoped": null, "agent-count": null}'
   ) as extra,
 from items
+left join related using (pool_id)

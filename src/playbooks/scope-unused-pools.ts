@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
-import { booleanAt, hasSameMembers, listAt, responseBody, textAt, valueAt } from './lib/json-path.ts';
+import { booleanAt, hasSameMembers, responseBody, valueAt } from './lib/json-path.ts';
+import { explainOtherUsers, parsePoolUsers, relatedIds } from './lib/pool-users.ts';
 
 const inputs = z.object({
   pool_id: z.string(),
@@ -8,11 +9,6 @@ const inputs = z.object({
   workspace_ids: z.array(z.string()),
   allowed_workspace_ids: z.array(z.string()),
 });
-
-function relatedIds(pool: unknown, relation: string): readonly string[] | null {
-  const items = listAt(pool, 'data', 'relationships', relation, 'data');
-  return items?.flatMap((item) => textAt(item, 'id') ?? []) ?? null;
-}
 
 const scope = defineAction(inputs, {
   operation: 'platform.agent-pools.update',
@@ -32,14 +28,15 @@ const scope = defineAction(inputs, {
   reads: { pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' } } },
   observe: ({ pool }) => {
     const body = responseBody(pool);
-    return valueAt(body, 'data') === undefined
-      ? null
-      : {
-          organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
-          attached: relatedIds(body, 'workspaces'),
-          // Absent where empty: the list has no effect while the whole organization may use the pool.
-          allowed: relatedIds(body, 'allowed-workspaces') ?? [],
-        };
+    if (valueAt(body, 'data') === undefined) return null;
+    const { workspaces, others } = parsePoolUsers(body);
+    return {
+      organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
+      attached: workspaces,
+      // Absent where empty: the list has no effect while the whole organization may use the pool.
+      allowed: relatedIds(body, 'allowed-workspaces') ?? [],
+      others,
+    };
   },
   evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
     if (observed === null) return drifted('the pool is gone');
@@ -50,6 +47,8 @@ const scope = defineAction(inputs, {
         ? satisfied('it is scoped')
         : drifted('it is scoped, and an attached workspace is not allowed to use it');
     }
+    const use = explainOtherUsers(observed);
+    if (use !== undefined) return drifted(use);
     if (!hasSameMembers(attached, workspace_ids)) return drifted('other workspaces are attached to it now');
     return hasSameMembers(allowed, allowed_workspace_ids)
       ? ready

@@ -15,7 +15,11 @@ const pool = (id: string, scoped: boolean | null, more: Rows[number] = {}): Rows
   name: `pool of ${id}`,
   organization_scoped: scoped,
   agent_count: 0,
+  relationships: JSON.stringify({ workspaces: 0, agents: null, organization: 1 }),
   ...more,
+});
+const using = (relationships: Readonly<Record<string, number | null>>): Rows[number] => ({
+  relationships: JSON.stringify({ workspaces: 0, agents: null, ...relationships }),
 });
 const related = (poolId: string, workspaceId: string, relation = 'attached'): Rows[number] => ({
   pool_id: poolId,
@@ -42,6 +46,17 @@ describe('agent pools', () => {
         pool('alive', false),
         pool('status-unreported', false),
         pool('agentless', false),
+        pool('stack', false, using({ stacks: 1 })),
+        pool('hyok', false, using({ 'hyok-configurations': 2 })),
+        pool('later', false, using({ 'invented-next-year': 1 })),
+        pool('later-unlisted', false, using({ 'invented-next-year': null })),
+        pool('later-empty', false, using({ 'invented-next-year': 0 })),
+        pool('permissions', false, using({ 'allowed-projects': 3, 'excluded-workspaces': 1 })),
+        pool('workspaces-unlisted', false, { relationships: null }),
+        pool('open-stack', true, using({ workspaces: 1, stacks: 1 })),
+        pool('open-later', true, using({ workspaces: 1, 'invented-next-year': 1 })),
+        pool('open-later-unlisted', true, using({ workspaces: 1, 'invented-next-year': null })),
+        pool('open-project', true, using({ workspaces: 1, 'allowed-projects': 1 })),
       ],
       agent_pool_workspaces: [
         related('empty-allowed', 'ws-1', 'allowed'),
@@ -53,6 +68,7 @@ describe('agent pools', () => {
         related('scoped', 'ws-1'),
         related('dead', 'ws-1'),
         related('agentless', 'ws-1'),
+        ...['open-stack', 'open-later', 'open-later-unlisted', 'open-project'].map((id) => related(id, 'ws-1')),
       ],
     });
     await warehouse.pull(NOW, 'acme', 'agents', {
@@ -66,6 +82,7 @@ describe('agent pools', () => {
         agent('g', 'idle', NOW, 'four'),
         agent('h', 'idle', NOW, 'scope-unreported'),
         agent('i', 'idle', NOW, 'scoped'),
+        ...['open-stack', 'open-later', 'open-later-unlisted', 'open-project'].map((id) => agent(id, 'idle', NOW, id)),
       ],
     });
     // the same pools in another target, without findings
@@ -74,10 +91,10 @@ describe('agent pools', () => {
     await warehouse.evaluate(NOW);
   });
 
-  test('empty-agent-pool: no agents and no attached workspaces; unknown where an agent is counted but not listed', async () => {
+  test('empty-agent-pool: no agents and no users of any relationship; unknown where agents or users are not listed', async () => {
     expect(await warehouse.seen('empty-agent-pool')).toEqual({
-      found: ['empty', 'empty-allowed'],
-      unknown: ['counted'],
+      found: ['empty', 'empty-allowed', 'later-empty', 'permissions'],
+      unknown: ['counted', 'later-unlisted', 'workspaces-unlisted'],
     });
     expect((await warehouse.findings('empty-agent-pool'))[1]?.detail).toMatchObject({
       pool_id: 'empty-allowed',
@@ -85,12 +102,12 @@ describe('agent pools', () => {
     });
   });
 
-  test('unscoped-agent-pool: open to the organization, attached to one to three workspaces', async () => {
+  test('unscoped-agent-pool: open to the organization, attached to one to three workspaces and nothing else', async () => {
     expect(await warehouse.seen('unscoped-agent-pool')).toEqual({
-      found: ['attached', 'three'],
-      unknown: ['scope-unreported'],
+      found: ['attached', 'open-project', 'three'],
+      unknown: ['open-later-unlisted', 'scope-unreported'],
     });
-    expect((await warehouse.findings('unscoped-agent-pool'))[1]?.detail).toEqual({
+    expect((await warehouse.findings('unscoped-agent-pool')).at(-1)?.detail).toMatchObject({
       pool_id: 'three',
       workspace_ids: ['ws-1', 'ws-2', 'ws-3'],
       allowed_workspace_ids: ['ws-9'],
@@ -99,7 +116,10 @@ describe('agent pools', () => {
 
   test('pool-without-live-agents: none idle or busy; critical where workspaces wait for it', async () => {
     expect(await warehouse.seen('pool-without-live-agents')).toEqual({
-      found: ['agentless', 'counted', 'dead', 'empty', 'empty-allowed'],
+      found: [
+        ...['agentless', 'counted', 'dead', 'empty', 'empty-allowed', 'hyok', 'later', 'later-empty', 'later-unlisted'],
+        ...['permissions', 'stack', 'workspaces-unlisted'],
+      ],
       unknown: ['status-unreported'],
     });
     const rows = await warehouse.findings('pool-without-live-agents');

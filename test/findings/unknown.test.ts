@@ -35,7 +35,7 @@ describe('unknown is not clean', () => {
 
   test('a rule of two sources needs both; the failure of one is reported', async () => {
     const warehouse = await createFindingsWarehouse();
-    const pools = { agent_pools: [{ pool_id: 'p', agent_count: 0 }] };
+    const pools = { agent_pools: [{ pool_id: 'p', agent_count: 0, relationships: '{"workspaces": 0}' }] };
     await warehouse.pull(runTime(1), 'acme', 'agents');
     await warehouse.pull(runTime(1), 'acme', 'agent_pools', pools);
     await warehouse.evaluate(runTime(1));

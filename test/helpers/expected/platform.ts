@@ -22,7 +22,8 @@ export function platformTables(state: PlatformState, flavor: Flavor): Tables {
     saved_views: views.map((view) => viewRow(view, flavor)),
     saved_view_rows: views.flatMap((view) => resultRows(state, view, flavor)),
     saved_view_results: views.map((view) => resultRow(state, view, flavor)),
-    agent_pools: pools.map((pool) => poolRow(pool, agents)),
+    agent_pools: pools.map((pool) => poolRow(pool, agents, flavor)),
+    agent_pool_relationships: flavor === 'hashicorp' ? pools.map((pool) => organizationRow(pool, state)) : [],
     agent_pool_workspaces: pools.flatMap((pool) => [
       ...pool.attached.map((workspace_id) => relation(pool, workspace_id, 'attached')),
       ...pool.allowed.map((workspace_id) => relation(pool, workspace_id, 'allowed')),
@@ -175,7 +176,9 @@ function resultRow(state: PlatformState, view: SavedViewRecord, flavor: Flavor) 
 
 const COUNTED = new Set(['idle', 'busy', 'unknown']);
 
-function poolRow({ id, name, createdAt, organizationScoped }: AgentPoolRecord, agents: readonly AgentRecord[]) {
+function poolRow(pool: AgentPoolRecord, agents: readonly AgentRecord[], flavor: Flavor) {
+  const { id, name, createdAt, organizationScoped, attached, allowed } = pool;
+  const live = { 'allowed-projects': 0, 'excluded-workspaces': 0, 'hyok-configurations': 0, organization: 1 };
   return {
     target,
     pool_id: id,
@@ -183,8 +186,20 @@ function poolRow({ id, name, createdAt, organizationScoped }: AgentPoolRecord, a
     created_at: time(createdAt),
     organization_scoped: organizationScoped,
     agent_count: agents.filter(({ poolId, status }) => poolId === id && COUNTED.has(status)).length,
+    relationships: {
+      agents: null,
+      'authentication-tokens': null,
+      workspaces: attached.length,
+      'allowed-workspaces': allowed.length,
+      ...(flavor === 'hashicorp' && live),
+    },
     extra: null,
   };
+}
+
+function organizationRow({ id }: AgentPoolRecord, { organization }: PlatformState) {
+  const related = { relationship: 'organization', related_type: 'organizations', related_id: organization };
+  return { target, pool_id: id, ...related, extra: null };
 }
 
 function relation(pool: AgentPoolRecord, workspace_id: string, kind: string) {

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pools.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
+
+/** What a service may say of a pool beside its workspaces, and why the pool is then left alone. */
+const USES: readonly (readonly [name: string, relationships: Readonly<Record<string, unknown>>, reason: string])[] = [
+  ['a stack', { stacks: { data: [{ id: 'st-1', type: 'stacks' }] } }, 'its relationship stacks names 1 resource(s)'],
+  [
+    'a HYOK configuration',
+    { 'hyok-configurations': { data: [{ id: 'hyokc-1', type: 'hyok-configurations' }] } },
+    'its relationship hyok-configurations names 1 resource(s)',
+  ],
+  [
+    'a relationship that Tidemark does not know',
+    { 'invented-next-year': { data: { id: 'x-1', type: 'x' } } },
+    'its relationship invented-next-year names 1 resource(s)',
+  ],
+  [
+    'a relationship without its resources',
+    { 'invented-next-year': { links: { related: '/x' } } },
+    'its invented-next-year are not reported',
+  ],
+];
+
+interface Reported {
+  relationships: Readonly<Record<string, unknown>>;
+}
+
+/** Adds relationships to what the service says of each pool. */
+function addRelationships(reported: Reported): FaultHook {
+  return ({ method, path }, service) => {
+    if (service.kind !== 'platform' || method !== 'GET') return undefined;
+    const { pools, organization } = service.state as { pools: AgentPoolRecord[]; organization: string };
+    const pool = pools.find(({ id }) => path.endsWith(`/agent-pools/${id}`));
+    if (pool) return { status: 200, body: JSON.stringify({ data: poolDocument(pool, reported) }) };
+    if (!path.endsWith(`/organizations/${organization}/agent-pools`)) return undefined;
+    return { status: 200, body: JSON.stringify({ data: pools.map((each) => poolDocument(each, reported)) }) };
+  };
+}
+
+function poolDocument({ id, name, organizationScoped, attached, allowed }: AgentPoolRecord, reported: Reported) {
+  const toReferences = (ids: readonly string[]) => ({ data: ids.map((item) => ({ id: item, type: 'workspaces' })) });
+  return {
+    id,
+    type: 'agent-pools',
+    attributes: { name, 'organization-scoped': organizationScoped, 'agent-count': 0 },
+    relationships: {
+      workspaces: toReferences(attached),
+      'allowed-workspaces': toReferences(allowed),
+      organization: { data: { id: 'acme', type: 'organizations' } },
+      'allowed-projects': { data: [{ id: 'prj-1', type: 'projects' }] },
+      ...reported.relationships,
+    },
+  };
+}
+
+describe.each(['remove-empty-pools', 'scope-unused-pools'])('%s leaves a pool alone that is used by', (playbook) => {
+  test.each(USES)('%s: the plan is empty', async (_, relationships) => {
+    const place = await playbookHarness({ playbook, snapshot: false, faultHook: addRelationships({ relationships }) });
+    expect((await place.plan(['--max-percent', '100'])).actions).toEqual([]);
+  });
+
+  test('any of these since the plan: the action is skipped', async () => {
+    const reported: Reported = { relationships: {} };
+    const place = await playbookHarness({ playbook, snapshot: false, faultHook: addRelationships(reported) });
+    const { actions } = await place.plan(['--max-percent', '100']);
+    expect(actions.length).toBeGreaterThan(0);
+    await place.approve();
+    for (const [, relationships, reason] of USES) {
+      reported.relationships = relationships;
+      const applied = await place.apply([], 0);
+      const { rows } = applied.json<{ rows: { status: string; reason: string }[] }>();
+      expect(new Set(rows.map((row) => row.reason))).toEqual(new Set([reason]));
+    }
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+  });
+});
+
+test('every relationship of a pool is in the warehouse, by name', async () => {
+  const relationships = {
+    stacks: {
+      data: [
+        { id: 'st-1', type: 'stacks' },
+        { id: 'st-2', type: 'stacks' },
+      ],
+    },
+    'invented-next-year': { data: { id: 'x-1', type: 'x' } },
+    unlisted: { links: { related: '/x' } },
+    none: { data: null },
+  };
+  const place = await playbookHarness({
+    playbook: 'remove-empty-pools',
+    snapshot: false,
+    faultHook: addRelationships({ relationships }),
+  });
+  const [pool] = await place.rows("select pool_id, relationships from agent_pools where name = 'sandbox-empty'");
+  expect(pool?.relationships).toEqual({
+    'allowed-projects': 1,
+    'allowed-workspaces': 2,
+    'invented-next-year': 1,
+    none: 0,
+    organization: 1,
+    stacks: 2,
+    unlisted: null,
+    workspaces: 0,
+  });
+  const members = await place.rows(
+    'select relationship, related_type, related_id from agent_pool_relationships where pool_id = $pool order by all',
+    { pool: String(pool?.pool_id) },
+  );
+  expect(members.map(({ relationship, related_type, related_id }) => [relationship, related_type, related_id])).toEqual(
+    [
+      ['allowed-projects', 'projects', 'prj-1'],
+      ['invented-next-year', 'x', 'x-1'],
+      ['organization', 'organizations', 'acme'],
+      ['stacks', 'stacks', 'st-1'],
+      ['stacks', 'stacks', 'st-2'],
+    ],
+  );
+});
