@@ -27,6 +27,9 @@ const target = z.strictObject({
   organization: nonEmpty.optional(),
   token: nonEmpty.optional(),
   writeToken: nonEmpty.optional(),
+  managementToken: nonEmpty
+    .optional()
+    .describe('why `token` is a management token although Tidemark only reads with it'),
   tokenHeader: z
     .string()
     .regex(/^[A-Za-z0-9-]+$/u, 'must be a header name')
@@ -42,7 +45,16 @@ const target = z.strictObject({
   without: z.array(nonEmpty, 'must be a list of sources').default([]).describe('sources that the target does not have'),
   flavor: z.enum(['spec', 'hashicorp'], 'must be `spec` or `hashicorp`').default('spec'),
   explorer: z.enum(['csv', 'json'], 'must be `csv` or `json`').default('csv').describe('how explorer views are pulled'),
+  missingColumns: z
+    .array(nonEmpty, 'must be a list of columns')
+    .default([])
+    .describe('documented columns of explorer views that the service does not have'),
   limits: limits.default({ concurrency: 8, share: 0.9 }),
+  lag: z
+    .number()
+    .nonnegative()
+    .default(30)
+    .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
   caFile: nonEmpty.optional(),
   clientCert: nonEmpty.optional(),
   clientKey: nonEmpty.optional(),

@@ -7,6 +7,7 @@ import type { Manifest } from '../landing/manifest.ts';
 import { landingDirectory } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
 import type { RequestOptions, ServiceClient } from '../services/client.ts';
+import { MissingColumnError } from '../sources/explorer/missing-columns.ts';
 import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import type { ActivePull, RunContext } from './run.ts';
@@ -80,6 +81,7 @@ const FALLBACK_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 /** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
 export function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
+  if (error instanceof MissingColumnError) return next !== tried;
   if (error instanceof ServiceError) return next !== tried && FALLBACK_FAILURES.has(error.failure);
   return isInvalidData(error) && error.constructor === TidemarkError;
 }

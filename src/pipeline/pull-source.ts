@@ -1,6 +1,7 @@
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
 import { verifyLanding } from '../landing/store.ts';
+import { MissingColumnError } from '../sources/explorer/missing-columns.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import {
   type Connection,
@@ -34,7 +35,8 @@ export async function pullSource(run: RunContext, pull: ActivePull, options: Pul
     return (await resumeLanding(run, pull, options)) ?? (await extractWithRetry(run, pull, options));
   } catch (error) {
     if (classifyStorageError(error)) throw error;
-    const status = error instanceof RowDropError ? 'quarantined' : 'failed';
+    const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
+    const status = isQuarantined ? 'quarantined' : 'failed';
     return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)) }));
   }
 }
@@ -44,6 +46,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
   const { source, target, metrics } = pull;
   let { once } = options;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
+  let missing: MissingColumnError | undefined;
   for (;;) {
     const [strategy, ...rest] = strategies as [Strategy, ...Strategy[]];
     const landing = openLanding(run, pull);
@@ -55,8 +58,11 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     } catch (error) {
       if (hasLanded && !isInvalidData(error)) throw error; // interrupted, or out of memory: the landing can be loaded later
       await (classifyStorageError(error) ? landing.discard() : landing.reject());
+      if (error instanceof MissingColumnError) missing ??= error;
       strategies = rest.filter((next) => canRetryWith(next, strategy, error));
-      if (strategies.length === 0 || run.signal.aborted) throw withRejectedHint(error, run, pull);
+      if (run.signal.aborted || classifyStorageError(error)) throw error;
+      // that another strategy failed as well does not make the missing column unimportant
+      if (strategies.length === 0) throw withRejectedHint(missing ?? error, run, pull);
       run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
       metrics.retries++;
       once = createOnce(); // a shared result may be what was wrong

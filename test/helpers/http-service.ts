@@ -68,6 +68,7 @@ export function createTarget(kind: TargetKind, origin: string, changes: Partial<
     mounts: { keymgmt: 'keymgmt', mesh: 'mesh' },
     services: [],
     without: [],
+    missingColumns: [],
     flavor: 'spec',
     explorer: 'csv',
     limits: { concurrency: 8, share: 1 },

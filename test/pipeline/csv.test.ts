@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Response } from '../../src/sandbox/types.ts';
+import { EXPLORER_FIELDS } from '../../src/services/platform/explorer-fields.ts';
 import { byKey, expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
@@ -69,7 +70,7 @@ describe('a CSV export', () => {
     await expectTable(place, 'tf_versions', 'spec');
   });
 
-  test('keeps an unknown column in `extra`, without secrets, and reads a missing one as null', async () => {
+  test('keeps an unknown column in `extra`, without secrets, and reads a missing one that is expected as null', async () => {
     const place = await damaged({
       onlyCsv: true,
       csv: (lines) =>
@@ -78,6 +79,9 @@ describe('a CSV export', () => {
           ...lines.slice(1).map((line, index) => `${line.split(',')[0]},"value ${index}","hunter2-${index}",""`),
         ]),
     });
+    await place.configure(({ targets }) =>
+      Object.assign(targets[0] ?? {}, { missingColumns: ['workspace_count', 'workspaces'] }),
+    );
     await place.pull(TF_VERSIONS);
     const rows = await place.rows('select version, workspace_count, workspaces, extra from tf_versions');
     const versions = (expectedTables(place.sandbox, 'spec').tf_versions ?? []).map(({ version }, index) => ({
@@ -203,6 +207,8 @@ test('an invalid timestamp is rejected with its line, and not read as null', asy
       return pages ? service.error(422, 'no pages today') : undefined;
     },
   });
+  const others = Object.keys(EXPLORER_FIELDS.workspaces).filter((name) => !rows[0]?.split(',').includes(name));
+  await place.configure(({ targets }) => Object.assign(targets[0] ?? {}, { missingColumns: others }));
   const { stderr } = await place.pull(['--source', 'workspaces'], 3);
   expect(stderr).toMatch(/invalid timestamp field format: "yester, "day"".*: line 3 of workspaces\.csv/u);
 });

@@ -3,15 +3,17 @@ import { basename } from 'node:path';
 import { parse as parseCsv } from 'csv-parse';
 import { TidemarkError } from '../../core/errors.ts';
 import type { BodyPreview } from '../../services/download.ts';
+import type { ExplorerView } from '../../services/platform/explorer-fields.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
+import { checkHeader } from './missing-columns.ts';
 import type { FetchPartition } from './partition.ts';
 
 /**
  * Downloads the CSV export of a view (docs/services/platform.md#csv-export) to the landing.
  * @param requiredColumn a column of the header: a CSV without it is not this export
  */
-export function fetchCsv(context: ExtractContext, view: string, requiredColumn: string): FetchPartition {
+export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredColumn: string): FetchPartition {
   const { client, landing } = context;
   return async (filter, attempt) => {
     const total = await fetchTotal(context, view, filter);
@@ -24,6 +26,7 @@ export function fetchCsv(context: ExtractContext, view: string, requiredColumn: 
       const shown = columns.slice(0, 5).join(', ');
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
+    checkHeader(view, columns, client.target);
     const { bytes, sha256, hasBareNull: bareNull } = download;
     await landing.register({ file: basename(path), format: 'csv', bytes, sha256, columns, bareNull }, download);
     return total;

@@ -1,6 +1,7 @@
 import { stringify } from 'lossless-json';
 import { isSecretField, stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../services/platform/explorer-fields.ts';
+import { documentedColumns } from './missing-columns.ts';
 
 /**
  * Formats the rows of explorer pages as the CSV export of the same view has them, so that the same row is equal whichever way it
@@ -13,11 +14,8 @@ interface RowFormatter {
   format(items: readonly unknown[]): string;
 }
 
-/** A field to filter by, which is not a column: docs/services/platform.md#explorer-views. */
-const FILTER_ONLY = 'registry_type';
-
 export function createRowFormatter(view: ExplorerView): RowFormatter {
-  const columns = Object.keys(EXPLORER_FIELDS[view]).filter((name) => name !== FILTER_ONLY);
+  const columns = documentedColumns(view);
   const times = new Set(columns.flatMap((name, index) => (EXPLORER_FIELDS[view][name] === 'datetime' ? [index] : [])));
   const indexes = new Map<string, number>();
   const columnIndex = (name: string): number => {

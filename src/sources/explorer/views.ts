@@ -2,6 +2,7 @@ import { platform } from '../../services/platform/operations.ts';
 import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
 import { fetchCsv } from './csv-export.ts';
+import { createAttributeCheck } from './missing-columns.ts';
 import { fetchPartitioned, type PartitionKey } from './partition.ts';
 import { createRowFormatter } from './row-formatter.ts';
 
@@ -36,13 +37,17 @@ export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
 
   const extractCsv = (context: ExtractContext) =>
     fetchPartitioned(context, key, (partition) => fetchCsv(partition, view, column));
-  const extractJson = (context: ExtractContext) =>
-    fetchPartitioned(context, key, (partition) => (filter) => {
+  const extractJson = async (context: ExtractContext) => {
+    const attributes = createAttributeCheck(view, context.client.target);
+    await fetchPartitioned(context, key, (partition) => (filter) => {
       const args = { type: view, filter, 'page[size]': PAGE_SIZE };
-      return extractPages(partition, platform.explorer.query, args, ({ items }) =>
-        partition.landing.writeCsv(columns, format(items)),
-      );
+      return extractPages(partition, platform.explorer.query, args, ({ items }) => {
+        attributes.observe(items);
+        return partition.landing.writeCsv(columns, format(items));
+      });
     });
+    attributes.verify();
+  };
   const extract = (context: ExtractContext) =>
     context.client.target.explorer === 'json' ? extractJson(context) : extractCsv(context);
 
