@@ -55,6 +55,8 @@ export interface CallOptions {
   readonly attemptMs: number;
   /** Attempts at a request that may be too much for the service, which waiting does not cure. */
   readonly maxServerErrorAttempts?: number | undefined;
+  /** Called just before each request is sent; what it throws prevents the request, and is thrown by `send`. */
+  readonly beforeRequest?: (() => void) | undefined;
 }
 
 /** Reads a response to its end and classifies it. It must use up or cancel the body. */
@@ -65,6 +67,7 @@ interface HookContext extends Record<string, unknown> {
   readonly ticket: number;
   readonly metrics: RequestMetrics;
   readonly useWriteToken: boolean;
+  readonly beforeRequest: (() => void) | undefined;
 }
 
 const MAX_REDIRECTS = 3;
@@ -119,7 +122,7 @@ export class HttpClient {
   async #attempt<T>(
     request: HttpRequest,
     read: ResponseReader<T>,
-    { metrics, attemptMs }: CallOptions,
+    { metrics, attemptMs, beforeRequest }: CallOptions,
     signal: AbortSignal,
   ): Promise<Result<T>> {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
@@ -130,7 +133,7 @@ export class HttpClient {
       const { ticket, waitedMs } = await limiter.acquire({ name: target, signal, maxWaitMs, log });
       metrics.throttleWaitMs += waitedMs;
       deadline.start();
-      const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken };
+      const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken, beforeRequest };
       const response = await this.#follow(request, context, deadline.signal);
       deadline.touch();
       hasResponse = true;
@@ -179,8 +182,9 @@ function createKy({ credentials, limiter }: HttpClientOptions): KyInstance {
     hooks: {
       beforeRequest: [
         (request, options) => {
-          const { metrics, useWriteToken } = options.context as HookContext;
+          const { metrics, useWriteToken, beforeRequest } = options.context as HookContext;
           authenticate(request.headers, credentials, useWriteToken);
+          beforeRequest?.();
           metrics.requests++;
         },
       ],

@@ -41,6 +41,8 @@ export interface RequestOptions {
   readonly write?: boolean;
   /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
   readonly maxServerErrorAttempts?: number;
+  /** Called just before each request is sent; what it throws prevents the request. */
+  readonly beforeRequest?: () => void;
 }
 
 export interface DownloadOptions extends RequestOptions {
@@ -100,13 +102,13 @@ export function createServiceClient(target: Target, options: ServiceClientOption
 
   const prepare = (operation: Operation, given: object | undefined, requestOptions: RequestOptions) => {
     const args = (given ?? {}) as Args;
-    const { body, metrics = createRequestMetrics(), signal, maxServerErrorAttempts, write = false } = requestOptions;
+    const { body, metrics = createRequestMetrics(), write = false, ...sendOptions } = requestOptions;
     collectSecrets(operation, args, body, redactor);
     validateRequest(operation, target, args, body, log);
     const context = { operation, args, redactor, maxBytes: timeouts.maxResponseBytes };
     const request = (useFallbackPath: boolean, pageQuery: QueryPairs) =>
       buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
-    return { context, request, sendOptions: { metrics, signal, maxServerErrorAttempts } };
+    return { context, request, sendOptions: { signal: undefined, ...sendOptions, metrics } };
   };
 
   /** Validates once; the result sends the request, with the query of a page. */

@@ -1,170 +1,237 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { link, mkdir, open, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: only the system knows whether the owner of a lock is alive
 import { kill, pid } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import { PauseMonitor } from '../core/pause.ts';
+import { tryLockFile } from './kernel-lock.ts';
 
-/** A process. The start time tells it from a later process with the same number, as in containers, where numbers begin at 1. */
-export interface ProcessId {
+/** Who holds a lock, as shown to other processes. */
+interface Owner {
   readonly pid: number;
-  /** Boot ID and clock ticks since boot; undefined where the system does not report them. */
-  readonly startTime: string | undefined;
-}
-
-/** The content of a lock file. */
-interface LockOwner extends ProcessId {
-  /** Unique to this lock. */
-  readonly id: string;
   readonly host: string;
   readonly purpose: string;
   /** ISO 8601. */
   readonly since: string;
 }
 
-/** How often the owner touches its lock file, and the age from which a lock is stale, whatever its host. */
-const HEARTBEAT_MS = 5_000;
-const STALE_AFTER_MS = 60_000;
+/** The content of `LOCK.owner`, which outlives every holder. */
+interface LockRecord {
+  /** The number of acquisitions so far. */
+  readonly fence: number;
+  /** Unique to the acquisition. */
+  readonly id: string;
+  /** Null while nobody holds the lock. */
+  readonly owner: Owner | null;
+}
 
+/** Why the holder of a lock must stop: it lost the lock, or was paused. */
+export class LockError extends TidemarkError {}
+
+export interface LockOptions {
+  readonly now?: Date;
+  /** How long the process may be stopped or asleep until `assertUnpaused` fails. @default 30 seconds */
+  readonly maxPauseMs?: number;
+}
+
+const DEFAULT_MAX_PAUSE_MS = 30_000;
+
+/** How often a lock file may be removed and created again by others while one is acquired. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Acquires the lock that lets one process at a time write to a warehouse. Takes over a stale lock.
- * @returns the function that releases it.
- * @throws TidemarkError LOCKED naming the owner and the lock's age.
+ * Acquires a lock that one process at a time holds. The kernel releases it when its process ends.
+ * @throws TidemarkError LOCKED naming the holder, DATA if something else than a file has the name.
  */
-export async function acquireLock(file: string, purpose: string, now = new Date()): Promise<() => Promise<void>> {
+export async function acquireLock(file: string, purpose: string, options: LockOptions = {}): Promise<Lock> {
   await mkdir(dirname(file), { recursive: true });
-  const since = now.toISOString();
-  const self: LockOwner = { id: randomUUID(), ...currentProcess(), host: hostname(), purpose, since };
+  const { now = new Date(), maxPauseMs = DEFAULT_MAX_PAUSE_MS } = options;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    if (await createLockFile(file, self)) return keepAlive(file, self);
-    const held = await readLock(file);
-    if (held === undefined) continue; // released in the meantime
-    if (!held.isStale) throw lockedError(file, held.owner, now);
-    await reclaim(file, held.owner);
+    const fd = openLockFile(file);
+    try {
+      if (!tryLockFile(fd, file)) throw lockedError(file, await waitForOwner(file), now);
+      if (isFile(fd, file)) return await Lock.begin({ file, fd, purpose, since: now, maxPauseMs });
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    closeSync(fd); // the file was removed, and is not what others lock
   }
-  throw new TidemarkError('LOCKED', `${file} is contended`, { hint: 'run again' });
+  throw new TidemarkError('LOCKED', `${file} is removed again and again`, { hint: 'run again' });
 }
 
-/** Error codes of file systems without hard links. */
-const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+interface LockStart {
+  readonly file: string;
+  /** Open and locked. */
+  readonly fd: number;
+  readonly purpose: string;
+  readonly since: Date;
+  readonly maxPauseMs: number;
+}
 
-/** Writes the content before the file gets its name: a lock file is never seen empty. */
-async function createLockFile(file: string, owner: LockOwner): Promise<boolean> {
-  const draft = `${file}.${owner.id}`;
-  const handle = await open(draft, 'wx');
+/** A lock that this process acquired. */
+export class Lock {
+  readonly fence: number;
+  readonly #id: string;
+  readonly #start: LockStart;
+  readonly #pauses = new PauseMonitor();
+  #isReleased = false;
+
+  private constructor(start: LockStart, { fence, id }: LockRecord) {
+    this.#start = start;
+    this.fence = fence;
+    this.#id = id;
+  }
+
+  /** Increments the fencing number. It is on disk before anyone may rely on the lock. */
+  static async begin(start: LockStart): Promise<Lock> {
+    const { file, purpose, since } = start;
+    const owner = { pid, host: hostname(), purpose, since: since.toISOString() };
+    const record = { fence: (readRecord(file)?.fence ?? 0) + 1, id: randomUUID(), owner };
+    await writeRecord(file, record);
+    return new Lock(start, record);
+  }
+
+  /**
+   * Call it just before each write that only the holder may make.
+   * @throws LockError LOCKED if the lock was lost: its file was removed, or a network file system gave it to another host.
+   */
+  assertHeld(): void {
+    const { file, fd, purpose } = this.#start;
+    const lost = (how: string) =>
+      new LockError('LOCKED', `${purpose} lost its lock: ${how}`, {
+        hint: `run it again; leave ${file} alone while a process holds it`,
+      });
+    if (this.#isReleased) throw new Error(`${file} was released`);
+    const record = readRecord(file);
+    if (record?.fence !== this.fence || record.id !== this.#id) {
+      throw lost(record?.owner ? `it was taken by ${describe(record.owner)}` : `${file}.owner was changed`);
+    }
+    if (!isFile(fd, file)) throw lost(`${file} was removed`);
+    if (!isLocked(file)) throw lost('the file system released it');
+  }
+
+  /**
+   * Call it just before each write that depends on what was read before.
+   * @throws LockError as `assertHeld`; INCOMPLETE if the process was paused since it acquired the lock, because what it has read
+   * may be outdated.
+   */
+  assertUnpaused(): void {
+    this.assertHeld();
+    const pausedMs = this.#pauses.longestMs();
+    if (pausedMs <= this.#start.maxPauseMs) return;
+    const message = `the process was stopped for ${Math.round(pausedMs / 1000)} s`;
+    throw new LockError('INCOMPLETE', message, { hint: 'run it again: it continues where it stopped' });
+  }
+
+  async release(): Promise<void> {
+    if (this.#isReleased) return;
+    this.#pauses.stop();
+    const { file, fd } = this.#start;
+    try {
+      const record = readRecord(file);
+      if (record?.id === this.#id) await writeRecord(file, { ...record, owner: null });
+    } catch {
+      // the record is for messages only; on a full disk it stays as it is
+    } finally {
+      this.#isReleased = true;
+      closeSync(fd);
+    }
+  }
+}
+
+/** The file is empty and never removed: a process that waits for a removed file waits for a lock of its own. */
+function openLockFile(file: string): number {
   try {
-    await handle.writeFile(JSON.stringify(owner));
-    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-      if (!NO_LINKS.has(error.code ?? '')) throw error;
-      return writeFile(file, JSON.stringify(owner), { flag: 'wx' });
-    });
+    return openSync(file, 'a+', 0o600);
+  } catch (error) {
+    throw notAFile(file, error) ?? error;
+  }
+}
+
+/** Whether `file` is still the file that is open as `fd`. */
+function isFile(fd: number, file: string): boolean {
+  const open = fstatSync(fd, { bigint: true });
+  const named = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return named?.ino === open.ino && named.dev === open.dev;
+}
+
+/** Whether any process holds the lock. */
+function isLocked(file: string): boolean {
+  const fd = openSync(file, 'a+');
+  try {
+    return !tryLockFile(fd, file);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const recordFile = (file: string) => `${file}.owner`;
+
+function writeRecord(file: string, record: LockRecord): Promise<void> {
+  return writeFileAtomic(recordFile(file), `${JSON.stringify(record)}\n`, { mode: 0o600 });
+}
+
+/** Undefined before the first acquisition. @throws TidemarkError DATA if it is damaged. */
+function readRecord(file: string): LockRecord | undefined {
+  const name = recordFile(file);
+  try {
+    const record = JSON.parse(readFileSync(name, 'utf8')) as LockRecord | null;
+    if (Number.isSafeInteger(record?.fence) && typeof record?.id === 'string') return record;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (!(error instanceof SyntaxError)) throw notAFile(name, error) ?? error;
+  }
+  throw new TidemarkError('DATA', `${name} is damaged`, { hint: 'remove it when no tidemark process is active' });
+}
+
+function notAFile(file: string, cause: unknown): TidemarkError | undefined {
+  if ((cause as NodeJS.ErrnoException).code !== 'EISDIR') return undefined;
+  return new TidemarkError('DATA', `${file} is a folder`, { hint: 'move it away: the name belongs to a lock', cause });
+}
+
+/** How long a new holder may take to record itself. */
+const OWNER_WAIT_MS = 500;
+const OWNER_POLL_MS = 10;
+
+/** Undefined where the holder has not recorded itself. */
+async function waitForOwner(file: string): Promise<Owner | undefined> {
+  for (let waitedMs = 0; waitedMs < OWNER_WAIT_MS; waitedMs += OWNER_POLL_MS) {
+    const owner = readRecord(file)?.owner;
+    if (owner && !(owner.host === hostname() && !isAlive(owner.pid))) return owner;
+    await sleep(OWNER_POLL_MS);
+  }
+  return undefined;
+}
+
+function isAlive(other: number): boolean {
+  try {
+    kill(other, 0);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await handle.close();
-    await rm(draft, { force: true });
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** If two processes see the same stale lock, the slower one may move away the new lock of the faster one: it then puts it back. */
-async function reclaim(file: string, stale: LockOwner): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
-  try {
-    await rename(file, aside);
-    const moved = await readOwner(aside);
-    if (moved.id !== stale.id) await link(aside, file);
-  } catch (error) {
-    ignoreMissing(error);
-  } finally {
-    await rm(aside, { force: true });
-  }
-}
-
-function keepAlive(file: string, self: LockOwner): () => Promise<void> {
-  const isOwn = async () => (await readOwner(file)).id === self.id;
-  const timer = setInterval(() => {
-    const now = new Date();
-    isOwn()
-      .then((own) => (own ? utimes(file, now, now) : undefined))
-      .catch(ignoreMissing);
-  }, HEARTBEAT_MS);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    try {
-      if (await isOwn()) await rm(file, { force: true });
-    } catch (error) {
-      ignoreMissing(error);
-    }
-  };
-}
-
-async function readLock(file: string): Promise<{ owner: LockOwner; isStale: boolean } | undefined> {
-  try {
-    const { mtimeMs } = await stat(file);
-    const owner = await readOwner(file);
-    const isSilent = Date.now() - mtimeMs > STALE_AFTER_MS;
-    const hasEnded = owner.host === hostname() && !isAlive(owner);
-    return { owner, isStale: isSilent || hasEnded };
-  } catch (error) {
-    ignoreMissing(error);
-    return undefined;
-  }
-}
-
-/** An unreadable lock file counts as stale by age alone. */
-async function readOwner(file: string): Promise<LockOwner> {
-  const text = await readFile(file, 'utf8');
-  try {
-    const owner = JSON.parse(text) as LockOwner;
-    if (typeof owner.pid === 'number' && typeof owner.host === 'string') return owner;
-  } catch {
-    // not JSON: reported as an unknown owner below
-  }
-  const since = new Date((await stat(file)).mtimeMs).toISOString();
-  return { id: text, pid: 0, startTime: undefined, host: '', purpose: 'something unknown', since };
-}
-
-function lockedError(file: string, { purpose, pid: owner, host, since }: LockOwner, now: Date): TidemarkError {
-  const ageMs = Math.max(0, now.getTime() - Date.parse(since)) || 0;
-  const age = ageMs < 120_000 ? `${Math.round(ageMs / 1000)} s` : `${Math.round(ageMs / 60_000)} min`;
-  return new TidemarkError('LOCKED', `the warehouse is locked by ${purpose} (process ${owner} on ${host}) for ${age}`, {
+function lockedError(file: string, owner: Owner | undefined, now: Date): TidemarkError {
+  const holder = owner ? `${describe(owner)}${formatAge(owner, now)}` : 'another process';
+  return new TidemarkError('LOCKED', `the warehouse is locked by ${holder}`, {
     hint: `wait for it to end; the lock is ${file}`,
   });
 }
 
-export function currentProcess(): ProcessId {
-  return { pid, startTime: readStartTime(pid) };
+function describe({ purpose, pid: owner, host, since }: Owner): string {
+  return `${purpose} (process ${owner} on ${host}) since ${since}`;
 }
 
-/** Whether a process of this host still runs. */
-export function isAlive({ pid: other, startTime }: ProcessId): boolean {
-  try {
-    kill(other, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
-  }
-  const actual = readStartTime(other);
-  return startTime === undefined || actual === undefined || startTime === actual;
-}
-
-/** The 22nd field of Linux's /proc/PID/stat is the start time in clock ticks since boot. */
-function readStartTime(other: number): string | undefined {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const afterName = readFileSync(`/proc/${other}/stat`, 'utf8').split(') ').at(-1) ?? '';
-    return `${boot} ${afterName.split(' ')[19]}`;
-  } catch {
-    return undefined; // not Linux, or ended by now
-  }
-}
-
-function ignoreMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+/** Empty where the clock has gone back. */
+function formatAge({ since }: Owner, now: Date): string {
+  const ageMs = now.getTime() - Date.parse(since);
+  if (!(ageMs >= 0)) return '';
+  return ageMs < 120_000 ? `, for ${Math.round(ageMs / 1000)} s` : `, for ${Math.round(ageMs / 60_000)} min`;
 }

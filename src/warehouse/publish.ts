@@ -1,5 +1,6 @@
-import { chmod, constants, copyFile, open, rename, rm } from 'node:fs/promises';
+import { chmod, constants, copyFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncPath } from '../core/fs.ts';
 
 /** The published warehouse and the working file it is copied from. */
 export interface WarehouseFiles {
@@ -29,26 +30,17 @@ export async function publishFile(from: string, to: string, mode: number): Promi
   try {
     await copyFile(from, next, constants.COPYFILE_FICLONE);
     await chmod(next, mode);
-    await sync(next);
+    await syncPath(next);
     await rm(`${to}.wal`, { force: true });
     await rename(next, to);
   } catch (error) {
     await rm(next, { force: true }); // on a full disk, a partial copy takes the space of everything else
     throw error;
   }
-  await sync(dirname(to));
+  await syncPath(dirname(to));
 }
 
 /** Removes the partial copies of a killed process. */
 export async function removeLeftovers({ published, work }: WarehouseFiles): Promise<void> {
   for (const file of [published, work]) await rm(temporaryPath(file), { force: true });
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

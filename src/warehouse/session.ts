@@ -8,7 +8,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { type Database, openDatabase } from './database.ts';
 import { assertDiskSpace, diskFullError, freeBytes, requiredBytes } from './disk-space.ts';
 import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
-import { acquireLock } from './lock.ts';
+import { acquireLock, type Lock } from './lock.ts';
 import { loadMemoryLimit } from './memory-limit.ts';
 import { migrate } from './migrate.ts';
 import { publishFile, removeLeftovers, type WarehouseFiles, warehouseFiles } from './publish.ts';
@@ -54,19 +54,20 @@ export async function withWarehouse<T>(
   const paths = warehouseFiles(data);
   try {
     await mkdir(data, { recursive: true });
-    const release = await acquireLock(join(data, 'lock'), purpose, now);
+    const lock = await acquireLock(join(data, 'lock'), purpose, { now });
     try {
       await removeLeftovers(paths);
       await assertDiskSpace(data);
-      const result = await runSession(options, paths, work).catch(async (error: unknown) => {
+      const session = { ...options, paths, lock };
+      const result = await runSession(session, work).catch(async (error: unknown) => {
         if (classifyStorageError(error) !== 'corrupt') throw error;
         await restoreFromPublished(paths, log);
-        return runSession(options, paths, work).catch(rethrowCorruptPublished(paths));
+        return runSession(session, work).catch(rethrowCorruptPublished(paths));
       });
       await options.onPublished?.(result);
       return result;
     } finally {
-      await release();
+      await lock.release();
     }
   } catch (error) {
     if (classifyStorageError(error) !== 'disk-full') throw error;
@@ -106,9 +107,13 @@ class MigratingWarehouse implements Warehouse {
   }
 }
 
+interface LockedSession extends SessionOptions {
+  readonly paths: WarehouseFiles;
+  readonly lock: Lock;
+}
+
 async function runSession<T>(
-  { config, log, deferMigration = false }: SessionOptions,
-  paths: WarehouseFiles,
+  { config, log, deferMigration = false, paths, lock }: LockedSession,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
@@ -130,13 +135,14 @@ async function runSession<T>(
   } finally {
     database.close();
     // A schema without its views is of no use to readers: the next session finishes and publishes it.
-    if (isUsable && warehouse?.isMigrated) await publish(paths);
+    if (isUsable && warehouse?.isMigrated) await publish(paths, lock);
   }
 }
 
 /** A `.wal` beside the working file means that it was not closed cleanly: the published file then stays as it is. */
-async function publish({ work, published }: WarehouseFiles): Promise<void> {
+async function publish({ work, published }: WarehouseFiles, lock: Lock): Promise<void> {
   if (existsSync(`${work}.wal`)) return;
+  lock.assertHeld();
   await publishFile(work, published, 0o444);
   await recordFingerprint(work);
 }

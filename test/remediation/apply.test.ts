@@ -226,9 +226,9 @@ test('of two concurrent applies, one acts and the other is refused', async () =>
 
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
   await harness.planAndApprove();
-  const release = await acquireLock(join(harness.place.folder, 'data', 'lock'), 'a run', new Date());
+  const lock = await acquireLock(join(harness.place.folder, 'data', 'lock'), 'a run');
   const result = await harness.place.apply();
-  await release();
+  await lock.release();
   expect(result.stderr).toContain('the next run will update the table actions');
   expect(await harness.place.ledger()).toHaveLength(3);
 });

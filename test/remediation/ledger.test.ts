@@ -1,7 +1,19 @@
-import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { type ActionIntent, Ledger, ledgerFile, readLedger, toLedgerRow } from '../../src/remediation/ledger.ts';
+import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
+
+const locks = new Map<string, Lock>();
+
+/** Opens a ledger under a lock that is held until the end of the test. */
+async function openLedger(data: string): Promise<Ledger> {
+  const lock = locks.get(data) ?? (await acquireLock(join(data, 'apply.lock'), 'a test'));
+  if (!locks.has(data)) onTestFinished(() => lock.release());
+  locks.set(data, lock);
+  return Ledger.open(data, lock);
+}
 
 const intent = (action_id: string): ActionIntent => ({
   plan_id: 'p-1',
@@ -27,7 +39,7 @@ const outcome = (action_id: string) => ({
 
 test('the latest record of an action counts', async () => {
   const data = await tempFolder();
-  const ledger = await Ledger.open(data);
+  const ledger = await openLedger(data);
   await ledger.recordIntent(intent('a1'));
   await ledger.recordIntent(intent('a2'));
   await ledger.recordOutcome(outcome('a1'));
@@ -45,7 +57,7 @@ test('earlier lines are never changed', async () => {
   const data = await tempFolder();
   for (const id of ['a1', 'a2', 'a3']) {
     const before = await readFile(ledgerFile(data), 'utf8').catch(() => '');
-    const ledger = await Ledger.open(data);
+    const ledger = await openLedger(data);
     await ledger.recordIntent(intent(id));
     await ledger.close();
     expect((await readFile(ledgerFile(data), 'utf8')).startsWith(before)).toBe(true);
@@ -54,7 +66,7 @@ test('earlier lines are never changed', async () => {
 
 test('a truncated last line is skipped, and lines after it are read', async () => {
   const data = await tempFolder();
-  const first = await Ledger.open(data);
+  const first = await openLedger(data);
   await first.recordIntent(intent('a1'));
   await first.close();
   const whole = await readFile(ledgerFile(data), 'utf8');
@@ -62,7 +74,7 @@ test('a truncated last line is skipped, and lines after it are read', async () =
   for (let cut = 1; cut < line.length; cut += 7) {
     await writeFile(ledgerFile(data), whole + line.slice(0, cut));
     expect((await readLedger(data))[0]?.isOpen, `cut at ${cut}`).toBe(true);
-    const again = await Ledger.open(data);
+    const again = await openLedger(data);
     expect(again.entry({ plan_id: 'p-1', action_id: 'a1' })?.isOpen).toBe(true);
     await again.recordIntent(intent('a2'));
     await again.close();
@@ -75,7 +87,7 @@ test('a truncated last line is skipped, and lines after it are read', async () =
 
 test('a damaged line anywhere else is refused: it may record an action', async () => {
   const data = await tempFolder();
-  const ledger = await Ledger.open(data);
+  const ledger = await openLedger(data);
   await ledger.recordIntent(intent('a1'));
   await ledger.recordOutcome(outcome('a1'));
   await ledger.close();
@@ -84,7 +96,7 @@ test('a damaged line anywhere else is refused: it may record an action', async (
   await expect(readLedger(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':2 ') });
   await truncate(ledgerFile(data), 20);
   await appendFile(ledgerFile(data), `\n${text}`);
-  await expect(Ledger.open(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':1 ') });
+  await expect(openLedger(data)).rejects.toMatchObject({ code: 'DATA', message: expect.stringContaining(':1 ') });
 });
 
 test('a folder without a ledger has no actions', async () => {
@@ -100,4 +112,19 @@ test('a ledger of version 0.1 is read', async () => {
   ].map((line) => JSON.stringify(line));
   await writeFile(ledgerFile(data), `${lines.join('\n')}\n{"event":"int\n{"event":"torn"}\n`);
   expect(await readLedger(data)).toEqual([{ isOpen: false, row: outcome('a1') }]);
+});
+
+test('a line is written only while the lock is held, and an action begins only without a pause', async () => {
+  const data = await tempFolder();
+  const file = join(data, 'apply.lock');
+  const lock = await acquireLock(file, 'a test', { maxPauseMs: -1 });
+  const ledger = await Ledger.open(data, lock);
+  await expect(ledger.recordIntent(intent('a1'))).rejects.toThrow(/was stopped for/u);
+  await ledger.recordOutcome(outcome('a1'));
+  const before = await readFile(ledgerFile(data), 'utf8');
+  await rm(file);
+  await expect(ledger.recordOutcome(outcome('a2'))).rejects.toMatchObject({ code: 'LOCKED' });
+  expect(await readFile(ledgerFile(data), 'utf8')).toBe(before);
+  await ledger.close();
+  await lock.release();
 });
