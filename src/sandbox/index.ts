@@ -14,7 +14,9 @@ import {
   type RequestRecord,
   type Sandbox,
   type SandboxOptions,
+  type Service,
   type ServiceOptions,
+  type TokenGrant,
 } from './types.ts';
 
 /** The sizes of all other tables are given for this many workspaces. */
@@ -96,6 +98,12 @@ export class RunningSandbox implements Sandbox {
       await this.close(); // a port was in use: leave none of the others open
       throw error;
     }
+  }
+
+  createToken(kind: Kind, grant: TokenGrant): string {
+    const secret = (this.services[kind] as Service).createToken?.(grant, this.now);
+    if (secret === undefined) throw new Error(`${kind} has no tokens`);
+    return secret;
   }
 
   tick(): void {

@@ -61,15 +61,24 @@ export class Router {
   }
 
   route(request: Request, isOverLimit: boolean, faultHook?: FaultHook): Response {
+    try {
+      return this.#route(request, isOverLimit, faultHook);
+    } catch (error) {
+      return this.#errorResponse(error);
+    }
+  }
+
+  #route(request: Request, isOverLimit: boolean, faultHook: FaultHook | undefined): Response {
     if (isOverLimit) return this.#error(429, 'rateLimited', request);
     const fault = faultHook?.(request, this.#service);
     if (fault) return fault;
     const found = this.#lookup(request);
-    const isWrite = 'route' in found && found.route.writes === true;
-    const refusal = this.#service.authenticate(request, isWrite);
+    const route = 'route' in found ? found.route : undefined;
+    const complete = { ...request, params: 'params' in found ? found.params : {} };
+    const refusal = route?.isPublic ? undefined : this.#service.authenticate(complete, route);
     if (refusal) return refusal;
-    if ('route' in found) return this.#handle(found.route, { ...request, params: found.params });
-    if (found.allowed.length === 0) return this.#error(404, 'unknownPath', request);
+    if (route) return this.#handle(route, complete);
+    if (!('allowed' in found) || found.allowed.length === 0) return this.#error(404, 'unknownPath', request);
     // HCP Terraform routes by method and path together: a wrong method is an unknown page.
     if (this.#service.kind === 'platform') return this.#error(404, 'wrongMethod', request);
     const response = this.#error(405, 'wrongMethod', request);
@@ -85,18 +94,25 @@ export class Router {
     try {
       return route.handle(request);
     } catch (error) {
-      if (error instanceof HttpError) return this.#service.error(error.status, error.message, error.source);
-      throw error;
+      return this.#errorResponse(error);
     }
+  }
+
+  #errorResponse(error: unknown): Response {
+    if (error instanceof HttpError) return this.#service.error(error.status, error.message, error.source);
+    throw error;
   }
 
   /** Literal segments win over `:name`, so `/volumes/external` is never a volume called `external`. */
   #lookup(request: Request): Lookup {
-    const segments = decodeSegments(this.#service.base, request.path, this.#decodesFirst);
+    const { base } = this.#service;
+    const isAtRoot = !request.path.startsWith(`${base}/`);
+    const segments = decodeSegments(isAtRoot ? '' : base, request.path, this.#decodesFirst);
     if (!segments) return { allowed: [] };
     const method = effectiveMethod(this.#service, request);
     const allowed: string[] = [];
     for (const { route, parts } of this.#patterns) {
+      if ((route.isAtRoot ?? false) !== isAtRoot) continue;
       const params = matchSegments(parts, segments);
       if (params && route.method === method) return { route, params };
       if (params) allowed.push(route.method);
@@ -141,9 +157,20 @@ function decodeSegments(base: string, path: string, decodesFirst: boolean): stri
   }
 }
 
-/** Vault accepts `GET ?list=true` for LIST, and PUT for POST: docs/services/secrets.md#listing. */
+/** Go's `strconv.ParseBool`. */
+const GO_BOOLEANS: Readonly<Record<string, boolean>> = {
+  ...Object.fromEntries(['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true])),
+  ...Object.fromEntries(['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false])),
+};
+
+/** Vault accepts `GET ?list=true` for LIST, with any Go boolean, and PUT for POST: docs/services/secrets.md#listing. */
 function effectiveMethod({ kind }: Service, request: Request): string {
   if (kind !== 'secrets') return request.method;
-  if (request.method === 'GET' && request.query.get('list') === 'true') return 'LIST';
+  const list = request.query.get('list');
+  if (request.method === 'GET' && list !== null && list !== '') {
+    const isList = Object.hasOwn(GO_BOOLEANS, list) ? GO_BOOLEANS[list] : undefined;
+    if (isList === undefined) throw new HttpError(400, `failed to parse list: invalid boolean ${JSON.stringify(list)}`);
+    if (isList) return 'LIST';
+  }
   return request.method === 'PUT' ? 'POST' : request.method;
 }

@@ -1,12 +1,28 @@
+import { DAY_MS } from '../core/duration.ts';
+import { uuid } from './fixtures.ts';
 import { createRandom } from './prng.ts';
-import type { Kind, Request } from './types.ts';
+import type { Kind, Request, TokenGrant } from './types.ts';
 
 export interface Tokens {
   readonly read: string;
   readonly write: string;
 }
 
-/** The two tokens that a service of the sandbox accepts; they depend on its kind and the seed alone. */
+export interface TokenRecord {
+  readonly secret: string;
+  readonly accessor: string;
+  readonly name: string;
+  /** `all`: everything; `reads`: all reads, the right of the sandbox's own read token; `rules`: what the policies say. */
+  readonly scope: 'all' | 'reads' | 'rules';
+  readonly policies: readonly string[];
+  readonly permissions: readonly string[];
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+export type TokenState = 'valid' | 'missing' | 'unknown' | 'expired';
+
+/** The two tokens that a service of the sandbox always accepts; they depend on its kind and the seed alone. */
 export function createTokens(kind: Kind, seed: number): Tokens {
   const random = createRandom(`${seed}/tokens/${kind}`);
   return { read: `sandbox-${kind}-read-${random.hex(24)}`, write: `sandbox-${kind}-write-${random.hex(24)}` };
@@ -21,8 +37,62 @@ export function readToken(request: Request, ...headerNames: readonly string[]): 
   return /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** What a token permits; undefined for a token that is missing or unknown. */
-export function grantedAccess(token: string | undefined, tokens: Tokens): 'read' | 'write' | undefined {
-  if (token === tokens.write) return 'write';
-  return token === tokens.read ? 'read' : undefined;
+/** The tokens that one service knows. */
+export class TokenStore {
+  readonly records = new Map<string, TokenRecord>();
+  readonly #kind: Kind;
+  readonly #seed: number;
+  readonly #headers: readonly string[];
+
+  constructor(
+    kind: Kind,
+    { seed, start }: { readonly seed: number; readonly start: Date },
+    headers: readonly string[],
+  ) {
+    this.#kind = kind;
+    this.#seed = seed;
+    this.#headers = headers;
+    const { read, write } = createTokens(kind, seed);
+    const createdAt = new Date(start.getTime() - 40 * DAY_MS);
+    this.#add(write, { name: 'sandbox write', isManagement: true }, 'all', createdAt);
+    this.#add(read, { name: 'sandbox read' }, 'reads', createdAt);
+  }
+
+  /** Creates a token and returns its secret. */
+  create(grant: TokenGrant, now: Date): string {
+    const random = createRandom(`${this.#seed}/tokens/${this.#kind}/${this.records.size}`);
+    const secret = this.#kind === 'secrets' ? `hvs.${random.id('', 24)}` : uuid(random);
+    this.#add(secret, grant, grant.isManagement ? 'all' : 'rules', now);
+    return secret;
+  }
+
+  /** The token of a request and whether the service accepts it. */
+  identify(request: Request): { readonly state: TokenState; readonly token?: TokenRecord } {
+    const secret = readToken(request, ...this.#headers);
+    if (secret === undefined || secret === '') return { state: 'missing' };
+    const token = this.records.get(secret);
+    if (!token) return { state: 'unknown' };
+    const isExpired = token.expiresAt !== null && token.expiresAt <= request.now;
+    return { state: isExpired ? 'expired' : 'valid', token };
+  }
+
+  /** The valid token of a request. */
+  find(request: Request): TokenRecord | undefined {
+    const { state, token } = this.identify(request);
+    return state === 'valid' ? token : undefined;
+  }
+
+  #add(secret: string, grant: TokenGrant, scope: TokenRecord['scope'], createdAt: Date): void {
+    const random = createRandom(`${this.#seed}/tokens/${this.#kind}/accessor/${this.records.size}`);
+    this.records.set(secret, {
+      secret,
+      accessor: uuid(random),
+      name: grant.name ?? '',
+      scope,
+      policies: [...(grant.policies ?? []), ...Object.keys(grant.rules ?? {})],
+      permissions: grant.permissions ?? [],
+      createdAt,
+      expiresAt: grant.expiresAt ?? null,
+    });
+  }
 }

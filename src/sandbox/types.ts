@@ -24,6 +24,21 @@ export interface SandboxOptions {
   readonly port?: number;
 }
 
+/** A new token of the sandbox: what it may do, and until when. */
+export interface TokenGrant {
+  readonly name?: string;
+  /** May do everything. Such a token is `management` in Nomad, `root` in Vault, `global-management` in Consul, an owner's on the platform. */
+  readonly isManagement?: boolean;
+  /** Names of policies that the service has. */
+  readonly policies?: readonly string[];
+  /** Rules in the language of the product by name of the policy: they become policies of the service. */
+  readonly rules?: Readonly<Record<string, string>>;
+  /** Platform: the organization access of its team, e.g. `manage-agent-pools`. */
+  readonly permissions?: readonly string[];
+  /** From then on the service refuses the token. */
+  readonly expiresAt?: Date;
+}
+
 /** What every service is created with. */
 export interface ServiceOptions {
   readonly seed: number;
@@ -74,6 +89,10 @@ export interface Route {
   readonly path: string;
   /** Whether the call changes anything, so that a read-only token is refused. */
   readonly writes?: boolean;
+  /** Whether the path is at the root of the server instead of below the base path. */
+  readonly isAtRoot?: boolean;
+  /** Answered without a token, and to any token. */
+  readonly isPublic?: boolean;
   readonly handle: (request: Request) => Response;
 }
 
@@ -94,8 +113,13 @@ export interface Service {
   /** `/api/v2` or `/v1`. */
   readonly base: string;
   readonly routes: readonly Route[];
-  /** The response to a request without a sufficient token, or undefined to let it pass. `isWrite` is the route's `writes`. */
-  readonly authenticate: (request: Request, isWrite: boolean) => Response | undefined;
+  /**
+   * The response to a request without a sufficient token, or undefined to let it pass. `route` is undefined for a path
+   * that the service does not have.
+   */
+  readonly authenticate: (request: Request, route: Route | undefined) => Response | undefined;
+  /** Creates a token with these rights and returns its secret. The autoscaler has none. */
+  readonly createToken?: (grant: TokenGrant, now: Date) => string;
   /** The service's own form of an error: JSON:API, `{"errors": […]}`, or plain text. */
   readonly error: (status: number, message: string, source?: ErrorSource) => Response;
   /** Changes every response of a route, e.g. adds headers. */
@@ -115,6 +139,8 @@ export interface Sandbox {
   /** Days since the start, from 0. */
   readonly day: number;
   readonly now: Date;
+  /** Creates a token of a service with the given rights, e.g. `{ rules: { ro: 'namespace "default" { policy = "read" }' } }`. */
+  createToken(kind: Kind, grant: TokenGrant): string;
   /** Advances all services by one day (24 h). */
   tick(): void;
   /** A complete `tidemark.yaml` for this sandbox. */

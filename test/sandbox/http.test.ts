@@ -18,8 +18,10 @@ const echo: Service = {
     { method: 'GET', path: '/many', handle: () => ({ status: 200, body: rows(200_000) }) },
     { method: 'GET', path: '/cut', handle: () => ({ status: 200, body: cut() }) },
   ],
-  authenticate: ({ headers }, write) =>
-    headers['x-token'] === 'bad' || (write && headers['x-token'] === 'read') ? { status: 403, body: 'no' } : undefined,
+  authenticate: ({ headers }, route) =>
+    headers['x-token'] === 'bad' || (route?.writes && headers['x-token'] === 'read')
+      ? { status: 403, body: 'no' }
+      : undefined,
   error: (status, message) => ({ status, body: message }),
   tick: () => {},
   state: {},

@@ -2,6 +2,7 @@ import { uuid } from '../fixtures.ts';
 import type { Random } from '../prng.ts';
 import { HttpError, jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import type { MeshAccess } from './access.ts';
 import { meshNamespace } from './namespaces.ts';
 
 export interface Intention {
@@ -24,22 +25,27 @@ interface Connection {
 /** docs/services/mesh.md#authorize. */
 export class Authorization implements Resource {
   readonly #flavor: Flavor;
+  readonly #access: MeshAccess;
   /** Highest precedence first. */
   readonly intentions: readonly Intention[];
 
-  constructor(flavor: Flavor, random: Random) {
+  constructor(flavor: Flavor, random: Random, access: MeshAccess) {
     this.#flavor = flavor;
+    this.#access = access;
     this.intentions = seedIntentions(random);
   }
 
   get routes(): readonly Route[] {
-    return [{ method: 'POST', path: '/agent/connect/authorize', handle: (request) => this.#authorize(request) }];
+    const authorize = { path: '/agent/connect/authorize', handle: (request: Request) => this.#authorize(request) };
+    const post = { method: 'POST', ...authorize };
+    return this.#flavor === 'spec' ? [post] : [post, { method: 'PUT', ...authorize }];
   }
 
   /** A denial is a 200 like any other response. */
   #authorize(request: Request): Response {
     const body = parseBody(request);
     const { source, target } = parseConnection(body, this.#flavor === 'spec');
+    this.#access.requireService(request, target, 'write');
     const namespace = meshNamespace(request, body.Namespace);
     const matched = this.intentions.find(
       (intention) =>

@@ -1,12 +1,14 @@
 import { uuid } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import { textResponse } from '../responses.ts';
-import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { TokenStore } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import { MeshAccess } from './access.ts';
 import { Authorization, type Intention } from './authorize.ts';
 import { CA_ROOTS_PATH, type CaRootRecord, CaRoots } from './ca-roots.ts';
+import { Catalog } from './catalog.ts';
 import { MeshContext } from './context.ts';
-import { type Leaf, Leaves } from './leaves.ts';
+import { type Leaf, Leaves, SERVICES } from './leaves.ts';
 import { rejectNamespaces } from './namespaces.ts';
 
 /** The records of all resources. Tests read and damage them. */
@@ -25,37 +27,40 @@ export class MeshService implements Service {
   readonly state: MeshState;
   readonly routes: readonly Route[];
   readonly #seed: number;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenStore;
+  readonly #access: MeshAccess;
   readonly #roots: CaRoots;
   readonly #leaves: Leaves;
 
   constructor(options: ServiceOptions) {
     const { seed, flavor, start } = options;
     this.#seed = seed;
-    this.#tokens = createTokens('mesh', seed);
+    this.#tokens = new TokenStore('mesh', options, ['x-consul-token']);
+    this.#access = new MeshAccess(this.#tokens, flavor, [CA_ROOTS_PATH]);
     const random = createRandom(`${seed}/mesh/estate`);
     const context = new MeshContext(`${uuid(random)}.consul`);
-    const authorization = new Authorization(flavor, random);
+    const authorization = new Authorization(flavor, random, this.#access);
     this.#roots = new CaRoots(context, flavor, random, start);
-    this.#leaves = new Leaves(context, options);
+    this.#leaves = new Leaves(context, options, this.#access);
     this.state = {
       trustDomain: context.trustDomain,
       roots: this.#roots.records,
       leaves: this.#leaves.records,
       intentions: authorization.intentions,
     };
-    const resources: readonly Resource[] = [authorization, this.#roots, this.#leaves];
+    const catalog = new Catalog(flavor, this.#access, SERVICES);
+    const resources: readonly Resource[] = [this.#access, catalog, authorization, this.#roots, this.#leaves];
     const routes = resources.flatMap((resource) => resource.routes);
     this.routes = flavor === 'hashicorp' ? routes.map(rejectNamespaces) : routes;
   }
 
-  authenticate(request: Request): Response | undefined {
-    const token = readToken(request, 'x-consul-token');
-    if (grantedAccess(token, this.#tokens) !== undefined) return undefined;
-    if (token !== undefined) return textResponse(403, 'ACL not found');
-    // The roots need no permission, so an anonymous caller may read them.
-    if (request.path === `${this.base}${CA_ROOTS_PATH}`) return undefined;
-    return textResponse(403, 'Permission denied: anonymous token lacks permission "service:write"');
+  authenticate(request: Request, route: Route | undefined): Response | undefined {
+    return this.#access.authorize(request, route, this.#leaves.holds(request));
+  }
+
+  createToken(grant: TokenGrant, now: Date): string {
+    for (const [name, rules] of Object.entries(grant.rules ?? {})) this.#access.policies.set(name, rules);
+    return this.#tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {

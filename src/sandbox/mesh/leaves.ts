@@ -3,6 +3,7 @@ import { formatTimestamp, pem } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import type { MeshAccess } from './access.ts';
 import type { MeshContext } from './context.ts';
 import { meshNamespace } from './namespaces.ts';
 
@@ -18,7 +19,7 @@ export interface Leaf {
 }
 
 /** The services that have a certificate on day 0; the last name is hostile on purpose. */
-const SERVICES: readonly string[] = ['web', 'api', 'billing', `checkout "β", <b>`];
+export const SERVICES: readonly string[] = ['web', 'api', 'billing', `checkout "β", <b>`];
 
 /** Validity of a new certificate by service. */
 const VALID_DAYS: Readonly<Record<string, number>> = { api: 90, billing: 33, [SERVICES[3]!]: 365 };
@@ -31,12 +32,14 @@ export class Leaves implements Resource {
   readonly records = new Map<string, Leaf>();
   readonly #context: MeshContext;
   readonly #options: ServiceOptions;
+  readonly #access: MeshAccess;
   /** Number of the last certificate: it only grows. */
   #serial = 2n ** 60n + 1n;
 
-  constructor(context: MeshContext, options: ServiceOptions) {
+  constructor(context: MeshContext, options: ServiceOptions, access: MeshAccess) {
     this.#context = context;
     this.#options = options;
+    this.#access = access;
     for (const service of SERVICES) this.#getOrIssue('default', service, options.start);
   }
 
@@ -53,10 +56,16 @@ export class Leaves implements Resource {
     }
   }
 
+  /** Whether the agent has a certificate of the service in the path. */
+  holds({ params }: Request): boolean {
+    return params.service !== undefined && this.records.has(leafKey('default', params.service));
+  }
+
   /** The service need not be registered. */
   #read(request: Request): Response {
     const isHashicorp = this.#options.flavor === 'hashicorp';
     const namespace = meshNamespace(request);
+    this.#access.requireService(request, request.params.service!, 'write');
     const leaf = this.#getOrIssue(namespace, request.params.service!, request.now);
     const path = `ns/${namespace}/dc/dc1/svc/${encodeURIComponent(leaf.service)}`;
     const certificate = {
@@ -75,7 +84,7 @@ export class Leaves implements Resource {
   }
 
   #getOrIssue(namespace: string, service: string, now: Date): Leaf {
-    const key = JSON.stringify([namespace, service]);
+    const key = leafKey(namespace, service);
     const leaf = this.records.get(key) ?? this.#issue(service, now);
     this.records.set(key, leaf);
     return leaf;
@@ -96,6 +105,10 @@ export class Leaves implements Resource {
       index,
     };
   }
+}
+
+function leafKey(namespace: string, service: string): string {
+  return JSON.stringify([namespace, service]);
 }
 
 function formatColonHex(serial: bigint): string {

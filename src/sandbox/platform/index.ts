@@ -1,6 +1,7 @@
 import { createRandom } from '../prng.ts';
-import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { TokenStore } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import { PlatformAccess } from './access.ts';
 import { AgentPools } from './agent-pools.ts';
 import { Agents } from './agents.ts';
 import { Explorer } from './explorer.ts';
@@ -25,14 +26,16 @@ export class PlatformService implements Service {
   readonly state: PlatformState;
   readonly routes: readonly Route[];
   readonly #options: ServiceOptions;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenStore;
+  readonly #access: PlatformAccess;
   readonly #seeder: WorkspaceSeeder;
 
   constructor(options: ServiceOptions) {
     const { seed, scale, flavor, start } = options;
     const at = start.getTime();
     this.#options = options;
-    this.#tokens = createTokens('platform', seed);
+    this.#tokens = new TokenStore('platform', options, []);
+    this.#access = new PlatformAccess(ORGANIZATION, this.#tokens, flavor);
     this.#seeder = new WorkspaceSeeder(seed);
     const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
     const explorer = new Explorer(createExplorerViews({ organization: ORGANIZATION, workspaces }, flavor), flavor);
@@ -51,16 +54,17 @@ export class PlatformService implements Service {
       views: views.records,
     };
     seedAgentPools(this.state, createRandom(`${seed}/platform/fleet`), at, scale, flavor);
-    const resources: readonly Resource[] = [explorer, views, pools, agents];
-    this.routes = [PING, ...resources.flatMap(({ routes }) => routes.map(ofOrganization))];
+    const resources: readonly Resource[] = [this.#access, explorer, views, pools, agents];
+    this.routes = [...resources.flatMap(({ routes }) => routes.map(ofOrganization))];
   }
 
-  /** A valid token without the permission gets 404, never 403: docs/services/platform.md#authentication. */
-  authenticate(request: Request, isWrite: boolean): Response | undefined {
+  authenticate(request: Request, route: Route | undefined): Response | undefined {
     const hasSession = this.#isHashicorp && request.headers.cookie?.includes(SESSION_COOKIE) === true;
-    const access = hasSession ? undefined : grantedAccess(readToken(request), this.#tokens);
-    if (access === undefined) return errorDocument(401, '');
-    return isWrite && access === 'read' ? errorDocument(404, '') : undefined;
+    return hasSession ? errorDocument(401, '') : this.#access.authorize(request, route);
+  }
+
+  createToken(grant: TokenGrant, now: Date): string {
+    return this.#tokens.create(grant, now);
   }
 
   onResponse(response: Response): Response {
@@ -77,12 +81,6 @@ export class PlatformService implements Service {
     return this.#options.flavor === 'hashicorp';
   }
 }
-
-const PING: Route = {
-  method: 'GET',
-  path: '/ping',
-  handle: () => ({ status: 204, headers: { 'tfp-api-version': '2.6' } }),
-};
 
 /** The route for the one organization of the sandbox: another one in the path is not found. */
 function ofOrganization(route: Route): Route {

@@ -1,9 +1,11 @@
 import { uuid } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import { textResponse } from '../responses.ts';
-import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { TokenStore } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import { SchedulerAccess } from './access.ts';
 import { type Allocation, Allocations } from './allocations.ts';
+import { Cluster } from './cluster.ts';
 import { SchedulerContext } from './context.ts';
 import { ExternalVolumes } from './external-volumes.ts';
 import { Plugins, type StoragePlugin } from './plugins.ts';
@@ -35,17 +37,20 @@ export class SchedulerService implements Service {
   readonly state: SchedulerState;
   readonly routes: readonly Route[];
   readonly #options: ServiceOptions;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenStore;
+  readonly #access: SchedulerAccess;
   readonly #records: SchedulerRecords;
 
   constructor(options: ServiceOptions) {
     const { seed } = options;
     this.#options = options;
-    this.#tokens = createTokens('scheduler', seed);
+    this.#tokens = new TokenStore('scheduler', options, ['x-nomad-token']);
     const random = createRandom(`${seed}/scheduler/estate`);
     const nodes = Array.from({ length: NODES }, () => uuid(random));
     const context = new SchedulerContext(options, nodes);
     const policies = new Policies(context);
+    this.#access = new SchedulerAccess(this.#tokens, context, policies.records);
+    policies.isVisible = (request, name) => this.#access.seesPolicy(request, name);
     const plugins = new Plugins(context);
     const allocations = new Allocations(context);
     const volumes = new Volumes(context, plugins, allocations);
@@ -61,6 +66,8 @@ export class SchedulerService implements Service {
       allocations: allocations.records,
     };
     const resources: readonly Resource[] = [
+      this.#access,
+      new Cluster(context, plugins, volumes, this.#access),
       policies,
       volumes,
       new VolumeWrites(context, plugins, allocations, volumes),
@@ -70,14 +77,24 @@ export class SchedulerService implements Service {
     this.routes = resources.flatMap(({ routes }) => routes);
   }
 
-  authenticate(request: Request, isWrite: boolean): Response | undefined {
-    const token = readToken(request, 'x-nomad-token');
-    const access = grantedAccess(token, this.#tokens);
-    if (access === undefined && token !== undefined && this.#options.flavor === 'hashicorp') {
-      return textResponse(403, 'ACL token not found');
+  authenticate(request: Request, route: Route | undefined): Response | undefined {
+    return this.#access.authorize(request, route);
+  }
+
+  createToken(grant: TokenGrant, now: Date): string {
+    const { context, policies } = this.#records;
+    for (const [name, rules] of Object.entries(grant.rules ?? {})) {
+      const index = context.nextIndex();
+      policies.records.set(name, {
+        name,
+        description: '',
+        rules,
+        jobAcl: null,
+        createIndex: index,
+        modifyIndex: index,
+      });
     }
-    const isPermitted = access === 'write' || (access === 'read' && !isWrite);
-    return isPermitted ? undefined : textResponse(403, 'Permission denied');
+    return this.#tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
+import { parseRules, rulesJson } from './acl.ts';
 import type { SchedulerContext } from './context.ts';
 import { type Body, checkBlockingQuery, parseBody, stringField } from './requests.ts';
 
@@ -28,6 +29,8 @@ const JOB_ACL_FIELDS = ['Namespace', 'JobID', 'Group', 'Task'] as const;
 /** docs/services/scheduler.md#acl-policies. */
 export class Policies implements Resource {
   readonly records = new Map<string, Policy>();
+  /** Whether the caller may see the policy. */
+  isVisible: (request: Request, name: string) => boolean = () => true;
   readonly #context: SchedulerContext;
 
   constructor(context: SchedulerContext) {
@@ -49,14 +52,18 @@ export class Policies implements Resource {
   #list(request: Request): Response {
     checkBlockingQuery(request);
     const prefix = request.query.get('prefix') ?? '';
-    const found = [...this.records.values()].filter(({ name }) => name.startsWith(prefix));
+    const found = [...this.records.values()].filter(
+      ({ name }) => name.startsWith(prefix) && this.isVisible(request, name),
+    );
     const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
     return this.#context.json(sorted.map((policy) => this.#object(policy, false)));
   }
 
   #read(request: Request): Response {
     checkBlockingQuery(request);
-    const policy = this.records.get(request.params.policy_name!);
+    const name = request.params.policy_name!;
+    if (!this.isVisible(request, name)) throw new HttpError(403, 'Permission denied');
+    const policy = this.records.get(name);
     if (!policy) throw new HttpError(404, 'ACL policy not found');
     return this.#context.json(this.#object(policy, true));
   }
@@ -69,7 +76,11 @@ export class Policies implements Resource {
     const rules = stringField(body, 'Rules');
     const jobAcl = parseJobAcl(body);
     const fault = findFault({ name, description, rules, jobAcl });
-    if (fault !== undefined) throw new HttpError(400, `policy 0 invalid: ${fault}`);
+    if (fault !== undefined) {
+      const isHashicorp = this.#context.flavor === 'hashicorp';
+      const reason = isHashicorp ? `1 error occurred:\n\t* ${fault}\n\n` : fault;
+      throw new HttpError(400, `policy 0 invalid: ${reason}`);
+    }
     const modifyIndex = this.#context.nextIndex();
     const createIndex = this.records.get(name)?.createIndex ?? modifyIndex;
     this.records.set(name, { name, description, rules, jobAcl, createIndex, modifyIndex });
@@ -91,7 +102,7 @@ export class Policies implements Resource {
       ...(isFull ? { Rules: policy.rules } : {}),
       ...(policy.jobAcl && (isFull || isHashicorp) ? { JobACL: policy.jobAcl } : {}),
       ...(isHashicorp && !policy.jobAcl ? { JobACL: null } : {}),
-      ...(isHashicorp ? { Hash: hash, ...(isFull ? { RulesJSON: {} } : {}) } : {}),
+      ...(isHashicorp ? { Hash: hash, ...(isFull ? { RulesJSON: tryRulesJson(policy.rules) } : {}) } : {}),
       CreateIndex: policy.createIndex,
       ModifyIndex: policy.modifyIndex,
     };
@@ -122,17 +133,26 @@ function findJobAclFault(acl: JobAcl | null): string | undefined {
   return acl.JobID === undefined ? 'job ID must be set to use job ACL' : undefined;
 }
 
-/** In place of an HCL parser: JSON must parse; HCL must have blocks, and its braces in pairs. */
 function findRulesFault(rules: string): string | undefined {
   if (rules.trim() === '') return 'rules must not be empty';
-  if (rules.trimStart().startsWith('{')) {
-    try {
-      JSON.parse(rules);
-      return undefined;
-    } catch {
-      return 'failed to parse rules: invalid JSON';
-    }
+  try {
+    parseRules(rules);
+    return undefined;
+  } catch (error) {
+    return `failed to parse rules: ${formatParseError(rules, error)}`;
   }
-  const [open, close] = [rules.split('{').length, rules.split('}').length];
-  return open === close && open > 1 ? undefined : 'failed to parse rules: unbalanced block';
+}
+
+function formatParseError(rules: string, error: unknown): string {
+  if (error instanceof SyntaxError) return rules.trimStart().startsWith('{') ? 'invalid JSON' : 'invalid string';
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Rules that a test set and that do not parse have no JSON form. */
+function tryRulesJson(rules: string) {
+  try {
+    return rulesJson(parseRules(rules));
+  } catch {
+    return null;
+  }
 }

@@ -1,6 +1,7 @@
 import { createRandom } from '../prng.ts';
-import { createTokens, grantedAccess, readToken, type Tokens } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions } from '../types.ts';
+import { TokenStore } from '../tokens.ts';
+import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import { SecretsAccess } from './access.ts';
 import { errorResponse } from './envelope.ts';
 import { KeyLifecycle, type KeyRecord, type KmsProviderRecord } from './key-lifecycle.ts';
 import { Keys } from './keys.ts';
@@ -8,6 +9,7 @@ import { KmsProviders } from './kms-providers.ts';
 import { type GeneratedToken, MeshAccess, type MeshConnection } from './mesh-access.ts';
 import { type MeshRoleRecord, MeshRoles } from './mesh-roles.ts';
 import { seedSecrets } from './seed.ts';
+import { type SecretsCondition, SecretsSystem } from './system.ts';
 import { tickSecrets } from './tick.ts';
 
 /** The records of all resources. Tests read and damage them. */
@@ -18,6 +20,8 @@ export interface SecretsState {
   readonly access: MeshConnection | undefined;
   /** Every token that was generated, oldest first. */
   readonly generated: readonly GeneratedToken[];
+  /** Whether the server answers, is sealed, or is a standby without an active node. */
+  condition: SecretsCondition;
 }
 
 /** The key management engine and the mesh credentials engine of one secrets server. */
@@ -28,15 +32,21 @@ export class SecretsService implements Service {
   readonly state: SecretsState;
   readonly routes: readonly Route[];
   readonly #options: ServiceOptions;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenStore;
+  readonly #access: SecretsAccess;
+  readonly #system: SecretsSystem;
   readonly #lifecycle: KeyLifecycle;
 
   constructor(options: ServiceOptions) {
     const { seed, flavor } = options;
     this.#options = options;
-    this.#tokens = createTokens('secrets', seed);
+    const isHashicorp = flavor === 'hashicorp';
+    this.#tokens = new TokenStore('secrets', options, [isHashicorp ? 'x-vault-token' : 'x-store-token']);
+    this.#access = new SecretsAccess(this.#tokens, flavor);
+    const system = new SecretsSystem(options);
+    this.#system = system;
     this.#lifecycle = new KeyLifecycle(seed);
-    const mount = flavor === 'hashicorp' ? 'consul' : 'mesh';
+    const mount = isHashicorp ? 'consul' : 'mesh';
     const roles = new MeshRoles(mount, flavor);
     const access = new MeshAccess(mount, options, roles.records);
     const { keys, providers } = this.#lifecycle;
@@ -48,9 +58,17 @@ export class SecretsService implements Service {
         return access.connection;
       },
       generated: access.generated,
+      get condition() {
+        return system.condition;
+      },
+      set condition(condition) {
+        system.condition = condition;
+      },
     };
     seedSecrets(options, this.#lifecycle, roles.records, access);
     const resources: readonly Resource[] = [
+      this.#access,
+      system,
       new Keys(this.#lifecycle, flavor),
       new KmsProviders(this.#lifecycle, flavor),
       access,
@@ -59,11 +77,13 @@ export class SecretsService implements Service {
     this.routes = resources.flatMap(({ routes }) => routes.flatMap(withTrailingSlash));
   }
 
-  authenticate(request: Request, isWrite: boolean): Response | undefined {
-    const header = this.#options.flavor === 'hashicorp' ? 'x-vault-token' : 'x-store-token';
-    const access = grantedAccess(readToken(request, header), this.#tokens);
-    const isPermitted = access === 'write' || (access === 'read' && !isWrite);
-    return isPermitted ? undefined : this.error(403, 'permission denied');
+  authenticate(request: Request, route: Route | undefined): Response | undefined {
+    return this.#system.refuse(route) ?? this.#access.authorize(request, route);
+  }
+
+  createToken(grant: TokenGrant, now: Date): string {
+    for (const [name, rules] of Object.entries(grant.rules ?? {})) this.#access.policies.set(name, rules);
+    return this.#tokens.create(grant, now);
   }
 
   tick(day: number, now: Date): void {

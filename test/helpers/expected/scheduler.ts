@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createRandom } from '../../../src/sandbox/prng.ts';
+import { parseRules, rulesJson } from '../../../src/sandbox/scheduler/acl.ts';
 import { toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
 import type { SchedulerState } from '../../../src/sandbox/scheduler/index.ts';
 import { providerNodeId, type StoragePlugin } from '../../../src/sandbox/scheduler/plugins.ts';
@@ -39,7 +40,7 @@ function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex 
     job_acl: jobAcl && object(jobAcl as Record<string, unknown>),
     create_index: createIndex,
     modify_index: modifyIndex,
-    extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: {} },
+    extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: rulesJson(parseRules(rules)) },
   };
 }
 

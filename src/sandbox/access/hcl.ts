@@ -1,0 +1,144 @@
+/** An argument, e.g. `policy = "read"`, or a block with its labels, e.g. `namespace "prod" { … }`. */
+export interface HclItem {
+  readonly name: string;
+  readonly labels: readonly string[];
+  /** The value of an argument. */
+  readonly value?: HclValue;
+  /** The content of a block. */
+  readonly items: readonly HclItem[];
+}
+
+export type HclValue = string | number | boolean | readonly HclValue[];
+
+const TOKEN = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\\n]|\\.)*")|([A-Za-z0-9_.+-]+)|([{}[\]=,])/y;
+
+/**
+ * Parses the part of HCL that rules of Nomad, Vault and Consul are written in: blocks, arguments, strings, lists. Their
+ * JSON form is accepted, too. @throws Error with the position of what it does not know
+ */
+export function parseHcl(text: string): HclItem[] {
+  if (text.trimStart().startsWith('{')) return parseJsonRules(text);
+  const parser = new HclParser(tokenize(text));
+  return parser.items(undefined);
+}
+
+/** The string that an argument of a block has. */
+export function findText(items: readonly HclItem[], name: string): string | undefined {
+  const value = items.find((item) => item.name === name)?.value;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The strings of a list argument; undefined without the argument. */
+export function findList(items: readonly HclItem[], name: string): string[] | undefined {
+  const value = items.find((item) => item.name === name)?.value;
+  return Array.isArray(value) ? value.map(String) : undefined;
+}
+
+function tokenize(text: string): string[] {
+  const tokens: string[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < text.length) {
+    const at = TOKEN.lastIndex;
+    const match = TOKEN.exec(text);
+    if (!match) throw new Error(`At ${position(text, at)}: illegal character`);
+    const token = match[1] ?? match[2] ?? match[3];
+    if (token !== undefined) tokens.push(token);
+  }
+  return tokens;
+}
+
+function position(text: string, index: number): string {
+  const lines = text.slice(0, index).split('\n');
+  return `${lines.length}:${lines.at(-1)!.length + 1}`;
+}
+
+class HclParser {
+  readonly #tokens: readonly string[];
+  #at = 0;
+
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens;
+  }
+
+  items(end: string | undefined): HclItem[] {
+    const items: HclItem[] = [];
+    while (this.#peek() !== end) items.push(this.#item());
+    this.#at++;
+    return items;
+  }
+
+  #item(): HclItem {
+    const name = this.#word();
+    if (this.#peek() === '=') {
+      this.#at++;
+      if (this.#peek() === '{') return this.#block(name, []);
+      return { name, labels: [], value: this.#value(), items: [] };
+    }
+    const labels: string[] = [];
+    while (this.#peek() !== '{') labels.push(this.#word());
+    return this.#block(name, labels);
+  }
+
+  #block(name: string, labels: readonly string[]): HclItem {
+    this.#at++;
+    return { name, labels, items: this.items('}') };
+  }
+
+  #value(): HclValue {
+    const token = this.#next();
+    if (token === '[') return this.#list();
+    if (token.startsWith('"')) return JSON.parse(token) as string;
+    if (token === 'true' || token === 'false') return token === 'true';
+    const number = Number(token);
+    if (Number.isNaN(number)) throw new Error(`unexpected ${token}`);
+    return number;
+  }
+
+  #list(): HclValue[] {
+    const values: HclValue[] = [];
+    while (this.#peek() !== ']') {
+      values.push(this.#value());
+      if (this.#peek() === ',') this.#at++;
+    }
+    this.#at++;
+    return values;
+  }
+
+  #word(): string {
+    const token = this.#next();
+    if (token.startsWith('"')) return JSON.parse(token) as string;
+    if (/^[A-Za-z0-9_]/.test(token)) return token;
+    throw new Error(`unexpected ${token}`);
+  }
+
+  #peek(): string | undefined {
+    return this.#tokens[this.#at];
+  }
+
+  #next(): string {
+    const token = this.#tokens[this.#at++];
+    if (token === undefined) throw new Error('unbalanced block');
+    return token;
+  }
+}
+
+/** `{"namespace": {"prod": {"policy": "read"}}, "node": {"policy": "read"}}`. */
+function parseJsonRules(text: string): HclItem[] {
+  const parsed: unknown = JSON.parse(text);
+  if (!isObject(parsed)) throw new Error('rules are not an object');
+  return Object.entries(parsed).flatMap(([name, value]) => {
+    if (!isObject(value)) return [jsonItem(name, value)];
+    const isLabelled = Object.values(value).length > 0 && Object.values(value).every(isObject);
+    if (!isLabelled) return [jsonItem(name, value)];
+    return Object.entries(value).map(([label, content]) => ({ ...jsonItem(name, content), labels: [label] }));
+  });
+}
+
+function jsonItem(name: string, value: unknown): HclItem {
+  if (!isObject(value)) return { name, labels: [], value: value as HclValue, items: [] };
+  return { name, labels: [], items: Object.entries(value).map(([key, content]) => jsonItem(key, content)) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,153 @@
+import { createRandom } from '../prng.ts';
+import type { TokenRecord, TokenStore } from '../tokens.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { documentResponse, errorDocument, type JsonObject } from './json-api.ts';
+
+/** The organization access of a team that each part of the service needs. */
+const MANAGE_POOLS = 'manage-agent-pools';
+const READ_WORKSPACES = 'read-workspaces';
+
+const VERSIONS = { 'tfp-api-version': '2.6', 'tfp-appname': 'HCP Terraform' };
+
+/** Who a token is, what the organization has, and what a client asks first: docs/services/platform.md#authentication. */
+export class PlatformAccess implements Resource {
+  readonly #organization: string;
+  readonly #tokens: TokenStore;
+  readonly #flavor: Flavor;
+
+  constructor(organization: string, tokens: TokenStore, flavor: Flavor) {
+    this.#organization = organization;
+    this.#tokens = tokens;
+    this.#flavor = flavor;
+  }
+
+  get routes(): readonly Route[] {
+    const ping: Route = { method: 'GET', path: '/ping', handle: () => this.#ping() };
+    const discovery: Route = {
+      method: 'GET',
+      path: '/.well-known/terraform.json',
+      isAtRoot: true,
+      isPublic: true,
+      handle: () => discoveryResponse(),
+    };
+    if (this.#flavor === 'spec') return [ping, discovery];
+    const organization = '/organizations/:organization';
+    return [
+      ping,
+      discovery,
+      { method: 'GET', path: '/account/details', handle: (request) => this.#account(this.#tokens.find(request)!) },
+      { method: 'GET', path: organization, handle: (request) => this.#show(request) },
+      { method: 'GET', path: `${organization}/entitlement-set`, handle: () => this.#entitlements() },
+    ];
+  }
+
+  /** A valid token without the permission gets 404, never 403. */
+  authorize(request: Request, route: Route | undefined): Response | undefined {
+    const token = this.#tokens.find(request);
+    if (!token) return errorDocument(401, '');
+    const isPermitted =
+      token.scope === 'all' || (token.scope === 'reads' ? route?.writes !== true : allows(token, route));
+    return isPermitted ? undefined : errorDocument(404, '');
+  }
+
+  #ping(): Response {
+    const more = this.#flavor === 'hashicorp' ? { 'x-tfe-version': '', 'x-ratelimit-limit': '30' } : {};
+    return { status: 204, headers: { ...VERSIONS, ...more } };
+  }
+
+  #account(token: TokenRecord): Response {
+    const name = token.name.replaceAll(' ', '-') || 'tidemark';
+    const attributes = {
+      username: name,
+      'is-service-account': token.scope === 'rules',
+      'auth-method': 'hcp_sso',
+      'avatar-url': null,
+      password: null,
+      'v2-only': true,
+      permissions: { 'can-create-organizations': false, 'can-change-email': false, 'can-change-username': false },
+    };
+    return documentResponse(200, {
+      data: {
+        id: createRandom(token.accessor).id('user-', 16),
+        type: 'users',
+        attributes,
+        relationships: { 'authentication-tokens': { links: { related: '/api/v2/users/me/authentication-tokens' } } },
+        links: { self: '/api/v2/account/details' },
+      },
+    });
+  }
+
+  #show(request: Request): Response {
+    const token = this.#tokens.find(request);
+    const isOwner = token?.scope === 'all';
+    const has = (permission: string) => isOwner || token?.scope === 'reads' || token?.permissions.includes(permission);
+    return documentResponse(200, {
+      data: {
+        id: this.#organization,
+        type: 'organizations',
+        attributes: {
+          name: this.#organization,
+          'external-id': createRandom(this.#organization).id('org-', 16),
+          'plan-is-enterprise': false,
+          permissions: {
+            'can-update': isOwner,
+            'can-destroy': isOwner,
+            'can-manage-agent-pools': isOwner || token?.permissions.includes(MANAGE_POOLS),
+            'can-access-via-teams': true,
+            'can-read-explorer': has(READ_WORKSPACES),
+          },
+        },
+        relationships: {
+          'entitlement-set': { links: { related: `/api/v2/organizations/${this.#organization}/entitlement-set` } },
+        },
+        links: { self: `/api/v2/organizations/${this.#organization}` },
+      },
+    });
+  }
+
+  #entitlements(): Response {
+    const id = createRandom(this.#organization).id('org-', 16);
+    const attributes = Object.fromEntries(ENTITLEMENTS.map((name) => [name, true]));
+    const self = `/api/v2/entitlement-sets/${id}`;
+    return documentResponse(200, { data: { id, type: 'entitlement-sets', attributes, links: { self } } });
+  }
+}
+
+const ENTITLEMENTS = [
+  'agents',
+  'audit-logging',
+  'cost-estimation',
+  'global-run-tasks',
+  'module-tests-generation',
+  'operations',
+  'policy-enforcement',
+  'private-module-registry',
+  'run-tasks',
+  'self-serve-billing',
+  'sentinel',
+  'sso',
+  'state-storage',
+  'teams',
+  'usage-reporting',
+  'user-limit',
+  'vcs-integrations',
+];
+
+function allows({ permissions }: TokenRecord, route: Route | undefined): boolean {
+  const path = route?.path ?? '';
+  if (/explorer/.test(path)) return permissions.includes(READ_WORKSPACES);
+  return /agent/.test(path) ? permissions.includes(MANAGE_POOLS) : true;
+}
+
+/** The services of the host, as `terraform login` and go-tfe discover them. */
+function discoveryResponse(): Response {
+  const services: JsonObject = {
+    'modules.v1': '/api/registry/v1/modules/',
+    'providers.v1': '/api/registry/v1/providers/',
+    'state.v2': '/api/v2/',
+    'tfe.v2': '/api/v2/',
+    'tfe.v2.1': '/api/v2/',
+    'tfe.v2.2': '/api/v2/',
+  };
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(services) };
+}

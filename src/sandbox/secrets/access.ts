@@ -1,0 +1,154 @@
+import { findList, parseHcl } from '../access/hcl.ts';
+import { createRandom } from '../prng.ts';
+import type { TokenRecord, TokenStore } from '../tokens.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import { badRequest, dataResponse, errorResponse, listField, parseBody } from './envelope.ts';
+
+interface PathRule {
+  /** `keymgmt/key/+`, `keymgmt/*`. */
+  readonly path: string;
+  readonly capabilities: readonly string[];
+}
+
+const ROOT = ['root'];
+const DENY = ['deny'];
+const LOOKUP_SELF = '/auth/token/lookup-self';
+const CAPABILITIES_SELF = '/sys/capabilities-self';
+/** Vault's policy `default` permits them to every token. */
+const DEFAULT_PATHS: readonly string[] = [LOOKUP_SELF, CAPABILITIES_SELF, '/sys/internal/ui/mounts'];
+
+/** What a method needs on a path. Vault asks for `create` where the path does not exist; here either is enough. */
+const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
+  GET: ['read'],
+  LIST: ['list'],
+  POST: ['create', 'update'],
+  DELETE: ['delete'],
+};
+
+/** Who a token is, and what it may do: docs/services/secrets.md#authentication. */
+export class SecretsAccess implements Resource {
+  /** The rules of every policy by its name. */
+  readonly policies = new Map<string, string>();
+  readonly #tokens: TokenStore;
+  readonly #flavor: Flavor;
+
+  constructor(tokens: TokenStore, flavor: Flavor) {
+    this.#tokens = tokens;
+    this.#flavor = flavor;
+  }
+
+  get routes(): readonly Route[] {
+    if (this.#flavor === 'spec') return [];
+    return [
+      { method: 'GET', path: LOOKUP_SELF, handle: (request) => this.#lookupSelf(request) },
+      { method: 'POST', path: CAPABILITIES_SELF, handle: (request) => this.#capabilitiesSelf(request) },
+    ];
+  }
+
+  authorize(request: Request, route: Route | undefined): Response | undefined {
+    const token = this.#tokens.find(request);
+    // An unknown token has no policy that could be named, so Vault does not wrap the error.
+    if (!token) return this.#flavor === 'spec' ? wrappedDenial() : errorResponse(403, 'permission denied');
+    const isPermitted =
+      token.scope === 'all' ||
+      DEFAULT_PATHS.includes(route?.path ?? '') ||
+      (token.scope === 'reads' ? route?.writes !== true : this.#allows(token, request, route));
+    return isPermitted ? undefined : wrappedDenial();
+  }
+
+  #allows(token: TokenRecord, request: Request, route: Route | undefined): boolean {
+    const wanted = CAPABILITIES[route?.method ?? request.method] ?? ['read'];
+    const granted = this.#capabilities(token, toPath(request.path));
+    return wanted.some((capability) => granted.includes(capability));
+  }
+
+  /** The capabilities of the closest rule of all policies: an exact path, else the longest pattern. `deny` wins. */
+  #capabilities(token: TokenRecord, path: string): readonly string[] {
+    if (token.scope === 'all') return ROOT;
+    if (token.scope === 'reads') return ['list', 'read'];
+    const rules = token.policies.flatMap((name) => parsePolicy(this.policies.get(name) ?? ''));
+    const bare = path.replace(/\/$/, '');
+    const matching = rules.filter((rule) => matches(rule.path, path) || matches(rule.path, bare));
+    const closest = matching.sort((a, b) => weigh(b.path) - weigh(a.path))[0]?.path;
+    const found = matching.filter((rule) => rule.path === closest).flatMap(({ capabilities }) => capabilities);
+    return found.length === 0 || found.includes('deny') ? DENY : [...new Set(found)].sort();
+  }
+
+  #lookupSelf(request: Request): Response {
+    const token = this.#tokens.find(request)!;
+    const { createdAt, expiresAt } = token;
+    const lifeSeconds = expiresAt ? seconds(expiresAt.getTime() - createdAt.getTime()) : 0;
+    return dataResponse(request, {
+      accessor: createRandom(token.accessor).id('', 24),
+      creation_time: seconds(createdAt.getTime()),
+      creation_ttl: lifeSeconds,
+      display_name: token.name === '' ? 'token' : `token-${token.name.replaceAll(' ', '-')}`,
+      entity_id: '',
+      expire_time: expiresAt?.toISOString() ?? null,
+      explicit_max_ttl: 0,
+      id: token.secret,
+      issue_time: createdAt.toISOString(),
+      meta: null,
+      num_uses: 0,
+      orphan: true,
+      path: 'auth/token/create',
+      policies: token.scope === 'all' ? ROOT : ['default', ...policyNames(token)],
+      renewable: expiresAt !== null,
+      ttl: expiresAt ? seconds(expiresAt.getTime() - request.now.getTime()) : 0,
+      type: 'service',
+    });
+  }
+
+  /** The paths stand at the top level, too, as Vault writes them. */
+  #capabilitiesSelf(request: Request): Response {
+    const body = parseBody(request);
+    const paths = [...listField(body, 'paths'), ...listField(body, 'path')];
+    if (paths.length === 0) throw badRequest('paths must be supplied');
+    const token = this.#tokens.find(request)!;
+    const found = Object.fromEntries(paths.map((path) => [path, this.#capabilities(token, path)]));
+    const first = this.#capabilities(token, paths[0]!);
+    const response = dataResponse(request, { capabilities: first, ...found });
+    return {
+      ...response,
+      body: JSON.stringify({ capabilities: first, ...found, ...JSON.parse(String(response.body)) }),
+    };
+  }
+}
+
+function policyNames({ scope, policies }: TokenRecord): readonly string[] {
+  return scope === 'reads' ? ['sandbox-read'] : policies;
+}
+
+function wrappedDenial(): Response {
+  return errorResponse(403, '1 error occurred:\n\t* permission denied\n\n');
+}
+
+/** The path below `/v1/`, decoded. */
+function toPath(path: string): string {
+  return decodeURIComponent(path.replace(/^\/v1\//, ''));
+}
+
+function parsePolicy(text: string): PathRule[] {
+  return parseHcl(text)
+    .filter(({ name }) => name === 'path')
+    .map(({ labels, items }) => ({ path: labels[0] ?? '', capabilities: findList(items, 'capabilities') ?? [] }));
+}
+
+/** `+` is one segment, and `*` at the end is anything. */
+function matches(pattern: string, path: string): boolean {
+  const isPrefix = pattern.endsWith('*');
+  const text = (isPrefix ? pattern.slice(0, -1) : pattern)
+    .split('+')
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('[^/]+');
+  return new RegExp(`^${text}${isPrefix ? '' : '$'}`, 'u').test(path);
+}
+
+/** An exact path comes before a pattern, and a longer pattern before a shorter one. */
+function weigh(pattern: string): number {
+  return (/[*+]/.test(pattern) ? 0 : 1e6) + pattern.length;
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
