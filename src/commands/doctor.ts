@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
-import { type Check, diagnose } from '../pipeline/doctor.ts';
+import { type Check, diagnose } from '../pipeline/doctor/index.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import { readConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
@@ -25,6 +25,6 @@ async function doctor(context: Context): Promise<void> {
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);
 }
 
-function toCells({ ok, about, check, detail }: Check): readonly string[] {
-  return [ok ? 'ok' : 'FAIL', about, check, detail];
+function toCells({ ok, warning, about, check, detail }: Check): readonly string[] {
+  return [ok ? (warning ? 'warn' : 'ok') : 'FAIL', about, check, detail];
 }

@@ -49,6 +49,13 @@ const target = z.strictObject({
     .array(nonEmpty, 'must be a list of columns')
     .default([])
     .describe('documented columns of explorer views that the service does not have'),
+  sees: z
+    .union(
+      [z.enum(['all', 'partial']), z.record(nonEmpty, z.enum(['all', 'partial']))],
+      'must be `all`, `partial`, or one of them for each source',
+    )
+    .optional()
+    .describe('whether listings contain everything that the service has, where the service does not tell'),
   limits: limits.default({ concurrency: 8, share: 0.9 }),
   lag: z
     .number()

@@ -47,7 +47,7 @@ const FAILURES: Readonly<Record<number, FailureKind>> = {
 function classifyFailure(operation: Operation, status: number, message: string): FailureKind {
   const { kind } = operation;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
-  if (status === 403 && /(?:ACL token|ACL|token) not found/iu.test(message)) return 'unauthorized';
+  if (status === 403 && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
   if (status === 404) return isWrongMount(operation, message) ? 'wrong-mount' : 'not-found';
   if (status === 503 && kind === 'secrets') return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';

@@ -74,3 +74,15 @@ export const tokenOperations = {
     docsUrl: 'docs/services/mesh.md#authentication',
   }),
 } as const;
+
+/** The engines that the token can see, by path. Every token may ask. */
+export const listMounts = defineOperation({
+  ...read,
+  kind: 'secrets',
+  name: 'secrets.mounts.list',
+  path: '/sys/internal/ui/mounts',
+  description: 'lists the engines that the token can see',
+  responseType: 'data',
+  permission: 'none',
+  docsUrl: 'docs/services/secrets.md#authentication',
+});

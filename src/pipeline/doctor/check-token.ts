@@ -1,0 +1,192 @@
+import type { Target } from '../../config/config.ts';
+import { DAY_MS } from '../../core/duration.ts';
+import { formatError } from '../../core/errors.ts';
+import type { Redactor } from '../../core/redact/redactor.ts';
+import { ServiceError } from '../../http/errors.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import { describeToken } from '../../services/token/describe-token.ts';
+import { type TokenInfo, textField, toFields } from '../../services/token/token-info.ts';
+import type { CheckList } from './check.ts';
+import type { SourceProbe } from './probe-sources.ts';
+
+/** Warns this many days before a token ends. */
+export const EXPIRY_WARNING_DAYS = 14;
+
+/** What the service says about a token, or why it does not. */
+export type TokenAnswer =
+  | { readonly info: TokenInfo }
+  | { readonly error: ServiceError }
+  /** The service cannot be asked: the API documents have no such endpoint. */
+  | 'unsupported';
+
+export async function askToken(client: ServiceClient): Promise<TokenAnswer> {
+  const { flavor, kind } = client.target;
+  if (flavor !== 'hashicorp' || kind === 'autoscaler') return 'unsupported';
+  try {
+    return { info: await describeToken(client) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { error };
+    throw error;
+  }
+}
+
+/** Adds the check of the target's token. @returns false if the service refuses the token everywhere */
+export function checkToken(
+  list: CheckList,
+  target: Target,
+  answer: TokenAnswer,
+  probes: readonly SourceProbe[],
+  { now, redactor }: { readonly now: Date; readonly redactor: Redactor },
+): boolean {
+  if (target.kind === 'autoscaler') {
+    if (target.token !== undefined) list.warn('token', 'set, but the service takes none');
+    return true;
+  }
+  if (answer !== 'unsupported' && 'info' in answer) {
+    reportToken(list, 'token', target, answer.info, now);
+    return true;
+  }
+  const checked = probes.filter(({ source }) => needsToken(source.operations));
+  if (answer !== 'unsupported' && isRefused(target, answer.error)) {
+    return reportRefusal(list, target, answer, checked, redactor);
+  }
+  const accepted = checked.filter(({ availability, error }) => isAccepted(target, availability, error));
+  if (accepted.length > 0) {
+    list.ok('token', describeAccepted(target, answer, accepted.length, checked.length, redactor));
+    return true;
+  }
+  if (checked.length === 0 && (answer === 'unsupported' || target.token === undefined)) {
+    list.ok('token', target.token === undefined ? 'none set' : 'not verified: no endpoint of its sources checks it');
+    return true;
+  }
+  const isOpen = probes.some(({ availability }) => availability === 'permitted');
+  if (isOpen && target.token !== undefined && !checked.some(({ error }) => error?.failure === 'unauthorized')) {
+    list.warn('token', 'not verified: only endpoints that need no right answer');
+    return true;
+  }
+  return reportRefusal(list, target, answer, checked, redactor);
+}
+
+/**
+ * Whether the service does not know the token. Every token may describe itself, except in the secrets service, where a policy may
+ * forbid it. Other responses prove nothing: Consul answers a cached leaf certificate to every token.
+ */
+function isRefused({ kind, token }: Target, { status }: ServiceError): boolean {
+  return token !== undefined && kind !== 'secrets' && (status === 401 || status === 403);
+}
+
+/** Whether any of the operations checks the token. */
+function needsToken(operations: readonly { readonly permission: string }[] | undefined): boolean {
+  return operations === undefined || operations.some(({ permission }) => permission !== 'none');
+}
+
+/** Whether a response shows that the service knows the token. The platform answers 404 to a good token without the right. */
+function isAccepted(target: Target, availability: SourceProbe['availability'], error?: ServiceError): boolean {
+  if (availability === 'permitted' || availability === 'absent' || availability === 'misplaced') return true;
+  return target.kind === 'platform' && error?.failure === 'not-found';
+}
+
+function describeAccepted(
+  { token }: Target,
+  answer: TokenAnswer,
+  accepted: number,
+  checked: number,
+  redactor: Redactor,
+): string {
+  if (token === undefined) return `none set; ${accepted} of ${checked} sources need none`;
+  const where = `accepted by ${accepted} of ${checked} sources`;
+  if (answer === 'unsupported') return `${where}; the service does not say who it is or when it ends`;
+  if ('error' in answer) return `${where}, but it may not be described: ${redactor.text(formatError(answer.error))}`;
+  return where;
+}
+
+function reportRefusal(
+  list: CheckList,
+  { token }: Target,
+  answer: TokenAnswer,
+  checked: readonly SourceProbe[],
+  redactor: Redactor,
+): boolean {
+  if (token === undefined) {
+    list.fail('token', 'none set, and the service refuses requests without one');
+    return false;
+  }
+  const error = answer !== 'unsupported' && 'error' in answer ? answer.error : checked[0]?.error;
+  const reason = error === undefined ? '' : `: ${redactor.text(error.serviceMessage || error.failure)}`;
+  list.fail('token', `refused by every endpoint${reason}; it is wrong, unknown or expired, or has no right at all`);
+  return false;
+}
+
+const MANAGEMENT_HINT = 'use one that only reads (`tidemark permissions`), or say why with `managementToken: REASON`';
+
+/** Adds who a token is, what it may do and when it ends. */
+export function reportToken(list: CheckList, check: string, target: Target, info: TokenInfo, now: Date): void {
+  const detail = `${describeIdentity(info)}; ${describeRights(target, info)}; ${describeEnd(info, now)}`;
+  const leftMs = info.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(info.expires_at) - now.getTime();
+  const isTooStrong = check === 'token' && info.is_management === true && target.managementToken === undefined;
+  if (info.type === 'acl-disabled') list.ok(check, 'not checked: ACLs are disabled at this service');
+  else if (info.type === 'anonymous') list.ok(check, 'none set; requests are anonymous');
+  else if (leftMs <= 0) list.fail(check, detail);
+  else if (leftMs < EXPIRY_WARNING_DAYS * DAY_MS) list.warn(check, detail);
+  else if (isTooStrong) list.warn(check, `${detail}; ${MANAGEMENT_HINT}`);
+  else list.ok(check, detail);
+}
+
+function describeIdentity({ type, name, accessor_id, policies, roles }: TokenInfo): string {
+  const named = (what: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`${what} ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`];
+  const who = [type ?? 'token', name === null ? undefined : `\`${name}\``, accessor_id && `(${accessor_id})`];
+  return [who.filter(Boolean).join(' '), ...named('policies', policies), ...named('roles', roles)].join(', ');
+}
+
+const WRITES = ['create', 'update', 'patch', 'delete', 'sudo', 'root'];
+
+function describeRights({ kind, organization }: Target, { is_management, rights, extra }: TokenInfo): string {
+  if (is_management === true) return 'may do everything';
+  if (kind === 'secrets' && rights !== null) return describeCapabilities(rights);
+  if (kind === 'scheduler') return describeRules(Object.values(rights ?? {}));
+  if (kind === 'mesh') {
+    const identities = toFields(extra).ServiceIdentities;
+    const names = Array.isArray(identities) ? identities.map((item) => textField(toFields(item), 'ServiceName')) : [];
+    return names.length === 0 ? 'its rights are those of its policies' : `identity of ${names.join(', ')}`;
+  }
+  if (kind === 'platform' && rights !== null) {
+    return `the plan of ${organization} ${rights.agents === false ? 'includes no' : 'includes'} agents`;
+  }
+  return 'the service does not say what it may do';
+}
+
+function describeCapabilities(rights: Readonly<Record<string, unknown>>): string {
+  const paths = Object.entries(rights).map(
+    ([path, list]) => [path, Array.isArray(list) ? list.map(String) : []] as const,
+  );
+  const pathsWith = (wanted: readonly string[]) =>
+    paths.filter(([, list]) => list.some((capability) => wanted.includes(capability))).map(([path]) => path);
+  const readable = pathsWith(['read', 'list', 'root']);
+  const writable = pathsWith(WRITES);
+  return [
+    readable.length === 0 ? 'may read nothing' : `may read ${readable.join(', ')}`,
+    writable.length === 0 ? 'may write nothing' : `may write ${writable.join(', ')}`,
+  ].join('; ');
+}
+
+/** The blocks of ACL rules on one line, such as `namespace "*" (csi-read-volume)`. */
+function describeRules(rules: readonly unknown[]): string {
+  const blocks = rules.flatMap((text) => (typeof text === 'string' ? [...text.matchAll(BLOCK)] : []));
+  if (blocks.length === 0) return 'its rights are those of its policies';
+  const described = blocks.map(([, kind, label, content = '']) => {
+    const granted = [...content.matchAll(/"([\w-]+)"/gu)].map(([, word]) => word);
+    return `${kind}${label ? ` ${label}` : ''} (${granted.join(', ')})`;
+  });
+  return `may: ${described.slice(0, 6).join('; ')}${described.length > 6 ? '; …' : ''}`;
+}
+
+const BLOCK = /(\w+)\s*("[^"]*")?\s*\{([^{}]*)\}/gu;
+
+function describeEnd({ expires_at }: TokenInfo, now: Date): string {
+  if (expires_at === null) return 'no end is reported';
+  const days = (Date.parse(expires_at) - now.getTime()) / DAY_MS;
+  const when = expires_at.slice(0, 16).replace('T', ' ');
+  if (days <= 0) return `ended at ${when} UTC`;
+  return `ends at ${when} UTC, in ${days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`}`;
+}

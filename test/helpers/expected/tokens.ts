@@ -1,0 +1,115 @@
+import { DAY_MS } from '../../../src/core/duration.ts';
+import type { RunningSandbox } from '../../../src/sandbox/index.ts';
+import { createRandom } from '../../../src/sandbox/prng.ts';
+import { type TokenRecord, TokenStore } from '../../../src/sandbox/tokens.ts';
+import type { Flavor } from '../../../src/sandbox/types.ts';
+import { type Tables, time } from './values.ts';
+
+type TokenKind = 'platform' | 'secrets' | 'scheduler' | 'mesh';
+
+/** The paths that the operations of the secrets service use, as policies name them. */
+const SECRETS_PATHS = [
+  'keymgmt/key',
+  'keymgmt/key/+',
+  'keymgmt/key/+/rotate',
+  'keymgmt/key/+/kms',
+  'keymgmt/kms',
+  'keymgmt/kms/+',
+  'keymgmt/kms/+/key',
+  'keymgmt/kms/+/key/+',
+  'consul/config/access',
+  'consul/roles',
+  'consul/roles/+',
+  'consul/creds/+',
+];
+const ENTITLEMENTS = [
+  'agents',
+  'audit-logging',
+  'cost-estimation',
+  'global-run-tasks',
+  'module-tests-generation',
+  'operations',
+  'policy-enforcement',
+  'private-module-registry',
+  'run-tasks',
+  'self-serve-billing',
+  'sentinel',
+  'sso',
+  'state-storage',
+  'teams',
+  'usage-reporting',
+  'user-limit',
+  'vcs-integrations',
+];
+
+/** The read tokens of the sandbox; no token itself is in a row. The documented services have no endpoint that describes one. */
+export function tokenTables(sandbox: RunningSandbox, flavor: Flavor): Tables {
+  if (flavor === 'spec') return { tokens: [] };
+  const start = new Date(sandbox.now.getTime() - sandbox.day * DAY_MS);
+  const find = (kind: TokenKind): TokenRecord =>
+    new TokenStore(kind, { seed: 1, start }, []).records.get(sandbox.tokens[kind].read)!;
+  const common = { policies: [], roles: [], is_management: false, rights: null, expires_at: null, created_at: null };
+  const acl = ({ accessor, name, createdAt }: TokenRecord) => ({
+    accessor_id: accessor,
+    name,
+    created_at: time(createdAt),
+  });
+  const secrets = find('secrets');
+  const platform = find('platform');
+  return {
+    tokens: [
+      {
+        ...common,
+        target: 'acme',
+        accessor_id: createRandom(platform.accessor).id('user-', 16),
+        name: 'sandbox-read',
+        type: 'user',
+        is_management: null,
+        rights: Object.fromEntries(ENTITLEMENTS.map((name) => [name, true])),
+        extra: {
+          'is-service-account': false,
+          'auth-method': 'hcp_sso',
+          'v2-only': true,
+          permissions: {
+            'can-create-organizations': false,
+            'can-change-email': false,
+            'can-change-username': false,
+          },
+        },
+      },
+      {
+        ...common,
+        target: 'vault',
+        accessor_id: createRandom(secrets.accessor).id('', 24),
+        name: 'token-sandbox-read',
+        type: 'service',
+        policies: ['default', 'sandbox-read'],
+        rights: Object.fromEntries(SECRETS_PATHS.map((path) => [path, ['list', 'read']])),
+        created_at: time(secrets.createdAt),
+        extra: {
+          creation_ttl: 0,
+          explicit_max_ttl: 0,
+          orphan: true,
+          path: 'auth/token/create',
+          renewable: false,
+        },
+      },
+      {
+        ...common,
+        target: 'nomad',
+        ...acl(find('scheduler')),
+        type: 'management',
+        is_management: true,
+        extra: { Global: true },
+      },
+      {
+        ...common,
+        target: 'consul',
+        ...acl(find('mesh')),
+        type: 'client',
+        policies: ['sandbox-read'],
+        extra: { Local: false },
+      },
+    ],
+  };
+}
