@@ -17,12 +17,6 @@ export function uuid(random: Random): string {
   return [8, 4, 4, 4, 12].map((length) => random.hex(length)).join('-');
 }
 
-/** Text in the form of PEM that decodes to noise: the sandbox needs no real cryptography. */
-export function pem(label: string, random: Random, lines: number): string {
-  const rows = Array.from({ length: lines }, () => Buffer.from(random.hex(96), 'hex').toString('base64'));
-  return `-----BEGIN ${label}-----\n${rows.join('\n')}\n-----END ${label}-----\n`;
-}
-
 export function daysBefore(now: Date, days: number): Date {
   return new Date(now.getTime() - days * DAY_MS);
 }

@@ -58,7 +58,7 @@ export class Authorization implements Resource {
     const isAuthorized = matched.action === 'allow' && !matched.hasPermissions;
     return jsonResponse({
       Authorized: isAuthorized,
-      Reason: `Matched ${layer} intention: ${formatIntention(matched)}`,
+      Reason: `Matched ${layer} intention: ${formatIntention(matched, this.#flavor)}`,
     });
   }
 }
@@ -104,9 +104,13 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** `ALLOW default/web => default/api (ID: …, Precedence: 9)`, as Consul prints an intention. */
-function formatIntention({ action, namespace, source, destination, id, precedence }: Intention): string {
-  return `${action.toUpperCase()} ${namespace}/${source} => ${namespace}/${destination} (ID: ${id}, Precedence: ${precedence})`;
+/** `ALLOW default/web => default/api (ID: …, Precedence: 9)`; newer versions of Consul put the action at the end. */
+function formatIntention(intention: Intention, flavor: Flavor): string {
+  const { action, namespace, source, destination, id, precedence } = intention;
+  const connection = `${namespace}/${source} => ${namespace}/${destination}`;
+  const verb = action.toUpperCase();
+  if (flavor === 'hashicorp') return `${connection} (Precedence: ${precedence}, Action: ${verb})`;
+  return `${verb} ${connection} (ID: ${id}, Precedence: ${precedence})`;
 }
 
 function seedIntentions(random: Random): Intention[] {

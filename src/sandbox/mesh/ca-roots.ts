@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
-import { formatTimestamp, HOSTILE_TEXTS, pem } from '../fixtures.ts';
+import { formatTimestamp, HOSTILE_TEXTS } from '../fixtures.ts';
+import { createCertificate, keyIdentifier } from '../pki/certificate.ts';
+import { EcKey } from '../pki/keys.ts';
 import type { Random } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
-import type { Flavor, Resource, Response, Route } from '../types.ts';
+import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { MeshContext } from './context.ts';
 
 export interface CaRootRecord {
@@ -45,7 +48,7 @@ export class CaRoots implements Resource {
   }
 
   get routes(): readonly Route[] {
-    return [{ method: 'GET', path: CA_ROOTS_PATH, handle: () => this.#list() }];
+    return [{ method: 'GET', path: CA_ROOTS_PATH, handle: (request) => this.#list(request) }];
   }
 
   /** The active root is replaced before it expires. A root long expired is dropped once four or more are listed. */
@@ -63,19 +66,26 @@ export class CaRoots implements Resource {
 
   #add(random: Random, from: Date, days: number, active: boolean): CaRootRecord {
     const index = this.#context.advanceIndex(random.int(1, 9));
-    const signingKeyId = Array.from({ length: 20 }, () => random.hex(2)).join(':');
+    const number = this.records.length;
+    const issuer = { name: `pri-${random.hex(8)}.consul.ca`, key: new EcKey(random) };
+    const common = { notBefore: from, notAfter: new Date(from.getTime() + days * DAY_MS), issuer, isCa: true };
+    // A uint64: beyond 2^53 on purpose.
+    const serialNumber = 10_000_000_000_000_000_001n + BigInt(random.int(0, 999_999)) * 2n;
+    const uri = `spiffe://${this.#context.trustDomain}`;
+    const rootCert = createCertificate({ ...common, ...{ serialNumber, uri, subject: issuer.name, key: issuer.key } });
+    const lower = { serialNumber: serialNumber + 1n, uri, subject: `${issuer.name}.lower`, key: new EcKey(random) };
+    if (active) this.#context.issuer = issuer;
     const root: CaRootRecord = {
-      id: signingKeyId,
-      name: this.records.length === 1 ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${this.records.length + 1}`,
-      // A uint64: beyond 2^53 on purpose.
-      serialNumber: 10_000_000_000_000_000_001n + BigInt(random.int(0, 999_999)) * 2n,
-      signingKeyId,
-      notBefore: from,
-      notAfter: new Date(from.getTime() + days * DAY_MS),
-      rootCert: pem('CERTIFICATE', random, 8),
-      privateKeyType: active ? 'ec' : 'rsa',
-      privateKeyBits: active ? 256 : 2048,
-      intermediates: active ? null : [pem('CERTIFICATE', random, 8)],
+      id: colonHex(createHash('sha1').update(rootCert).digest()),
+      name: number === 1 ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${number + 1}`,
+      serialNumber,
+      signingKeyId: colonHex(keyIdentifier(issuer.key)),
+      notBefore: common.notBefore,
+      notAfter: common.notAfter,
+      rootCert,
+      privateKeyType: 'ec',
+      privateKeyBits: 256,
+      intermediates: active ? null : [createCertificate({ ...common, ...lower })],
       active,
       createIndex: index,
       modifyIndex: index,
@@ -84,24 +94,33 @@ export class CaRoots implements Resource {
     return root;
   }
 
-  #list(): Response {
+  #list({ now }: Request): Response {
     const { trustDomain } = this.#context;
     const isHashicorp = this.#flavor === 'hashicorp';
     const index = String(Math.max(...this.records.map((root) => root.modifyIndex)));
     const body = {
       ActiveRootID: this.records.find((root) => root.active)?.id ?? '',
       ...(isHashicorp ? { TrustDomain: trustDomain } : {}),
-      Roots: this.records.map((root) => rootObject(root, trustDomain)),
+      Roots: this.records.map((root) => ({
+        ...rootObject(root, trustDomain),
+        // Newer versions compute it from the clock: it changes every day, and the root does not.
+        ...(isHashicorp ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) } : {}),
+      })),
     };
     const headers = {
       'x-consul-index': index,
       'x-consul-knownleader': 'true',
       'x-consul-lastcontact': '0',
+      'x-consul-default-acl-policy': 'deny',
       'x-cache': 'HIT',
       age: '3',
     };
     return jsonResponse(body, isHashicorp ? headers : {});
   }
+}
+
+function colonHex(bytes: Buffer): string {
+  return (bytes.toString('hex').match(/../g) ?? []).join(':');
 }
 
 function rootObject(root: CaRootRecord, trustDomain: string) {

@@ -1,6 +1,16 @@
+import type { EcKey } from '../pki/keys.ts';
+
+/** Who signs certificates. */
+export interface Issuer {
+  readonly name: string;
+  readonly key: EcKey;
+}
+
 /** What the resources of one mesh share. */
 export class MeshContext {
   readonly trustDomain: string;
+  /** The active root. */
+  issuer: Issuer | undefined;
   #index = 40;
 
   constructor(trustDomain: string) {

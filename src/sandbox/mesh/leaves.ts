@@ -1,5 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
-import { formatTimestamp, pem } from '../fixtures.ts';
+import { formatTimestamp } from '../fixtures.ts';
+import { createCertificate } from '../pki/certificate.ts';
+import { EcKey } from '../pki/keys.ts';
 import { createRandom } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
@@ -8,6 +10,7 @@ import type { MeshContext } from './context.ts';
 import { meshNamespace } from './namespaces.ts';
 
 export interface Leaf {
+  readonly namespace: string;
   readonly service: string;
   readonly serialNumber: string;
   readonly certPem: string;
@@ -52,7 +55,7 @@ export class Leaves implements Resource {
     for (const [key, leaf] of this.records) {
       const validMs = leaf.validBefore.getTime() - leaf.validAfter.getTime();
       const leftMs = leaf.validBefore.getTime() - now.getTime();
-      if (leftMs <= validMs / 10) this.records.set(key, this.#issue(leaf.service, now));
+      if (leftMs <= validMs / 10) this.records.set(key, this.#issue(leaf.namespace, leaf.service, now));
     }
   }
 
@@ -67,13 +70,12 @@ export class Leaves implements Resource {
     const namespace = meshNamespace(request);
     this.#access.requireService(request, request.params.service!, 'write');
     const leaf = this.#getOrIssue(namespace, request.params.service!, request.now);
-    const path = `ns/${namespace}/dc/dc1/svc/${encodeURIComponent(leaf.service)}`;
     const certificate = {
       SerialNumber: leaf.serialNumber,
       CertPEM: leaf.certPem,
       PrivateKeyPEM: leaf.privateKeyPem,
       Service: leaf.service,
-      ServiceURI: `spiffe://${this.#context.trustDomain}/${path}`,
+      ServiceURI: this.#uri(namespace, leaf.service),
       ValidAfter: formatTimestamp(leaf.validAfter),
       ValidBefore: formatTimestamp(leaf.validBefore),
       ...(isHashicorp ? {} : { Namespace: namespace }),
@@ -85,25 +87,37 @@ export class Leaves implements Resource {
 
   #getOrIssue(namespace: string, service: string, now: Date): Leaf {
     const key = leafKey(namespace, service);
-    const leaf = this.records.get(key) ?? this.#issue(service, now);
+    const leaf = this.records.get(key) ?? this.#issue(namespace, service, now);
     this.records.set(key, leaf);
     return leaf;
   }
 
-  #issue(service: string, now: Date): Leaf {
+  #issue(namespace: string, service: string, now: Date): Leaf {
     this.#serial += 1n;
     const index = this.#context.advanceIndex();
-    const random = createRandom(`${this.#options.seed}/mesh/leaf/${service}/${this.#serial}`);
+    const key = new EcKey(createRandom(`${this.#options.seed}/mesh/leaf/${service}/${this.#serial}`));
     const days = VALID_DAYS[service] ?? DEFAULT_VALID_DAYS;
+    const [notBefore, notAfter] = [
+      new Date(now.getTime() - HOUR_MS),
+      new Date(now.getTime() + days * DAY_MS - HOUR_MS),
+    ];
+    const uri = this.#uri(namespace, service);
+    const issuer = this.#context.issuer!;
+    const names = { serialNumber: this.#serial, subject: '', uri, isCa: false };
     return {
+      namespace,
       service,
       serialNumber: formatColonHex(this.#serial),
-      certPem: pem('CERTIFICATE', random, 7),
-      privateKeyPem: pem('EC PRIVATE KEY', random, 3),
-      validAfter: new Date(now.getTime() - HOUR_MS),
-      validBefore: new Date(now.getTime() + days * DAY_MS - HOUR_MS),
+      certPem: createCertificate({ ...names, notBefore, notAfter, key, issuer }),
+      privateKeyPem: key.privatePem,
+      validAfter: notBefore,
+      validBefore: notAfter,
       index,
     };
+  }
+
+  #uri(namespace: string, service: string): string {
+    return `spiffe://${this.#context.trustDomain}/ns/${namespace}/dc/dc1/svc/${encodeURIComponent(service)}`;
   }
 }
 

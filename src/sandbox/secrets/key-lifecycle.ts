@@ -1,4 +1,6 @@
-import { formatMicroseconds, pem } from '../fixtures.ts';
+import { formatMicroseconds } from '../fixtures.ts';
+import { toPem } from '../pki/der.ts';
+import { createRsaPublicDer, EcKey } from '../pki/keys.ts';
 import { createRandom, type Random } from '../prng.ts';
 
 /** docs/services/secrets.md#keys. */
@@ -48,15 +50,15 @@ export interface KmsProviderRecord {
 /** How a provider may use a key. */
 export type DistributionTerms = Pick<Distribution, 'purpose' | 'protection'>;
 
-/** Base64 lines of a public key by type, about as long as the real ones. */
-const PEM_LINES: Readonly<Record<KeyType, number>> = {
-  'aes256-gcm96': 0,
-  'rsa-2048': 6,
-  'rsa-3072': 8,
-  'rsa-4096': 11,
-  'ecdsa-p256': 2,
-  'ecdsa-p384': 2,
-  'ecdsa-p521': 3,
+/** Creates the public key of a version; symmetric keys have none. */
+const PUBLIC_KEYS: Readonly<Record<KeyType, ((random: Random) => Buffer) | undefined>> = {
+  'aes256-gcm96': undefined,
+  'rsa-2048': (random) => createRsaPublicDer(random, 2048),
+  'rsa-3072': (random) => createRsaPublicDer(random, 3072),
+  'rsa-4096': (random) => createRsaPublicDer(random, 4096),
+  'ecdsa-p256': (random) => new EcKey(random, 'P-256').publicDer,
+  'ecdsa-p384': (random) => new EcKey(random, 'P-384').publicDer,
+  'ecdsa-p521': (random) => new EcKey(random, 'P-521').publicDer,
 };
 
 type CreateVersionId = (provider: KmsProviderRecord, name: string, version: number, random: Random) => string;
@@ -97,8 +99,8 @@ export class KeyLifecycle {
   addVersion(name: string, key: KeyRecord, at: Date): void {
     const version = key.versions.length + 1;
     const random = createRandom(`${this.#seed}/secrets/key/${name}/${version}/${at.getTime()}`);
-    const lines = PEM_LINES[key.type];
-    const publicKey = lines > 0 ? { publicKey: pem('PUBLIC KEY', random, lines) } : {};
+    const create = PUBLIC_KEYS[key.type];
+    const publicKey = create ? { publicKey: toPem('PUBLIC KEY', create(random)) } : {};
     key.versions.push({ creationTime: formatMicroseconds(at, random), ...publicKey });
     const provider = this.findHolder(name)?.[1];
     const distribution = provider?.keys.get(name);
