@@ -1,29 +1,50 @@
 -- grain: one row per rule and target that it concerns
--- assessed: every source of the rule was pulled completely in the run as of $as_of, so that findings it does not return are resolved;
--- tried: every source was tried in that run; why: why it is not assessed; baseline: nothing was assessed before.
+-- assessed: every source of the rule is complete, one is of the run as of $as_of, none is older than the rule permits, and its listings
+-- prove what the rule concludes; findings it does not return are then resolved.
+-- tried: every source was tried in that time; why: why it is not assessed; baseline: nothing was assessed before.
+-- parameters: $as_of; $run_id: the run, which may have taken over pulls of the run that it resumes; null for none
 create or replace temp table assessments as
 with
   needed as (
-    select rule, error, len(sources) as wanted, unnest(sources) as source
+    select rule, error, proves, to_seconds(within_minutes * 60) as tolerance, len(sources) as wanted, unnest(sources) as source
     from evaluated_rules
+  ),
+  resumed as (select distinct target, source from pulls where run_id = $run_id and status = 'complete'),
+  state as (
+    select
+      source_state.target,
+      source_state.source,
+      source_state.status,
+      if(resumed.target is null, source_state.tried_at, $as_of::timestamptz) as tried_at,
+      if(resumed.target is null, source_state.as_of, $as_of::timestamptz) as as_of,
+    from source_state
+    left join resumed using (target, source)
+  ),
+  needs as (
+    select
+      needed.*,
+      state.target,
+      state.tried_at >= $as_of::timestamptz - needed.tolerance as is_tried,
+      coalesce(state.as_of = $as_of::timestamptz, false) as is_of_run,
+      case
+        when state.status <> 'complete' then format('source {} is {}', source, state.status)
+        when state.as_of < $as_of::timestamptz - needed.tolerance then format('source {} is not part of this run', source)
+        when list_contains(needed.proves, source) and not proofs.proven then proofs.why
+      end as problem,
+    from needed
+    join state using (source)
+    left join listing_proofs as proofs using (target, source)
   ),
   by_sources as (
     select
-      needed.rule,
-      state.target,
-      bool_and(state.as_of = $as_of::timestamptz) and any_value(needed.error) is null as assessed,
-      bool_and(state.tried_at = $as_of::timestamptz) as tried,
-      coalesce(
-        any_value(needed.error),
-        string_agg(format('source {} is {}', source, case
-          when state.tried_at < $as_of::timestamptz then 'not part of this run'
-          else state.status
-        end), ', ' order by source) filter (where state.as_of is distinct from $as_of::timestamptz)
-      ) as why,
-    from needed
-    join source_state as state using (source)
-    group by needed.rule, needed.wanted, state.target
-    having count(*) = needed.wanted
+      rule,
+      target,
+      any_value(error) is null and bool_or(is_of_run) and count(problem) = 0 as assessed,
+      bool_and(is_tried) and (bool_or(is_of_run) or bool_or(problem is not null)) as tried,
+      coalesce(any_value(error), string_agg(distinct problem, ', ' order by problem)) as why,
+    from needs
+    group by rule, wanted, target
+    having count(*) = wanted
   ),
   by_log as (
     select evaluated_rules.rule, targets.target, evaluated_rules.error is null as assessed, true as tried, evaluated_rules.error as why
@@ -31,13 +52,24 @@ with
     cross join (select distinct target from source_state) as targets
     where len(evaluated_rules.sources) = 0
   ),
+  -- an unknown row without a subject and with an empty detail: the rule cannot assess the target at all
+  blind as (
+    select rule, target, min(title) as why
+    from candidates
+    where unknown and subject_id is null and detail::varchar = '{}'
+    group by rule, target
+  ),
   concerned as (
     from by_sources
     union all
     from by_log
   )
 select
-  concerned.*,
+  concerned.* replace (
+    concerned.assessed and blind.why is null as assessed,
+    coalesce(if(concerned.assessed, blind.why, null), concerned.why) as why
+  ),
   coalesce(evaluations.first_assessed_at >= $as_of::timestamptz, true) as baseline,
 from concerned
+left join blind using (rule, target)
 left join rule_evaluations as evaluations using (rule, target);

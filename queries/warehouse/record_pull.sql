@@ -15,4 +15,5 @@ select
   $error as error,
   $as_of::timestamptz as as_of,
   $extracted_at::timestamptz as extracted_at,
-  $throttled::bigint as throttled;
+  $throttled::bigint as throttled,
+  $note as note;

@@ -28,9 +28,17 @@ with
     from (select distinct target, unnest(broken) as source from concerned)
     join source_state using (target, source)
     union
+    select gaps.target, format('{}: {}', gaps.rule, gaps.reason)
+    from unassessed_rules as gaps
+    join assessed using (target, rule)
+    where gaps.ended_at is null and assessed.broken is null
+    union
     select target, format('{} never assessed', rule)
     from assessed
-    where broken is null and last_assessed_at is null
+    where
+      broken is null
+      and last_assessed_at is null
+      and (target, rule) not in (select (target, rule) from unassessed_rules where ended_at is null)
     union
     select target, format('nothing assessed since {}', strftime(min(last_assessed_at), '%Y-%m-%d %H:%M UTC'))
     from assessed

@@ -34,8 +34,10 @@ export function readYamlFile<T>(
     throw new TidemarkError('CONFIG', `${basename(file)}:${line}: not valid YAML: ${syntax.message}`);
   }
   const issues: ValidationIssue[] = [];
-  const interpolated = interpolate(document.toJS() ?? {}, { env, directory: dirname(file) }, (path, message) =>
-    issues.push({ path, message }),
+  const interpolated = interpolate(
+    toPlainData(document, file) ?? {},
+    { env, directory: dirname(file) },
+    (path, message) => issues.push({ path, message }),
   );
   const result = schema.safeParse(interpolated);
   if (!result.success) issues.push(...result.error.issues.flatMap((issue) => toIssues(issue, allowedKeys)));
@@ -47,6 +49,17 @@ export function readYamlFile<T>(
   }));
   const messages = located.sort((a, b) => a.line - b.line).map(({ issue, line }) => formatIssue(file, line, issue));
   throw new TidemarkError('CONFIG', messages.join('\n'));
+}
+
+/** A configuration of 500 targets may share a few anchors; far more copies than this exhaust memory. */
+const MAX_ALIASES = 10_000;
+
+function toPlainData(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    throw new TidemarkError('CONFIG', `${basename(file)}: an alias cannot be resolved: ${errorMessage(error)}`);
+  }
 }
 
 /** A reference that cannot be resolved leaves a field that is also invalid: the first issue of a field is enough. */

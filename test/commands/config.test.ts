@@ -133,6 +133,23 @@ describe('a wrong configuration ends with 2 and says where', () => {
   });
 });
 
+test.each([
+  ['an anchor that does not exist', 'data: *missing\n'],
+  [
+    'aliases that multiply',
+    `a: &a [x, x, x, x, x, x, x, x, x, x]\n${'bcdefgh'.replaceAll(/./gu, (name) => {
+      const earlier = String.fromCharCode(name.charCodeAt(0) - 1);
+      return `${name}: &${name} [${Array.from({ length: 10 }, () => `*${earlier}`).join(', ')}]\n`;
+    })}`,
+  ],
+])('%s is one line, and exit 2', async (_, text) => {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'tidemark.yaml'), text);
+  const { exit, stderr } = await cli(['status'], { cwd: folder });
+  expect(exit).toBe(2);
+  expect(stderr).toMatch(/^error: tidemark\.yaml.*alias.*\n$/iu);
+});
+
 test('every command that needs a configuration says so in the same way', async () => {
   const cwd = await tempFolder();
   for (const words of [

@@ -1,38 +1,124 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
-let place: TestProject;
-const COUNT = 'select count(*)::int as n from';
+interface Exported {
+  readonly out: string;
+  readonly tables: readonly {
+    readonly table: string;
+    readonly rows: number;
+    readonly file: string;
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
+}
 
-beforeAll(async () => {
-  place = await testProject({ workspaces: 5, cleanup: afterAll });
-  await mkdir(join(place.folder, 'queries', 'tables'), { recursive: true });
-  await writeFile(
-    join(place.folder, 'queries', 'tables', 'notes.sql'),
-    '-- grain: one row per note\ncreate table if not exists notes (\n  note varchar -- the note\n);\n',
-  );
-  await place.pull([]);
+const exportTo = async (project: TestProject, out: string): Promise<Exported> => {
+  const { exit, stdout, stderr } = await project.tidemark(['--json', 'export', '--format', 'parquet', '--out', out]);
+  expect(stderr).not.toContain('error');
+  expect(exit).toBe(0);
+  return JSON.parse(stdout) as Exported;
+};
+
+describe('export', () => {
+  let project: TestProject;
+  let exported: Exported;
+
+  beforeAll(async () => {
+    project = await testProject({ workspaces: 5, cleanup: afterAll });
+    await mkdir(join(project.folder, 'queries', 'tables'), { recursive: true });
+    await writeFile(
+      join(project.folder, 'queries', 'tables', 'notes.sql'),
+      '-- grain: one row per note\ncreate table if not exists notes (\n  note varchar -- the note\n);\n',
+    );
+    await project.pull([]);
+    exported = await exportTo(project, 'lake');
+  });
+
+  test('writes every table, its history and the state of the sources, each as one file with all rows', async () => {
+    expect(exported.out).toBe(join(project.folder, 'lake'));
+    expect(exported.tables.map(({ table }) => table)).toEqual(
+      expect.arrayContaining([
+        'workspaces',
+        'workspaces_history',
+        'tf_versions_history',
+        'runs',
+        'source_state',
+        'notes',
+      ]),
+    );
+    for (const { table, rows, file } of exported.tables) {
+      expect(await readdir(join(exported.out, table))).toEqual(['data.parquet']);
+      const [inTable] = await project.rows(`select count(*)::int as n from ${table}`);
+      const [inFile] = await project.rows(`select count(*)::int as n from read_parquet('${exported.out}/${file}')`);
+      expect({ table, rows, inFile: inFile?.n }).toEqual({ table, rows: inTable?.n, inFile: inTable?.n });
+    }
+  });
+
+  test('keeps every value, with JSON as text', async () => {
+    const file = `${exported.out}/workspaces/data.parquet`;
+    const [differing] = await project.rows(
+      `select count(*)::int as n from (from workspaces except from read_parquet('${file}'))`,
+    );
+    expect(differing?.n).toBe(0);
+    const types = await project.rows(
+      `describe select * from read_parquet('${exported.out}/*/data.parquet', union_by_name = true)`,
+    );
+    expect(types.filter(({ column_type }) => column_type === 'JSON')).toEqual([]);
+  });
+
+  test('sorts rows by target and key', async () => {
+    const [unsorted] = await project.rows(
+      `select count(*)::int as n from (
+        select external_id < lag(external_id) over (order by file_row_number) as is_less
+        from read_parquet('${exported.out}/workspaces/data.parquet', file_row_number = true)
+      ) where is_less`,
+    );
+    expect(unsorted?.n).toBe(0);
+  });
+
+  test('ends with a manifest of all files and their checksums', async () => {
+    const manifest = JSON.parse(await readFile(join(exported.out, 'manifest.json'), 'utf8')) as Exported;
+    expect(manifest.tables).toEqual(exported.tables);
+    for (const { file, bytes, sha256 } of manifest.tables) {
+      const content = await readFile(join(exported.out, file));
+      expect({ file, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') }).toEqual({
+        file,
+        bytes,
+        sha256,
+      });
+    }
+  });
+
+  test('replaces an earlier export, and leaves other files alone', async () => {
+    const out = join(project.folder, 'again');
+    await mkdir(join(out, 'former', 'target=acme'), { recursive: true });
+    await mkdir(join(out, 'workspaces', 'target=acme'), { recursive: true });
+    await mkdir(join(out, '.staging-0000'), { recursive: true });
+    await writeFile(join(out, 'notes.txt'), 'mine');
+    await writeFile(join(out, 'manifest.json'), JSON.stringify({ version: 1, tables: [{ table: 'former' }] }));
+    await exportTo(project, 'again');
+    expect(await readdir(out)).toEqual(expect.arrayContaining(['manifest.json', 'notes.txt', 'workspaces']));
+    expect(await readdir(out)).not.toEqual(expect.arrayContaining(['former']));
+    expect((await readdir(out)).filter((name) => name.startsWith('.'))).toEqual([]);
+    expect(await readdir(join(out, 'workspaces'))).toEqual(['data.parquet']);
+  });
 });
 
-test('export: every table of the warehouse, by target where it has one', async () => {
-  const { exit, stdout } = await place.tidemark(['--json', 'export', '--format', 'parquet', '--out', 'lake']);
-  expect(exit).toBe(0);
-  const { out, tables } = JSON.parse(stdout) as { out: string; tables: { table: string; rows: number }[] };
-  expect(out).toBe(join(place.folder, 'lake'));
-  const names = tables.map(({ table }) => table);
-  expect(names).toEqual(
-    expect.arrayContaining(['workspaces', 'workspaces_history', 'tf_versions_history', 'pulls', 'notes']),
-  );
-  for (const { table, rows } of tables.filter((each) => each.rows > 0)) {
-    const [written] = await place.rows(
-      `${COUNT} read_parquet('${out}/${table}/**/*.parquet', hive_partitioning = true)`,
-    );
-    expect({ table, rows: written?.n }).toEqual({ table, rows });
-  }
-  const [kept] = await place.rows(
-    `${COUNT} (select * exclude (target) from workspaces except select * exclude (target) from read_parquet('${out}/workspaces/*/*.parquet'))`,
-  );
-  expect(kept?.n).toBe(0);
+test('export: 500 targets, with names that look like numbers and dates', async () => {
+  const project = await testProject({ workspaces: 1 });
+  await project.configure((config) => {
+    const scaler = findTarget(config, 'scaler');
+    const names = ['001', '2026-10-01', '1e3', ...Array.from({ length: 497 }, (_, index) => `scaler-of-team-${index}`)];
+    config.targets = names.map((name) => ({ ...scaler, name }));
+  });
+  await project.pull(['--source', 'autoscaler_health']);
+  const { out } = await exportTo(project, 'lake');
+  const targets = await project.rows(`select target from read_parquet('${out}/autoscaler_health/data.parquet')`);
+  expect(targets).toHaveLength(500);
+  expect(targets.map(({ target }) => target)).toEqual(expect.arrayContaining(['001', '2026-10-01', '1e3']));
+  const [run] = await project.rows(`select len(target)::int as length from read_parquet('${out}/runs/data.parquet')`);
+  expect(run?.length).toBeGreaterThan(5_000);
 });

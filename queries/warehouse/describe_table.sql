@@ -1,0 +1,2 @@
+-- The columns of a table or view with their types.
+describe {{table}};

@@ -1,0 +1,82 @@
+-- grain: one row per target and source that was ever pulled: whether its listing is known to contain everything that the service has
+-- why: why it is not; null where it is
+-- parameters: $as_of; $stale_hours; $targets: a JSON list of what the configuration says of each target
+-- docs/decisions/0018-what-a-listing-proves.md gives the reason for each case.
+create or replace temp table listing_proofs as
+with
+  configured as (
+    select
+      unnest(
+        from_json(
+          $targets,
+          '[{"target": "varchar", "kind": "varchar", "flavor": "varchar", "namespace": "varchar", "sees": "map(varchar, varchar)"}]'
+        ),
+        recursive := true
+      )
+  ),
+  recent_tokens as (
+    select tokens.*, true as is_known
+    from tokens
+    join source_state as state on state.target = tokens.target and state.source = 'tokens'
+    where state.status = 'complete' and state.as_of >= $as_of::timestamptz - to_seconds($stale_hours * 3600)
+  ),
+  -- the rules of the token's policies, without comments
+  token_rules as (
+    select
+      target,
+      array_to_string(
+        list_filter(
+          regexp_extract_all(rules, '"(?:[^"\\]|\\.)*"|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/)|[^"#/]+|/', 0),
+          lambda part: not regexp_matches(part, '^(#|//|/\*)')
+        ),
+        ''
+      ) as code,
+    from (
+      select target, array_to_string(list_transform(json_keys(rights), lambda name: rights ->> name), chr(10)) as rules
+      from recent_tokens
+      where json_type(rights) = 'OBJECT'
+    )
+  ),
+  facts as (
+    select
+      state.target,
+      state.source,
+      coalesce(configured.sees[state.source], configured.sees['*']) as declared,
+      configured.flavor = 'hashicorp' as is_product,
+      coalesce(configured.namespace, if(configured.flavor = 'hashicorp', 'default', '*')) as namespace,
+      coalesce(tokens.is_known, false) as is_token_known,
+      coalesce(tokens.is_management or tokens.type = 'acl-disabled', false) as sees_everything,
+      coalesce(
+        regexp_matches(
+          token_rules.code,
+          'namespace"?\s*[=:]?\s*\{?\s*"\*"\s*[=:]?\s*\{[^{}]*("(read|write)"|csi-(list|read|mount)-volume|list-jobs)'
+        )
+        and not contains(token_rules.code, '"deny"'),
+        false
+      ) as sees_every_namespace,
+    from source_state as state
+    left join configured using (target)
+    left join recent_tokens as tokens using (target)
+    left join token_rules using (target)
+  ),
+  judged as (
+    select
+      target,
+      source,
+      case
+        when declared = 'all' then null
+        when declared = 'partial' then format('the target declares that it sees only a part of {}', source)
+        when source = 'acl_policies' and sees_everything then null
+        when source = 'acl_policies' and is_token_known
+          then 'the token is not a management token, so it sees only its own policies'
+        when source = 'acl_policies'
+          then 'a token that is not a management token sees only its own policies, and nothing tells what the token is'
+        when source = 'volumes' and namespace <> '*' then format('only the volumes of the namespace {} are listed', namespace)
+        when source <> 'volumes' or not coalesce(is_product, false) or sees_everything or sees_every_namespace then null
+        when is_token_known then 'the token does not see the volumes of every namespace'
+        else 'volumes of namespaces that the token may not read are not listed, and nothing tells what the token is'
+      end as why,
+    from facts
+  )
+select target, source, why is null as proven, why
+from judged;
