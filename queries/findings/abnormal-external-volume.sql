@@ -15,7 +15,7 @@ select
   external_id as subject_name,
   case
     when is_abnormal is null then 'the provider does not report whether it is abnormal'
-    else format('Plugin {} reports that volume {} is abnormal{}', plugin_id, external_id, coalesce(': ' || status, ''))
+    else format('Plugin {} reports that volume {} is abnormal{}', coalesce(plugin_id, '?'), external_id, coalesce(': ' || status, ''))
   end as title,
   json_object(
     'plugin_id', plugin_id,
@@ -28,5 +28,5 @@ select
 from external_volumes
 where is_abnormal is not false
 union all
-select target, null, null, format('plugin {} does not list its volumes', plugin_id), json_object('plugin_id', plugin_id), null, true
+select target, null, null, format('plugin {} does not list its volumes', plugin_id), json_object('plugin_id', nullif(plugin_id, '*')), null, true
 from unlisted_plugins

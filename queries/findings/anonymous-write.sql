@@ -2,7 +2,8 @@
 -- severity: critical
 -- sources: acl_policies
 -- subject: ACL policy
--- grain: one row per target where it does; unknown where its rules are not reported
+-- grain: one row per target where it does; unknown where its rules are not reported, and where it is not listed although it may exist
+-- A policy that is listed is evidence enough. That it is not listed proves something only where the listing is complete.
 -- Rules are HCL or JSON. Comments are removed first (a string may contain what looks like one), then every `policy` and
 -- `capabilities` is read.
 -- The scheduler names what reads `read-…`, `list-…`, `…-read` or `…-read-…` (`license-read`, `sentinel-read`, `csi-read-volume`). Everything else
@@ -62,3 +63,10 @@ select
   rules is null as unknown,
 from listed
 where rules is null or len(grants) > 0
+union all
+select target, null, null, 'the policy anonymous is not listed: ' || why, '{}'::json, null, true
+from listing_proofs
+where
+  source = 'acl_policies'
+  and not proven
+  and target not in (select target from acl_policies where name = 'anonymous')

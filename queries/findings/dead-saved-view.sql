@@ -1,6 +1,7 @@
 -- rule: The query of a saved view fails, or has returned no rows for `deadViewDays`.
 -- severity: info
 -- sources: saved_views, saved_view_rows
+-- proves: complete listing of saved_view_rows
 -- subject: saved view
 -- grain: one row per such view; unknown where the query has no result
 -- parameters: $as_of, $dead_view_days

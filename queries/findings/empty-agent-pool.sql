@@ -1,6 +1,7 @@
 -- rule: An agent pool has no agents, and nothing is attached to it.
 -- severity: info
 -- sources: agents, agent_pools
+-- proves: complete listing of agents, agent_pools
 -- subject: agent pool
 -- grain: one row per such pool; unknown where the service counts agents that it does not list, or does not list what uses the pool
 with

@@ -1,6 +1,7 @@
 -- rule: A KMS provider has no keys.
 -- severity: info
 -- sources: kms_providers, key_distributions
+-- proves: complete listing of key_distributions
 -- subject: KMS provider
 -- grain: one row per such provider
 select

@@ -2,16 +2,45 @@
 -- severity: critical
 -- sources: mesh_roles
 -- subject: mesh role
--- grain: one row per such role; unknown where its token type is not reported
+-- grain: one row per such role; unknown where neither its token type nor its policies are reported
+-- A role makes management tokens by its token type, or by the mesh's built-in policy `global-management`, by name or ID. What the mesh roles
+-- that it names contain is not known.
+with
+  granted as (
+    select
+      *,
+      list_filter(
+        consul_policies,
+        lambda name: lower(name) in ('global-management', '00000000-0000-0000-0000-000000000001')
+      ) as management_policies,
+    from mesh_roles
+  ),
+  assessed as (
+    select
+      *,
+      coalesce(lower(token_type) = 'management', false) as has_type,
+      coalesce(len(management_policies), 0) > 0 as has_policies,
+    from granted
+  )
 select
   target,
   name as subject_id,
   name as subject_name,
   case
-    when token_type is null then 'its token type is not reported'
-    else format('Mesh role {} issues management tokens', name)
+    when has_type then format('Mesh role {} issues management tokens', name)
+    when has_policies then format('Mesh role {} issues tokens with the policy {}', name, array_to_string(management_policies, ', '))
+    else 'its token type is not reported'
   end as title,
-  json_object('role_name', name, 'token_type', token_type, 'lease', lease, 'has_policy', policy is not null) as detail,
-  token_type is null as unknown,
-from mesh_roles
-where token_type is null or lower(token_type) = 'management'
+  json_object(
+    'role_name', name,
+    'token_type', token_type,
+    'lease', coalesce(ttl, lease),
+    'has_policy', policy is not null,
+    'consul_policies', coalesce(consul_policies, []),
+    'consul_roles', coalesce(consul_roles, []),
+    'partition', partition,
+    'consul_namespace', consul_namespace
+  ) as detail,
+  not has_type and not has_policies as unknown,
+from assessed
+where has_type or has_policies or token_type is null

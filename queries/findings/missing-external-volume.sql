@@ -1,8 +1,9 @@
 -- rule: A registered volume does not exist in its storage provider, and nothing claims it.
 -- severity: warning
 -- sources: volumes, external_volumes
+-- proves: complete listing of external_volumes
 -- subject: volume
--- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes
+-- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list its volumes, or where another plugin may have it
 with
   claimed as (
     select distinct target, namespace, volume_id
@@ -18,7 +19,17 @@ with
     where claimed.volume_id is null and coalesce(current_readers, 0) = 0 and coalesce(current_writers, 0) = 0
   ),
   missing as (
-    select unclaimed.*, coalesce(listings.supported, false) and unclaimed.external_id is not null as is_listed
+    select
+      unclaimed.*,
+      coalesce(listings.supported, false) and unclaimed.external_id is not null as is_listed,
+      -- a plugin ID may be a prefix: the volume may be the one that another plugin lists
+      exists (
+        from external_volumes as other
+        where
+          other.target = unclaimed.target
+          and other.external_id = unclaimed.external_id
+          and coalesce(starts_with(other.plugin_id, unclaimed.plugin_id), true)
+      ) as is_ambiguous,
     from unclaimed
     left join external_volume_listings as listings
       on listings.target = unclaimed.target and listings.plugin_id = unclaimed.plugin_id
@@ -28,6 +39,7 @@ with
         listed.target = unclaimed.target
         and listed.plugin_id = unclaimed.plugin_id
         and listed.external_id = unclaimed.external_id
+        and listed.is_ambiguous is not true
     )
   )
 select
@@ -35,6 +47,7 @@ select
   concat_ws('/', namespace, volume_id) as subject_id,
   coalesce(name, volume_id) as subject_name,
   case
+    when is_ambiguous then format('{} may be a volume of {} or of another plugin', external_id, plugin_id)
     when not is_listed then format('plugin {} does not list its volumes', coalesce(plugin_id, '?'))
     else format(
       'Volume {} is registered, but plugin {} does not have {}',
@@ -50,5 +63,5 @@ select
     'external_id', external_id
   ) as detail,
   'plugin ' || plugin_id as group_key,
-  not is_listed as unknown,
+  not is_listed or is_ambiguous as unknown,
 from missing

@@ -1,8 +1,9 @@
 -- rule: A storage provider has a volume that is not registered.
 -- severity: warning
 -- sources: volumes, external_volumes
+-- proves: complete listing of volumes
 -- subject: external volume
--- grain: one row per such volume; grouped by plugin; unknown for every volume of a plugin that no longer lists its volumes
+-- grain: one row per such volume; grouped by plugin; unknown for a volume that may belong to another plugin, and for every volume of a plugin that no longer lists its volumes
 with
   orphaned as (
     select external_volumes.*
@@ -11,8 +12,9 @@ with
       from volumes
       where
         volumes.target = external_volumes.target
-        and volumes.plugin_id = external_volumes.plugin_id
         and volumes.external_id = external_volumes.external_id
+        -- a plugin ID may be a prefix: the volume may belong to a plugin whose ID is the beginning of this one
+        and coalesce(starts_with(external_volumes.plugin_id, volumes.plugin_id), true)
     )
   ),
   -- a plugin is queried only while a registered volume names it; one that is no longer queried is treated like one that cannot list
@@ -25,7 +27,11 @@ select
   target,
   concat_ws('/', plugin_id, external_id) as subject_id,
   external_id as subject_name,
-  format('Plugin {} has volume {}, which is not registered', plugin_id, external_id) as title,
+  case
+    when is_ambiguous then format('volume {} may belong to {} or to a plugin whose ID begins with it', external_id, plugin_id)
+    when plugin_id is null then format('A storage provider has volume {}, which is not registered', external_id)
+    else format('Plugin {} has volume {}, which is not registered', plugin_id, external_id)
+  end as title,
   json_object(
     'plugin_id', plugin_id,
     'external_id', external_id,
@@ -34,8 +40,15 @@ select
     'is_abnormal', is_abnormal
   ) as detail,
   'plugin ' || plugin_id as group_key,
-  false as unknown,
+  coalesce(is_ambiguous, false) as unknown,
 from orphaned
 union all
-select target, null, null, format('plugin {} does not list its volumes', plugin_id), json_object('plugin_id', plugin_id), null, true
+select
+  target,
+  null,
+  null,
+  if(plugin_id = '*', 'plugins that no registered volume names are not listed', format('plugin {} does not list its volumes', plugin_id)),
+  json_object('plugin_id', nullif(plugin_id, '*')),
+  null,
+  true,
 from unlisted_plugins

@@ -2,6 +2,7 @@
 -- severity: info
 -- worst: critical
 -- sources: agents, agent_pools
+-- proves: complete listing of agents
 -- subject: agent pool
 -- grain: one row per such pool; critical where workspaces are attached, whose runs then wait; unknown where a status is not reported
 with

@@ -1,6 +1,7 @@
 -- rule: A key may be deleted.
 -- severity: info
 -- sources: keys, key_distributions
+-- proves: complete listing of key_distributions
 -- subject: key
 -- grain: one row per key with `deletion_allowed`, distributed or not; unknown where that is not reported
 with

@@ -1,6 +1,7 @@
 -- rule: A snapshot is older than `staleSnapshotDays`, or its volume is neither registered nor in the provider.
 -- severity: info
 -- sources: volume_snapshots, volumes, external_volumes
+-- proves: complete listing of external_volumes
 -- subject: snapshot
 -- grain: one row per such snapshot; grouped by plugin; unknown where neither is reported, and for every snapshot of a plugin that no longer lists its snapshots
 -- parameters: $as_of, $stale_snapshot_days
@@ -26,8 +27,8 @@ with
           from external_volumes
           where
             external_volumes.target = snapshots.target
-            and external_volumes.plugin_id = snapshots.plugin_id
             and external_volumes.external_id = snapshots.external_source_volume_id
+            and coalesce(starts_with(external_volumes.plugin_id, snapshots.plugin_id), true) -- a plugin ID may be a prefix
         ) then false
         when listings.supported and snapshots.external_source_volume_id is not null then true
       end as volume_gone,
@@ -40,6 +41,7 @@ select
   concat_ws('/', plugin_id, snapshot_id) as subject_id,
   snapshot_id as subject_name,
   case
+    when is_ambiguous then format('snapshot {} may belong to {} or to a plugin whose ID begins with it', snapshot_id, plugin_id)
     when volume_gone then format('Snapshot {} is of volume {}, which is gone', snapshot_id, external_source_volume_id)
     when old then format('Snapshot {} was taken on {}', snapshot_id, strftime(created_at, '%Y-%m-%d'))
     else 'neither its age nor whether its volume exists is reported'
@@ -53,7 +55,7 @@ select
     'reason', case when volume_gone then 'volume gone' when old then 'old' end
   ) as detail,
   'plugin ' || plugin_id as group_key,
-  not (coalesce(old, false) or coalesce(volume_gone, false)) as unknown,
+  coalesce(is_ambiguous, false) or not (coalesce(old, false) or coalesce(volume_gone, false)) as unknown,
 from assessed
 where (old or volume_gone) is not false
 union all

@@ -1,6 +1,7 @@
 -- rule: A volume has no ready snapshot within `snapshotDays`.
 -- severity: warning
 -- sources: volumes, volume_snapshots
+-- proves: complete listing of volume_snapshots
 -- subject: volume
 -- grain: one row per such volume; grouped by plugin; unknown where its plugin does not list snapshots, or a snapshot may count whose fields are missing
 -- parameters: $as_of, $snapshot_days
@@ -10,10 +11,10 @@ with
       target,
       plugin_id,
       external_source_volume_id as external_id,
-      max(created_at) filter (where is_ready) as ready_at,
-      -- the time or the readiness is not reported, and what is reported does not rule it out
+      max(created_at) filter (where is_ready and is_ambiguous is not true) as ready_at,
+      -- the time, the readiness or the plugin is not reported, and what is reported does not rule it out
       bool_or(
-        (is_ready is null or created_at is null)
+        (is_ready is null or created_at is null or is_ambiguous)
         and is_ready is not false
         and coalesce(created_at >= $as_of::timestamptz - to_seconds($snapshot_days * 86400), true)
       ) as may_count,
@@ -40,7 +41,7 @@ select
   coalesce(name, volume_id) as subject_name,
   case
     when not listed then format('plugin {} does not list its snapshots', coalesce(plugin_id, '?'))
-    when may_count then 'a snapshot of it reports no time or no readiness'
+    when may_count then 'a snapshot of it reports no time, no readiness or no plugin'
     else format(
       'Volume {} {}',
       concat_ws('/', namespace, coalesce(name, volume_id)),

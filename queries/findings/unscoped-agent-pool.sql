@@ -1,6 +1,7 @@
 -- rule: An agent pool is open to the whole organization, and only one to three workspaces are attached to it.
 -- severity: info
 -- sources: agent_pools
+-- proves: complete listing of agent_pools
 -- subject: agent pool
 -- grain: one row per such pool; unknown where its scope or what uses it is not reported
 -- A pool with more than three workspaces is assumed to be shared on purpose.

@@ -68,6 +68,7 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     const findings = await listFindings(view, options);
     const { stdout, json, colors } = context;
     stdout(json ? formatFindingsJson(findings) : formatFindings(findings, colors));
+    await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
   } finally {
     database.close();
@@ -93,6 +94,18 @@ async function listFindings(
     state: options.state ?? null,
   });
   return rows as unknown as readonly ListedFinding[];
+}
+
+/** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
+async function warnUnassessed({ log }: Context, view: FindingsView, options: ListOptions): Promise<void> {
+  const { database, files, targets } = view;
+  const severities = atOrAbove(options.severity ?? 'info');
+  const rule = options.rule ?? null;
+  const rows = await database.rows(await files.read('warehouse/list_unassessed'), { targets, severities, rule });
+  for (const { target, reason, since, rules } of rows) {
+    const names = (rules as readonly string[]).join(', ');
+    log.warn(`${target}: not assessed since ${String(since).slice(0, 10)}: ${names}: ${reason}`);
+  }
 }
 
 /**

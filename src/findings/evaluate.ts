@@ -1,17 +1,22 @@
-import type { Thresholds } from '../config/config.ts';
+import type { Target, Thresholds } from '../config/config.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
+
+/** A configured target, with what decides how much of its service it sees. */
+export type AssessedTarget = Pick<Target, 'name'> & Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees'>>;
 
 export interface EvaluateOptions {
   /** The working warehouse, outside of any transaction. */
   readonly database: Database;
   readonly files: SqlFiles;
-  /** Time of the run: only pulls with this `as_of` count as evidence. */
+  /** Time of the run: its pulls are the evidence, with earlier ones as far as a rule permits. */
   readonly asOf: Date;
+  /** The run, whose pulls may be older than `asOf` where it resumes another one. */
+  readonly runId?: string;
   readonly thresholds: Thresholds;
-  /** Names of the configured targets; sources of other targets are never stale. @default all targets ever pulled */
-  readonly targets?: readonly string[];
+  /** The configured targets; sources of other targets are never stale. @default all targets ever pulled */
+  readonly targets?: readonly AssessedTarget[];
 }
 
 /** Numbers of findings that an evaluation changed. */
@@ -37,18 +42,20 @@ export interface FindingsSummary {
  * temporary tables first; the findings are then updated in one transaction. Evaluating the same run twice changes nothing.
  */
 export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
-  const { database, files, asOf } = options;
+  const { database, files, asOf, runId } = options;
   const params = { as_of: asOf.toISOString() };
   const run = async (name: string, values: SqlParams = {}) =>
     database.run(await files.read(`warehouse/${name}`), values);
 
   const failed = await evaluateRules(options, run);
   return database.transaction(async () => {
-    await run('assessments', params);
+    await run('assessments', { ...params, run_id: runId ?? null });
     await run('transition', params);
     await run('merge_findings');
     await run('record_events', params);
     await run('record_evaluations', params);
+    await run('end_unassessed_rules', { ...params, targets: options.targets?.map(({ name }) => name) ?? null });
+    await run('begin_unassessed_rules', params);
     const [summary] = await database.rows(await files.read('warehouse/evaluation_summary'));
     return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
   });
@@ -63,6 +70,7 @@ async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readon
     await database.run(await files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
   }
   await run('candidates');
+  await run('listing_proofs', listingParams(options));
   const { rules, invalid } = await readRules(files);
   const params = ruleParams(options);
   const errors = new Map<string, string>();
@@ -74,8 +82,9 @@ async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readon
     errors.set(String(rule), `returns ${problem}`);
   }
   for (const rule of errors.keys()) await run('discard_rule', { rule });
-  const evaluated = rules.map(({ name, severity, subject, sources }) => {
-    return { rule: name, severity, subject, sources, error: errors.has(name) ? 'the rule failed' : null };
+  const evaluated = rules.map(({ name, severity, worst, subject, sources, withinMinutes, proves }) => {
+    const needs = { sources, within_minutes: withinMinutes, proves };
+    return { rule: name, severity, worst, subject, ...needs, error: errors.has(name) ? 'the rule failed' : null };
   });
   await run('evaluated_rules', { rules: JSON.stringify(evaluated) });
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
@@ -99,6 +108,16 @@ async function evaluateRule(
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
 function ruleParams({ asOf, thresholds, targets }: EvaluateOptions): SqlParams {
   const snake = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
+  const names = targets?.map(({ name }) => name);
   const named = Object.entries(thresholds).map(([name, value]) => [snake(name), value]);
-  return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: targets ?? null };
+  return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: names ?? null };
+}
+
+/** What the configuration says of each target, for `listing_proofs`. */
+function listingParams({ asOf, thresholds, targets = [] }: EvaluateOptions): SqlParams {
+  const facts = targets.map(({ name, kind, flavor, namespace, sees }) => {
+    const declared = typeof sees === 'string' ? { '*': sees } : (sees ?? {});
+    return { target: name, kind, flavor, namespace, sees: declared };
+  });
+  return { as_of: asOf.toISOString(), stale_hours: thresholds.staleHours, targets: JSON.stringify(facts) };
 }

@@ -16,8 +16,12 @@ export interface Rule {
   readonly worst: Severity;
   /** The subject type of its findings. */
   readonly subject: string;
-  /** The sources that it reads. Its findings are resolved only if all of them were pulled completely. */
+  /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
   readonly sources: readonly string[];
+  /** Minutes by which its sources may differ in age if they were pulled by different runs. */
+  readonly withinMinutes: number;
+  /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
+  readonly proves: readonly string[];
   /** Its query, without the closing semicolon. */
   readonly sql: string;
 }
@@ -52,6 +56,9 @@ export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Ru
   return new Map(rules.map((rule) => [rule.name, rule]));
 }
 
+/** Jobs that follow each other are one night's work. What was read longer ago describes another state of the service. */
+const DEFAULT_WITHIN_MINUTES = 60;
+
 function parseRule(name: string, sql: string): Rule {
   const header = parseHeader(sql);
   const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
@@ -64,8 +71,30 @@ function parseRule(name: string, sql: string): Rule {
     worst: header.worst === undefined ? severity : parseSeverity(name, 'worst', header.worst),
     subject: line('subject'),
     sources: sources === 'none' ? [] : sources.split(/,\s*/u),
+    withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
+    proves: header.proves === undefined ? [] : parseProves(name, header.proves, sources),
     sql: sql.replace(/;\s*$/u, ''),
   };
+}
+
+const UNIT_MINUTES = { minute: 1, hour: 60, day: 24 * 60 };
+
+/** `-- within: 2 hours` */
+function parseWithin(name: string, text: string): number {
+  const [, count, unit] = /^(\d+) (minute|hour|day)s?$/u.exec(text) ?? [];
+  if (count === undefined) return invalidHeader(name, 'within', 'is not a duration such as `2 hours`');
+  return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
+}
+
+/** `-- proves: complete listing of volumes, external_volumes` */
+function parseProves(name: string, text: string, sources: string): readonly string[] {
+  const [, list] = /^complete listing of (\w+(?:, ?\w+)*)$/u.exec(text) ?? [];
+  if (list === undefined) return invalidHeader(name, 'proves', 'is not `complete listing of SOURCE, …`');
+  const proves = list.split(/,\s*/u);
+  const missing = proves.filter((source) => !sources.split(/,\s*/u).includes(source));
+  return missing.length === 0
+    ? proves
+    : invalidHeader(name, 'proves', `names ${missing.join(', ')}, which is not in \`sources\``);
 }
 
 function parseSeverity(name: string, key: string, text: string): Severity {

@@ -9,6 +9,7 @@ import {
   skip,
 } from '../remediation/define.ts';
 import { secrets } from '../services/secrets/operations.ts';
+import { roleAbsence } from './lib/absence.ts';
 import { responseBody, valueAt } from './lib/json-path.ts';
 
 type Role = Readonly<Record<string, JsonValue>>;
@@ -21,6 +22,8 @@ const inputs = z.object({
 
 /** Fields that grant rights to the tokens of a role: docs/services/secrets.md#mesh-roles. */
 const GRANTS = ['policy', 'policies', 'consul_policies', 'consul_roles', 'service_identities', 'node_identities'];
+/** Names and ID of the mesh's built-in policy that grants everything. Its tokens are management tokens whatever the role's type. */
+const MANAGEMENT_POLICIES = ['global-management', '00000000-0000-0000-0000-000000000001'];
 /** The name of `ttl` before mesh version 1.4. It is not accepted together with the newer fields. */
 const LEGACY_TTL = 'lease';
 
@@ -37,6 +40,14 @@ function buildRoleBody(role: Role): Role {
   return { ...Object.fromEntries(kept), ...ttl, token_type: 'client' };
 }
 
+/** The product returns a list; older versions return text with commas. */
+function grantsEverything({ policies, consul_policies }: Role): boolean {
+  const names = [policies, consul_policies].flatMap((value) =>
+    typeof value === 'string' ? value.split(',') : (value ?? []),
+  );
+  return names.some((name) => MANAGEMENT_POLICIES.includes(String(name).trim().toLowerCase()));
+}
+
 const parseRole = (body: unknown): Role | null => {
   const data = valueAt(body, 'data');
   return typeof data === 'object' && data !== null ? (data as Role) : null;
@@ -49,7 +60,7 @@ const downgrade = defineAction(inputs, {
   operation: 'secrets.mesh-roles.write',
   params: { name: 'role_name' },
   body: ({ role }) => buildRoleBody(role as Role),
-  reads: { role: { operation: 'secrets.mesh-roles.read', params: { name: 'role_name' } } },
+  reads: { role: { operation: 'secrets.mesh-roles.read', params: { name: 'role_name' }, absence: roleAbsence } },
   observe: ({ role }) => parseRole(responseBody(role)),
   evaluate: (observed, { role }) => {
     if (observed === null) return drifted('the role is gone');
@@ -71,6 +82,11 @@ export const downgradeManagementRoles = definePlaybook({
   plan: async ({ detail: { role_name } }, ctx) => {
     const role = parseRole(responseBody(await ctx.read(secrets['mesh-roles'].read, { name: role_name })));
     if (role === null) return skip('the role is gone');
+    if (grantsEverything(role)) {
+      return skip(
+        'its policy global-management makes every token a management token: replace it by narrower policies first',
+      );
+    }
     if (!GRANTS.some((name) => isSet(role[name]))) {
       return skip('the role names no policy, so its client tokens would have no rights: give it a policy first');
     }

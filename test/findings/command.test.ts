@@ -170,7 +170,9 @@ describe('what --fail-on cannot know', () => {
       await warehouse.fail(LAST, 'acme', 'workspaces');
       await warehouse.evaluate(LAST);
     });
-    expect(stderr).toBe('');
+    expect(stderr).toBe(
+      'warning: acme: not assessed since 2026-11-19: drifted-workspace, errored-checks, failing-checks: source workspaces is failed\n',
+    );
     expect(exit).toBe(0);
   });
 

@@ -7,10 +7,11 @@ import { loadRules, type Rule } from '../../src/findings/rules.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
-function row({ name, severity, worst, subject, description, sources }: Rule): string {
+function row({ name, severity, worst, subject, description, sources, proves }: Rule): string {
   const severities = worst === severity ? severity : `${severity} to ${worst}`;
   const relied = sources.map((source) => `\`${source}\``).join(', ') || 'the log of pulls';
-  return `| \`${name}\` | ${severities} | ${subject} | ${description} | ${relied} |`;
+  const proven = proves.map((source) => `\`${source}\``).join(', ');
+  return `| \`${name}\` | ${severities} | ${subject} | ${description} | ${relied} | ${proven} |`.replace('|  |', '| |');
 }
 
 const docs = () => readFile(join(PACKAGE_ROOT, 'docs/findings.md'), 'utf8');
@@ -18,7 +19,7 @@ const docs = () => readFile(join(PACKAGE_ROOT, 'docs/findings.md'), 'utf8');
 test('docs/findings.md lists every rule as declared in its file', async () => {
   const text = await docs();
   const rows = [...(await loadRules(createSqlFiles([PACKAGE_ROOT]))).values()].map(row);
-  const listed = text.split('\n').filter((line) => line.startsWith('| `') && line.split('|').length === 7);
+  const listed = text.split('\n').filter((line) => line.startsWith('| `') && line.split('|').length === 8);
   expect(listed).toEqual(rows);
 });
 

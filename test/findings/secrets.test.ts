@@ -123,18 +123,26 @@ describe('keys', () => {
   });
 });
 
-test('management-role: a role that issues management tokens', async () => {
+test('management-role: a role that issues management tokens, by its type or by the policy global-management', async () => {
   const warehouse = await createFindingsWarehouse();
   await warehouse.pull(NOW, 'vault', 'mesh_roles', {
     mesh_roles: [
       { name: 'admin', token_type: 'management', lease: '1h0m0s' },
       { name: 'app', token_type: 'client', policy: 'a2V5' },
+      { name: 'modern', token_type: 'client', consul_policies: ['web', 'global-management'], ttl: '3600' },
+      { name: 'modern-by-id', consul_policies: ['00000000-0000-0000-0000-000000000001'] },
+      { name: 'modern-app', token_type: 'client', consul_policies: ['web', 'builtin/global-read-only'] },
       { name: 'unreported', token_type: null },
     ],
   });
   await warehouse.evaluate(NOW);
-  expect(await warehouse.seen('management-role')).toEqual({ found: ['admin'], unknown: ['unreported'] });
+  expect(await warehouse.seen('management-role')).toEqual({
+    found: ['admin', 'modern', 'modern-by-id'],
+    unknown: ['unreported'],
+  });
   expect(await warehouse.findings('management-role')).toMatchObject([
     { severity: 'critical', detail: { role_name: 'admin', lease: '1h0m0s', has_policy: false } },
+    { title: 'Mesh role modern issues tokens with the policy global-management', detail: { lease: '3600' } },
+    { subject_id: 'modern-by-id' },
   ]);
 });

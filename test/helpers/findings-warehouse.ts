@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { configSchema, type Thresholds } from '../../src/config/schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { evaluateFindings, type FindingsSummary } from '../../src/findings/evaluate.ts';
+import { type AssessedTarget, evaluateFindings, type FindingsSummary } from '../../src/findings/evaluate.ts';
 import { type Database, openDatabase, type SqlParam } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -26,7 +26,7 @@ export interface FindingsWarehouse {
   fail(at: string, target: string, source: string, status?: 'failed' | 'quarantined'): Promise<void>;
   evaluate(
     at: string,
-    options?: { thresholds?: Partial<Thresholds>; targets?: readonly string[] },
+    options?: { thresholds?: Partial<Thresholds>; targets?: readonly (string | AssessedTarget)[] },
   ): Promise<FindingsSummary>;
   findings(rule: string, target?: string): Promise<Row[]>;
   /** The subject IDs that the last evaluation found by a rule, and those it called unknown. */
@@ -85,7 +85,7 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
         files,
         asOf: new Date(at),
         thresholds: { ...THRESHOLDS, ...thresholds },
-        ...(targets && { targets }),
+        ...(targets && { targets: targets.map((target) => (typeof target === 'string' ? { name: target } : target)) }),
       }),
     findings: (rule, target) =>
       database.rows(

@@ -64,8 +64,8 @@ export async function createMailWarehouse(config?: Config): Promise<MailWarehous
     ...warehouse,
     compose,
     async evaluate(asOf) {
-      const targets = own.targets.map(({ name }) => name);
-      await evaluateFindings({ database, files, asOf: new Date(asOf), thresholds: own.thresholds, targets });
+      const { thresholds, targets } = own;
+      await evaluateFindings({ database, files, asOf: new Date(asOf), thresholds, targets });
     },
     async digest(asOf, more) {
       const { messages } = await compose(asOf, more);

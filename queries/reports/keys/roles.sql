@@ -1,16 +1,17 @@
 -- grain: one row per mesh role, those for management tokens first
 -- title: Mesh roles
 -- sources: mesh_roles
--- about: A management token has all permissions.
+-- about: A management token has all permissions. So has a token with the policy global-management.
 -- empty: No role is known.
--- labels: name=Role; token_type=Tokens; lease=Lease; since=Unchanged since
+-- labels: name=Role; token_type=Tokens; consul_policies=Policies; lease=Lease; since=Unchanged since
 with
   changed as (
     select
       target,
       name,
       valid_from,
-      token_type is distinct from lag(token_type) over (partition by target, name order by valid_from) as is_changed,
+      (token_type, consul_policies)
+        is distinct from lag((token_type, consul_policies)) over (partition by target, name order by valid_from) as is_changed,
     from mesh_roles_history
     where valid_from <= $as_of::timestamptz
   ),
@@ -19,8 +20,12 @@ select
   roles.target,
   roles.name,
   roles.token_type,
-  roles.lease,
+  array_to_string(roles.consul_policies, ', ') as consul_policies,
+  coalesce(roles.lease, roles.ttl) as lease,
   unchanged.since,
 from mesh_roles_at($as_of) as roles
 left join unchanged on unchanged.target = roles.target and unchanged.name = roles.name
-order by (lower(roles.token_type) = 'management') desc nulls last, roles.name, roles.target;
+order by
+  coalesce(lower(roles.token_type) = 'management' or list_contains(roles.consul_policies, 'global-management'), false) desc,
+  roles.name,
+  roles.target;

@@ -69,11 +69,11 @@ with
           on held.target = providers.target and held.provider_name = providers.name
       ) as empty_providers,
       (select count(*) from mesh_roles_at($as_of)) as roles,
-      (select count(*) from mesh_roles_at($as_of) where lower(token_type) = 'management') as management_roles,
+      (select count(*) from mesh_roles_at($as_of) where lower(token_type) = 'management' or list_contains(consul_policies, 'global-management')) as management_roles,
       case when comparable.yes then before_counts.overdue end as overdue_before,
       case when comparable.yes then before_counts.deletion_allowed end as deletion_allowed_before,
       case when comparable.yes
-        then (select count(*) from mesh_roles_before($as_of) where lower(token_type) = 'management')
+        then (select count(*) from mesh_roles_before($as_of) where lower(token_type) = 'management' or list_contains(consul_policies, 'global-management'))
       end as management_roles_before,
       not comparable.yes as baseline,
     from key_counts, before_counts, comparable

@@ -52,7 +52,7 @@ export function secretsTables({ keys, providers, roles }: SecretsState, flavor: 
       token_type: role.tokenType,
       policy: filled(role.policy),
       lease: live ? String(role.ttlSeconds) : goDuration(role.ttlSeconds),
-      extra: live ? liveFields(role) : null,
+      ...roleFields(role, live),
     })),
   };
 }
@@ -63,13 +63,16 @@ function goDuration(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-function liveFields({ ttlSeconds, maxTtlSeconds, local, policies }: MeshRoleRecord) {
+function roleFields({ ttlSeconds, maxTtlSeconds, local, policies }: MeshRoleRecord, live: boolean) {
   return {
-    ttl: ttlSeconds,
-    max_ttl: maxTtlSeconds,
-    local,
-    consul_namespace: '',
-    partition: '',
-    ...(policies.length > 0 && { consul_policies: [...policies] }),
+    consul_policies: live && policies.length > 0 ? [...policies].sort() : null,
+    consul_roles: null,
+    service_identities: null,
+    node_identities: null,
+    consul_namespace: null,
+    partition: null,
+    ttl: live ? String(ttlSeconds) : null,
+    max_ttl: live ? String(maxTtlSeconds) : null,
+    extra: live ? { local } : null,
   };
 }

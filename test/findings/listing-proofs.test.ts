@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import type { AssessedTarget } from '../../src/findings/evaluate.ts';
+import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+
+const NOW = '2026-11-20T02:15:00.000Z';
+const SPEC: AssessedTarget = { name: 'nomad', kind: 'scheduler', flavor: 'spec' };
+const PRODUCT: AssessedTarget = { name: 'nomad', kind: 'scheduler', flavor: 'hashicorp', namespace: '*' };
+
+const READ_ALL = 'namespace "*" {\n  # read\n  capabilities = ["csi-list-volume", "csi-read-volume"]\n}';
+const management: Rows = [{ type: 'management', is_management: true }];
+const client = (rules: Readonly<Record<string, string | null>> | null): Rows => [
+  { type: 'client', is_management: false, rights: rules && JSON.stringify(rules) },
+];
+
+const reason = async ({ database }: FindingsWarehouse, rule: string) => {
+  const rows = await database.rows('select reason from unassessed_rules where rule = $rule and ended_at is null', {
+    rule,
+  });
+  return rows[0]?.reason ?? null;
+};
+
+const pullTokens = async (warehouse: FindingsWarehouse, tokens: Rows | 'failed' | undefined, at = NOW) => {
+  if (tokens === 'failed') await warehouse.fail(at, 'nomad', 'tokens');
+  else if (tokens) await warehouse.pull(at, 'nomad', 'tokens', { tokens });
+};
+
+const OWN = 'sees only its own policies';
+
+describe('anonymous-write where the policy is not listed', () => {
+  test.each<[string, AssessedTarget, Rows | 'failed' | undefined, string | null]>([
+    ['is unknown without knowledge of the token', SPEC, undefined, OWN],
+    ['is clean where the target declares to see all', { ...SPEC, sees: 'all' }, undefined, null],
+    ['is clean where it declares so of the policies', { ...SPEC, sees: { acl_policies: 'all' } }, undefined, null],
+    ['is unknown where it declares so of other sources', { ...SPEC, sees: { volumes: 'all' } }, undefined, OWN],
+    ['is unknown to a client token', PRODUCT, client({ ro: READ_ALL }), 'is not a management token'],
+    ['is clean to a management token', PRODUCT, management, null],
+    ['is unknown where the token could not be asked', PRODUCT, 'failed', OWN],
+    ['is unknown where the target declares to see a part', { ...PRODUCT, sees: 'partial' }, management, 'only a part'],
+  ])('%s', async (_, target, tokens, expected) => {
+    const warehouse = await createFindingsWarehouse();
+    await pullTokens(warehouse, tokens);
+    await warehouse.pull(NOW, 'nomad', 'acl_policies', { acl_policies: [{ name: 'ro', rules: READ_ALL }] });
+    await warehouse.evaluate(NOW, { targets: [target] });
+    expect(await warehouse.findings('anonymous-write')).toEqual([]);
+    const why = await reason(warehouse, 'anonymous-write');
+    if (expected === null) expect(why).toBeNull();
+    else expect(why).toContain(expected);
+    const assessed = await warehouse.database.rows("from rule_evaluations where rule = 'anonymous-write'");
+    expect(assessed).toHaveLength(expected === null ? 1 : 0);
+  });
+
+  test('keeps its finding, and is assessed as soon as it is listed', async () => {
+    const warehouse = await createFindingsWarehouse();
+    const days = [20, 21, 22, 23].map((day) => `2026-11-${day}T02:15:00.000Z`) as [string, string, string, string];
+    const run = async (at: string, policies: Rows) => {
+      await warehouse.pull(at, 'nomad', 'acl_policies', { acl_policies: policies });
+      await warehouse.evaluate(at, { targets: [SPEC] });
+    };
+    const anonymous = (level: string) => [{ name: 'anonymous', rules: `node { policy = "${level}" }` }];
+    await run(days[0], anonymous('write'));
+    expect(await warehouse.findings('anonymous-write')).toMatchObject([{ state: 'open' }]);
+    await run(days[1], []);
+    expect(await warehouse.findings('anonymous-write')).toMatchObject([
+      { state: 'open', detail: { unassessed: expect.stringContaining(OWN) } },
+    ]);
+    await run(days[2], anonymous('read'));
+    expect(await warehouse.findings('anonymous-write')).toMatchObject([{ state: 'resolved' }]);
+    expect(await reason(warehouse, 'anonymous-write')).toBeNull();
+  });
+});
+
+describe('orphaned-external-volume', () => {
+  const JSON_RULES = '{"namespace": {"*": {"policy": "read"}}}';
+  test.each<[string, AssessedTarget, Rows | 'failed' | undefined, string | null]>([
+    ['is assessed by the documents alone', SPEC, undefined, null],
+    ['is not where one namespace is configured', { ...SPEC, namespace: 'web' }, undefined, 'of the namespace web'],
+    ['is where that is declared to be all', { ...SPEC, namespace: 'web', sees: { volumes: 'all' } }, undefined, null],
+    [
+      'is not where the product lists the default namespace',
+      { name: 'nomad', kind: 'scheduler', flavor: 'hashicorp' },
+      management,
+      'of the namespace default',
+    ],
+    ['is with a management token', PRODUCT, management, null],
+    ['is where no token is checked', PRODUCT, [{ type: 'acl-disabled' }], null],
+    ['is with a token that reads every namespace', PRODUCT, client({ ro: READ_ALL }), null],
+    ['is with such a token whose rules are JSON', PRODUCT, client({ ro: JSON_RULES }), null],
+    [
+      'is not with a token of one namespace',
+      PRODUCT,
+      client({ ro: READ_ALL.replace('"*"', '"web"') }),
+      'of every namespace',
+    ],
+    [
+      'is not where a namespace is denied',
+      PRODUCT,
+      client({ ro: READ_ALL, no: 'namespace "x" { policy = "deny" }' }),
+      'of every namespace',
+    ],
+    ['is not by a comment', PRODUCT, client({ ro: READ_ALL.replaceAll(/^/gmu, '# ') }), 'of every namespace'],
+    ['is not where rights are not reported', PRODUCT, client(null), 'of every namespace'],
+    ['is not without knowledge of the token', PRODUCT, undefined, 'nothing tells what the token is'],
+  ])('%s', async (_, target, tokens, expected) => {
+    const warehouse = await createFindingsWarehouse();
+    await pullTokens(warehouse, tokens);
+    await warehouse.pull(NOW, 'nomad', 'volumes', { volumes: [] });
+    await warehouse.pull(NOW, 'nomad', 'external_volumes', {
+      external_volumes: [{ plugin_id: 'ebs', external_id: 'vol-1' }],
+      external_volume_listings: [{ plugin_id: 'ebs', supported: true }],
+    });
+    await warehouse.evaluate(NOW, { targets: [target] });
+    expect(await warehouse.findings('orphaned-external-volume')).toHaveLength(expected === null ? 1 : 0);
+    const why = await reason(warehouse, 'orphaned-external-volume');
+    if (expected === null) expect(why).toBeNull();
+    else expect(why).toContain(expected);
+  });
+});
+
+test('a target that declares to see a part leaves every rule unknown that concludes from absence', async () => {
+  const warehouse = await createFindingsWarehouse();
+  await warehouse.pull(NOW, 'acme', 'agents');
+  await warehouse.pull(NOW, 'acme', 'agent_pools', {
+    agent_pools: [{ pool_id: 'p', agent_count: 0, relationships: '{"workspaces": 0}' }],
+  });
+  await warehouse.evaluate(NOW, {
+    targets: [{ name: 'acme', kind: 'platform', flavor: 'spec', sees: { agents: 'partial' } }],
+  });
+  expect(await warehouse.findings('empty-agent-pool')).toEqual([]);
+  expect(await warehouse.findings('pool-without-live-agents')).toEqual([]);
+  expect(await reason(warehouse, 'empty-agent-pool')).toBe('the target declares that it sees only a part of agents');
+  expect(await reason(warehouse, 'unscoped-agent-pool')).toBeNull();
+});
+
+test('what a token was is forgotten after staleHours', async () => {
+  const warehouse = await createFindingsWarehouse();
+  await pullTokens(warehouse, management, '2026-11-18T02:15:00.000Z');
+  await warehouse.pull(NOW, 'nomad', 'acl_policies', { acl_policies: [] });
+  await warehouse.evaluate(NOW, { targets: [PRODUCT] });
+  expect(await reason(warehouse, 'anonymous-write')).toContain('nothing tells what the token is');
+});
