@@ -1,6 +1,6 @@
--- grain: one row per storage plugin, and whether it can list
+-- grain: one row per storage plugin, and whether it can list; `*` is the listing of all plugins
 select
-  plugin_id,
+  coalesce(plugin_id, '*') as plugin_id,
   max(error) is null as supported,
   max(error) as error,
 from read_json(
@@ -9,4 +9,4 @@ from read_json(
   columns = {plugin_id: 'VARCHAR', error: 'VARCHAR'},
   maximum_object_size = $longest_line
 )
-group by plugin_id
+group by all

@@ -1,24 +1,50 @@
 -- grain: one row per volume in the storage provider
+-- Where a plugin ID is a prefix, the listing of `ab` has the volumes of `ab12` as well: a volume belongs to the plugin with the
+-- longest ID under which it is listed. It is ambiguous while such a plugin cannot be listed, or when one listing has it twice.
 with
-  pages as (
-    select plugin_id, unnest(body."Volumes") as item
+  lines as (
+    select plugin_id, match = 'prefix' as by_prefix, error, body
     from read_json(
       $files,
       format = 'newline_delimited',
-      columns = {plugin_id: 'VARCHAR', body: 'STRUCT("Volumes" JSON[])'},
+      columns = {plugin_id: 'VARCHAR', match: 'VARCHAR', error: 'VARCHAR', body: 'STRUCT("Volumes" JSON[])'},
       maximum_object_size = $longest_line
     )
+  ),
+  unlisted as (select coalesce(list(plugin_id) filter (where error is not null), []) as ids from lines),
+  items as (select plugin_id, by_prefix, unnest(body."Volumes") as item from lines),
+  listed as (
+    select
+      *,
+      item ->> 'ExternalID' as external_id,
+      list(plugin_id) over (partition by item ->> 'ExternalID') as plugin_ids,
+      count(*) over (partition by plugin_id, item ->> 'ExternalID') as times,
+    from items
+  ),
+  longer as (
+    select
+      listed.*,
+      len(list_filter(plugin_ids, lambda id: id <> coalesce(plugin_id, '') and starts_with(id, coalesce(plugin_id, '')))) as listed_longer,
+      len(list_filter(unlisted.ids, lambda id: id <> plugin_id and starts_with(id, plugin_id))) as unlisted_longer,
+    from listed, unlisted
+  ),
+  assigned as (
+    select *
+    from longer
+    where by_prefix is not true or listed_longer = 0
+    qualify by_prefix is not true or row_number() over (partition by plugin_id, external_id order by item::varchar) = 1
   )
 select
   plugin_id,
-  item ->> 'ExternalID' as external_id,
+  external_id,
+  case when by_prefix and plugin_id is not null and (unlisted_longer > 0 or times > 1) then true end as is_ambiguous,
   (item ->> 'CapacityBytes')::bigint as capacity_bytes,
   item ->> 'SnapshotID' as snapshot_id,
-  (item -> 'PublishedExternalNodeIDs')::varchar[] as published_node_ids,
+  list_filter((item -> 'PublishedExternalNodeIDs')::varchar[], lambda id: id <> '') as published_node_ids, -- an empty ID is no node
   (item ->> 'IsAbnormal')::boolean as is_abnormal,
   item ->> 'Status' as status,
   json_merge_patch(
     item,
     '{"ExternalID": null, "CapacityBytes": null, "SnapshotID": null, "PublishedExternalNodeIDs": null, "IsAbnormal": null, "Status": null}'
   ) as extra,
-from pages
+from assigned

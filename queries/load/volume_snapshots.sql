@@ -1,18 +1,36 @@
--- grain: one row per snapshot; `CreateTime` is in Unix seconds in the real product, and may be in nanoseconds (docs/services/scheduler.md#snapshots)
+-- grain: one row per snapshot, under the plugin that it names, else as in external_volumes.sql; `CreateTime` is in Unix seconds in the real product, and may be in nanoseconds (docs/services/scheduler.md#snapshots)
 with
-  pages as (
-    select plugin_id, unnest(body."Snapshots") as item
+  lines as (
+    select plugin_id, match = 'prefix' as by_prefix, error, body
     from read_json(
       $files,
       format = 'newline_delimited',
-      columns = {plugin_id: 'VARCHAR', body: 'STRUCT("Snapshots" JSON[])'},
+      columns = {plugin_id: 'VARCHAR', match: 'VARCHAR', error: 'VARCHAR', body: 'STRUCT("Snapshots" JSON[])'},
       maximum_object_size = $longest_line
     )
   ),
-  items as (select *, (item ->> 'CreateTime')::hugeint as created from pages)
-select distinct on (coalesce(nullif(item ->> 'PluginID', ''), plugin_id), item ->> 'ID')
-  coalesce(nullif(item ->> 'PluginID', ''), plugin_id) as plugin_id,
+  unlisted as (select coalesce(list(plugin_id) filter (where error is not null), []) as ids from lines),
+  items as (select plugin_id as queried_id, by_prefix, unnest(body."Snapshots") as item from lines),
+  listed as (
+    select
+      *,
+      nullif(item ->> 'PluginID', '') as own_id,
+      (item ->> 'CreateTime')::hugeint as created,
+      list(coalesce(nullif(item ->> 'PluginID', ''), queried_id)) over (partition by item ->> 'ID') as plugin_ids,
+    from items
+  ),
+  assigned as (
+    select listed.*, len(list_filter(unlisted.ids, lambda id: id <> queried_id and starts_with(id, queried_id))) as unlisted_longer
+    from listed, unlisted
+    where
+      by_prefix is not true
+      or own_id is not null
+      or len(list_filter(plugin_ids, lambda id: id <> queried_id and starts_with(id, queried_id))) = 0
+  )
+select distinct on (coalesce(own_id, queried_id), item ->> 'ID')
+  coalesce(own_id, queried_id) as plugin_id,
   item ->> 'ID' as snapshot_id,
+  case when by_prefix and own_id is null and unlisted_longer > 0 then true end as is_ambiguous,
   coalesce(nullif(item ->> 'ExternalSourceVolumeID', ''), item ->> 'SourceVolumeID') as external_source_volume_id,
   (item ->> 'SizeBytes')::bigint as size_bytes,
   case
@@ -23,8 +41,9 @@ select distinct on (coalesce(nullif(item ->> 'PluginID', ''), plugin_id), item -
     else make_timestamptz((created * 1000000)::bigint)
   end as created_at,
   (item ->> 'IsReady')::boolean as is_ready,
+  item -> 'Parameters' as parameters,
   json_merge_patch(
     item,
     '{"PluginID": null, "ID": null, "ExternalSourceVolumeID": null, "SourceVolumeID": null, "SizeBytes": null, "CreateTime": null, "IsReady": null, "Parameters": null}'
   ) as extra,
-from items
+from assigned

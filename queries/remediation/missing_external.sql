@@ -7,6 +7,9 @@ where
   and listings.supported
   and not exists (
     from external_volumes as listed
-    where listed.target = $target and listed.plugin_id = $plugin_id and listed.external_id = $external_id
+    where
+      listed.target = $target
+      and listed.external_id = $external_id
+      and coalesce(starts_with(listed.plugin_id, $plugin_id), true)
   )
 order by listings.plugin_id;

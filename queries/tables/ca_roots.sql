@@ -1,6 +1,7 @@
--- grain: one row per CA root of the mesh
+-- grain: one row per CA root of the mesh, without the certificates
 -- key: root_id
 -- source: ca_roots
+-- computed: extra.DaysRemaining, modify_index
 create table if not exists ca_roots_history (
   target varchar not null, -- name of the target in tidemark.yaml
   root_id varchar, -- ID of the root
@@ -12,6 +13,11 @@ create table if not exists ca_roots_history (
   signing_key_id varchar, -- ID of the signing key
   private_key_type varchar, -- type of the private key
   private_key_bits bigint, -- size of the private key, bits
+  trust_domain varchar, -- trust domain of the mesh; null where the service does not tell
+  external_trust_domain varchar, -- trust domain in the certificate
+  intermediate_digests varchar[], -- SHA-256 of the PEM text of each intermediate certificate; the certificates are not kept
+  create_index ubigint, -- index at creation
+  modify_index ubigint, -- index at the last change of any root
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

@@ -4,7 +4,7 @@
 -- volatile: yes
 create table if not exists external_volume_listings_history (
   target varchar not null, -- name of the target in tidemark.yaml
-  plugin_id varchar, -- storage plugin
+  plugin_id varchar, -- storage plugin; `*` for the volumes of all plugins
   supported boolean, -- false when the plugin cannot list: what it has is then unknown
   error varchar, -- error message when it cannot list
   extra json, -- undocumented fields that the service returned

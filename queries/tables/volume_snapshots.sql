@@ -9,6 +9,8 @@ create table if not exists volume_snapshots_history (
   size_bytes bigint, -- size, bytes
   created_at timestamptz, -- creation time
   is_ready boolean, -- whether it can be used
+  is_ambiguous boolean, -- true when it may belong to another plugin whose ID begins with this one; otherwise null
+  parameters json, -- parameters of the snapshot for the storage plugin
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

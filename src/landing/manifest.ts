@@ -27,6 +27,8 @@ export interface Manifest {
   readonly files: readonly LandingFile[];
   /** Number of rows that the service reports; null if it reports none. */
   readonly expected_rows: number | null;
+  /** What a reader of the rows should know, such as a plugin that could not list. */
+  readonly notes?: readonly string[];
 }
 
 /** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */

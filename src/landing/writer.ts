@@ -27,6 +27,7 @@ interface LandingCheckpoint {
   readonly json: LineCheckpoint;
   readonly csv: LineCheckpoint;
   readonly expectedRows: number | undefined;
+  readonly notes: number;
   readonly allocated: number;
   readonly registered: number;
 }
@@ -42,6 +43,7 @@ export class LandingWriter {
   readonly #start: Promise<LandingCheckpoint>;
   #csvColumns: readonly string[] = [];
   #expectedRows: number | undefined;
+  readonly #notes: string[] = [];
   /** Names of files that were allocated, complete or not. */
   readonly #allocated: string[] = [];
   readonly #registered: LandingFile[] = [];
@@ -87,11 +89,17 @@ export class LandingWriter {
     this.#options.onExpectedRows?.(rows);
   }
 
+  /** Adds a sentence to the note of the pull: something a reader of the rows should know. */
+  addNote(text: string): void {
+    this.#notes.push(this.#options.redactor.text(text));
+  }
+
   async checkpoint(): Promise<LandingCheckpoint> {
     return {
       json: await this.#json.checkpoint(),
       csv: await this.#csv.checkpoint(),
       expectedRows: this.#expectedRows,
+      notes: this.#notes.length,
       allocated: this.#allocated.length,
       registered: this.#registered.length,
     };
@@ -103,6 +111,7 @@ export class LandingWriter {
     await this.#json.rollback(state.json);
     await this.#csv.rollback(state.csv);
     this.#expectedRows = state.expectedRows;
+    this.#notes.splice(state.notes);
     this.#registered.splice(state.registered);
     for (const file of this.#allocated.splice(state.allocated)) await this.#remove(file);
   }
@@ -124,6 +133,7 @@ export class LandingWriter {
         ...(csv ? [{ ...csv, format: 'csv' as const, columns: this.#csvColumns }] : []),
       ],
       expected_rows: this.#expectedRows ?? null,
+      ...(this.#notes.length > 0 && { notes: this.#notes }),
     };
     await writeManifest(directory, manifest);
     return manifest;

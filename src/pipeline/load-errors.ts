@@ -40,9 +40,9 @@ function formatLoadError(error: unknown): string {
 }
 
 /** Adds the line of a missing or repeated key, if the landed file is a CSV. */
-export async function withKeyLocation(table: Table, landed: LandedFiles, check: () => Promise<void>): Promise<void> {
+export async function withKeyLocation<T>(table: Table, landed: LandedFiles, check: () => Promise<T>): Promise<T> {
   try {
-    await check();
+    return await check();
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
     const line = await findBadKeyLine(landed, table.key);

@@ -27,6 +27,8 @@ interface Load extends LoadOptions {
   readonly manifest: Manifest;
   /** Contains the manifest's files. */
   readonly directory: string;
+  /** For the column `note` of `pulls`. */
+  readonly notes: string[];
 }
 
 /**
@@ -42,7 +44,7 @@ export function loadLanding(
   const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
   return run.writes(() => {
     pull.expectedRows = manifest.expected_rows;
-    return loadWithMemoryRetry({ run, pull, manifest, directory, acceptDrop });
+    return loadWithMemoryRetry({ run, pull, manifest, directory, acceptDrop, notes: [] });
   });
 }
 
@@ -68,6 +70,7 @@ function outOfMemoryError({ run, manifest }: Load, cause: unknown): TidemarkErro
 async function loadTables(load: Load): Promise<PullOutcome> {
   const { run, pull, manifest } = load;
   const { database, tables } = run.warehouse;
+  load.notes.splice(0, load.notes.length, ...(manifest.notes ?? []));
   return interruptible(run, async () => {
     const writes: Write[] = [];
     for (const table of tablesForSource(manifest.source, tables)) writes.push(await prepareTable(table, load));
@@ -76,7 +79,12 @@ async function loadTables(load: Load): Promise<PullOutcome> {
       for (const write of writes) deltas.push(await write());
       const [delta] = deltas;
       if (!delta) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
-      const outcome = await recordPull(run, pull, { status: 'complete', delta, extractedAt: manifest.as_of });
+      const outcome = await recordPull(run, pull, {
+        status: 'complete',
+        delta,
+        extractedAt: manifest.as_of,
+        note: formatNotes(load.notes),
+      });
       run.signal.throwIfAborted();
       return outcome;
     });
@@ -114,7 +122,7 @@ async function loadFirst(table: Table, load: Load): Promise<Delta> {
   const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
   await loadRows(table, load, { asOf: load.run.asOf.toISOString() });
-  await withKeyLocation(table, load, () => checkKeys(database, files, table, { target }));
+  await checkLoadedKeys(table, load, { target });
   const rowsAfter = await countCurrent(database, files, table, target);
   const delta = { deleted: 0, inserted: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
   checkCount(table, load.manifest, delta);
@@ -126,7 +134,7 @@ async function stageNext(table: Table, load: Load): Promise<Write> {
   const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
   await loadRows(table, load, {});
-  await withKeyLocation(table, load, () => checkKeys(database, files, table));
+  await checkLoadedKeys(table, load);
   const delta = await compareStage(database, files, table, target);
   checkCount(table, load.manifest, delta);
   if (!load.acceptDrop) checkRowDrop(table, delta, load.run.config.shrinkPercent);
@@ -135,6 +143,21 @@ async function stageNext(table: Table, load: Load): Promise<Write> {
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;
   };
+}
+
+async function checkLoadedKeys(table: Table, load: Load, current?: { readonly target: string }): Promise<void> {
+  const { database, files } = load.run.warehouse;
+  const note = await withKeyLocation(table, load, () => checkKeys(database, files, table, current));
+  if (note !== undefined) load.notes.push(note);
+}
+
+const MAX_NOTES = 5;
+
+/** The notes of a load on one line; null when there are none. */
+function formatNotes(notes: readonly string[]): string | null {
+  if (notes.length === 0) return null;
+  const others = notes.length > MAX_NOTES ? [`${notes.length - MAX_NOTES} more`] : [];
+  return [...notes.slice(0, MAX_NOTES), ...others].join('; ');
 }
 
 async function loadRows(table: Table, load: Load, to: { readonly asOf?: string }): Promise<void> {

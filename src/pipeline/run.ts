@@ -7,8 +7,8 @@ import type { RequestMetrics } from '../http/request-metrics.ts';
 import { landingDirectory, pruneLandings } from '../landing/store.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import type { Delta } from '../warehouse/history.ts';
-import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
-import { clearInFlight } from './resume.ts';
+import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
+import { listInFlight, markInFlight } from './resume.ts';
 
 /** What every stage of a run needs. */
 export interface RunContext extends Context {
@@ -40,7 +40,7 @@ export interface RunOptions {
   /** Recorded in `runs`: the job's name, or `pull`. */
   readonly job: string;
   readonly pulls: readonly Pull[];
-  /** Time of the landing that is loaded again. @default now */
+  /** Time of the landing that is loaded again: such a run is not resumed. @default now */
   readonly asOf?: Date;
 }
 
@@ -51,40 +51,28 @@ interface EndedRun<T> {
 }
 
 /**
- * Opens the warehouse under the lock, records a run around `work`, and publishes the result once.
+ * Records a run around `work`, and publishes the result. The run stays marked as unfinished: the caller clears the mark when all that
+ * the run promised is done.
  * @returns the run as recorded, and what `work` returned.
  */
 export async function withRun<T extends { readonly pulls: readonly PullOutcome[] }>(
   options: RunOptions,
+  writer: WarehouseWriter,
   work: (run: RunContext) => Promise<T>,
 ): Promise<EndedRun<T>> {
-  const { config, context, job } = options;
-  const now = context.clock.now();
-  const ended = await withWarehouse(
-    {
-      config,
-      purpose: job,
-      now,
-      log: context.log,
-      deferMigration: true,
-      // Until its changes are published, the next run of the job may resume this one.
-      onPublished: async ({ result }: EndedRun<T>) => {
-        if (result.status !== 'interrupted') await clearInFlight(config, job);
-      },
-    },
-    async (warehouse) => {
-      const run = await beginRun(options, warehouse, now);
-      return recordRun(run, work);
-    },
-  );
-  await pruneLandings(config, now);
+  const now = options.context.clock.now();
+  const ended = await writer.write(async (warehouse) => recordRun(await beginRun(options, warehouse, now), work), {
+    deferMigration: true,
+  });
+  await pruneLandings(options.config, now);
   return ended;
 }
 
 async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunContext> {
   const { config, context, job, pulls } = options;
   const { database, files } = warehouse;
-  await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString() });
+  const unfinished = (await listInFlight(config)).map(({ run_id }) => run_id);
+  await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
   const asOf = await nextAsOf(warehouse, options.asOf ?? now);
   const runId = await allocateRunId(warehouse, config, asOf);
   await database.run(await files.read('warehouse/begin_run'), {
@@ -93,6 +81,7 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
     job,
     started_at: asOf.toISOString(),
   });
+  if (!options.asOf) await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
   return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
 }
 
@@ -188,6 +177,8 @@ export interface PullOutcome {
   readonly changed: number;
   readonly deleted: number;
   readonly error: string | null;
+  /** What a reader of the rows should know although the pull is complete. */
+  readonly note: string | null;
 }
 
 export interface PullResult {
@@ -196,9 +187,10 @@ export interface PullResult {
   /** When the rows were extracted, ISO 8601. */
   readonly extractedAt?: string;
   readonly error?: string;
+  readonly note?: string | null;
 }
 
-export function toPullOutcome(pull: ActivePull, { status, delta, error }: PullResult): PullOutcome {
+export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: PullResult): PullOutcome {
   const { target, source, metrics, expectedRows } = pull;
   return {
     target: target.name,
@@ -214,6 +206,7 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error }: PullRe
     changed: delta?.changed ?? 0,
     deleted: delta?.deleted ?? 0,
     error: error ?? null,
+    note: note ?? null,
   };
 }
 

@@ -8,24 +8,62 @@ import {
   ready,
   satisfied,
   skip,
+  unknown,
 } from '../remediation/define.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
+import { externalVolumeAbsence, registrationAbsence, volumeAbsence } from './lib/absence.ts';
 import { listAt, responseBody, textAt } from './lib/json-path.ts';
 import {
+  choosePluginMatch,
+  describeLongerPlugins,
+  findLongerPlugins,
   isListed,
+  parseClaims,
+  pluginMatch,
   readExternalVolumes,
   readRegisteredVolumes,
+  readSnapshots,
   registeredIds,
   requestedNamespace,
 } from './lib/volumes.ts';
 
-const detail = z.object({ plugin_id: z.string(), external_id: z.string() });
+const detail = z.object({ plugin_id: z.string().nullable(), external_id: z.string() });
 const capability = z.object({ AccessMode: z.string(), AttachmentMode: z.string() });
-const inputs = detail.extend({
+const inputs = z.object({
+  plugin_id: z.string(),
+  plugin_match: pluginMatch,
+  external_id: z.string(),
   /** The ID to register the volume under. */
   volume_id: z.string(),
   namespace: z.string(),
   capabilities: z.array(capability).min(1),
+});
+
+const deregisterInputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, external_id: z.string() });
+
+const deregister = defineAction(deregisterInputs, {
+  operation: 'scheduler.volumes.deregister',
+  params: { volume_id: 'volume_id', namespace: 'namespace' },
+  reads: {
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
+  },
+  observe: ({ volume }) =>
+    volume.found
+      ? {
+          external_id: textAt(responseBody(volume), 'ExternalID'),
+          claims: parseClaims(responseBody(volume))?.length ?? null,
+        }
+      : null,
+  evaluate: (observed, { external_id }) => {
+    if (observed === null) return satisfied('the volume is not registered');
+    if (observed.external_id !== external_id) return drifted('another volume has the ID');
+    if (observed.claims === null) return unknown('its claims are not reported');
+    return observed.claims === 0 ? ready : drifted('it is claimed');
+  },
 });
 
 const register = defineAction(inputs, {
@@ -45,22 +83,36 @@ const register = defineAction(inputs, {
     ],
   }),
   reads: {
-    external: readExternalVolumes,
-    volumes: readRegisteredVolumes,
-    sameId: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id' } },
+    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+    volumes: { ...readRegisteredVolumes, absence: registrationAbsence },
+    snapshots: { ...readSnapshots, allowFailure: true },
+    sameId: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id' }, absence: volumeAbsence },
   },
-  observe: ({ external, volumes, sameId }, { plugin_id, external_id }) => ({
+  observe: ({ external, volumes, snapshots, sameId }, { plugin_id, plugin_match, external_id }) => ({
+    longer_plugins: findLongerPlugins({ plugin_id, plugin_match }, volumes, snapshots),
     in_provider: external.found ? isListed(external, external_id) : null,
     registered_as: volumes.found ? registeredIds(volumes, plugin_id, external_id) : null,
     external_id_of_same_id: sameId.found ? (textAt(responseBody(sameId), 'ExternalID') ?? '') : null,
   }),
-  evaluate: ({ in_provider, registered_as, external_id_of_same_id }, { external_id }) => {
-    if (registered_as === null) return drifted('the registered volumes are not reported');
+  evaluate: (observed, { plugin_id, external_id }) => {
+    const { in_provider, registered_as, external_id_of_same_id, longer_plugins } = observed;
+    if (registered_as === null) return unknown('the registered volumes are not reported');
     if (registered_as.length > 0) return satisfied(`it is registered as ${registered_as.join(', ')}`);
     if (external_id_of_same_id === external_id) return satisfied('it is registered');
     if (external_id_of_same_id !== null) return drifted('another volume has the ID');
-    if (in_provider === null) return drifted('the volumes in the provider are not reported');
+    if (in_provider === null) return unknown('the volumes in the provider are not reported');
+    if (longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, longer_plugins));
     return in_provider ? ready : drifted('it is no longer in the provider');
+  },
+  undo: {
+    action: deregister,
+    needs: ['before.registered_as'],
+    inputs: ({ inputs: { volume_id, namespace, external_id }, before }) =>
+      before.registered_as?.length === 0
+        ? { volume_id, namespace, external_id }
+        : 'the volume was registered before the action',
+    summary: ({ inputs: { volume_id, external_id } }) =>
+      `deregister volume ${volume_id}; ${external_id} stays in the provider`,
   },
 });
 
@@ -72,6 +124,7 @@ export const adoptOrphanedVolumes = definePlaybook({
   actions: [register],
   detail,
   plan: async ({ target, detail: { plugin_id, external_id } }, ctx) => {
+    if (plugin_id === null) return skip(`the plugin that has ${external_id} is not known`);
     const capabilities = await readSiblingCapabilities(ctx, plugin_id);
     if (capabilities.length === 0) {
       return skip(`no registered volume of plugin ${plugin_id} reports how its volumes can be attached`);
@@ -81,7 +134,14 @@ export const adoptOrphanedVolumes = definePlaybook({
     return [
       {
         action: register,
-        inputs: { plugin_id, external_id, volume_id: volumeId, namespace, capabilities },
+        inputs: {
+          plugin_id,
+          plugin_match: choosePluginMatch(ctx.target),
+          external_id,
+          volume_id: volumeId,
+          namespace,
+          capabilities,
+        },
         summary: `register ${external_id} of plugin ${plugin_id} as volume ${volumeId} in namespace ${namespace}`,
       },
     ];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../core/duration.ts';
-import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../remediation/define.ts';
+import { externalVolumeAbsence, snapshotAbsence, volumeAbsence, volumeSnapshotAbsence } from './lib/absence.ts';
 import { booleanAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
 import { isListed, parseSnapshotTime, readExternalVolumes, readSnapshots, requestedNamespace } from './lib/volumes.ts';
 
@@ -19,9 +20,11 @@ const inputs = detail.omit({ last_snapshot_at: true }).extend({
   snapshot_name: z.string(),
 });
 
-function findRecent(snapshots: readonly unknown[], externalId: string, from: string) {
+/** A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes. */
+function findRecent(snapshots: readonly unknown[], pluginId: string, externalId: string, from: string) {
   return snapshots
     .filter((item) => textAt(item, 'ExternalSourceVolumeID') === externalId)
+    .filter((item) => (textAt(item, 'PluginID') ?? pluginId) === pluginId)
     .map((item) => ({
       snapshot_id: textAt(item, 'ID'),
       created_at: parseSnapshotTime(valueAt(item, 'CreateTime')),
@@ -30,6 +33,22 @@ function findRecent(snapshots: readonly unknown[], externalId: string, from: str
     .filter(({ created_at }) => created_at !== null && created_at >= from);
 }
 
+const removeInputs = z.object({ plugin_id: z.string(), external_id: z.string(), snapshot_id: z.string() });
+
+const removeSnapshot = defineAction(removeInputs, {
+  operation: 'scheduler.snapshots.delete',
+  params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
+  reads: { snapshots: { ...readSnapshots, absence: snapshotAbsence } },
+  observe: ({ snapshots }, { snapshot_id }) => {
+    const found = responseItems(snapshots).find((item) => textAt(item, 'ID') === snapshot_id);
+    return found === undefined ? null : { source: textAt(found, 'ExternalSourceVolumeID') };
+  },
+  evaluate: (observed, { external_id }) => {
+    if (observed === null) return satisfied('the snapshot is gone');
+    return observed.source === external_id ? ready : drifted('it is of another volume');
+  },
+});
+
 const createSnapshot = defineAction(inputs, {
   operation: 'scheduler.snapshots.create',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
@@ -37,16 +56,22 @@ const createSnapshot = defineAction(inputs, {
     Snapshots: [{ SourceVolumeID: volume_id, PluginID: plugin_id, Name: snapshot_name }],
   }),
   reads: {
-    volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
-    external: readExternalVolumes,
-    snapshots: readSnapshots,
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
+    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+    snapshots: { ...readSnapshots, absence: volumeSnapshotAbsence },
   },
-  observe: ({ volume, external, snapshots: taken }, { external_id, protected_from }) =>
+  observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) =>
     volume.found
       ? {
           external_id: textAt(responseBody(volume), 'ExternalID'),
           in_provider: external.found ? isListed(external, external_id) : null,
-          recent_snapshots: taken.found ? findRecent(responseItems(taken), external_id, protected_from) : null,
+          recent_snapshots: taken.found
+            ? findRecent(responseItems(taken), plugin_id, external_id, protected_from)
+            : null,
         }
       : null,
   evaluate: (observed, { external_id, under_way_from }) => {
@@ -55,7 +80,7 @@ const createSnapshot = defineAction(inputs, {
       return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
     }
     const recent = observed.recent_snapshots;
-    if (recent === null) return drifted('its snapshots are not reported');
+    if (recent === null) return unknown('its snapshots are not reported');
     const complete = recent.find(({ is_ready }) => is_ready === true);
     if (complete) return satisfied(`snapshot ${complete.snapshot_id} of ${complete.created_at} protects it`);
     const pending = recent.find(({ created_at }) => created_at !== null && created_at >= under_way_from);
@@ -67,7 +92,18 @@ const createSnapshot = defineAction(inputs, {
     const id = textAt(response, 'Snapshots', 0, 'ID');
     return observed?.recent_snapshots?.some(({ snapshot_id }) => snapshot_id === id) ?? false;
   },
-  notVerifiable: true,
+  undo: {
+    action: removeSnapshot,
+    needs: ['before.recent_snapshots', 'after.recent_snapshots'],
+    inputs: ({ inputs: { plugin_id, external_id }, before, after }) => {
+      const known = new Set(before?.recent_snapshots?.map(({ snapshot_id }) => snapshot_id));
+      const added = (after?.recent_snapshots ?? []).filter(({ snapshot_id }) => !known.has(snapshot_id));
+      const [snapshot] = added;
+      if (!snapshot || added.length > 1) return 'the ledger does not show which snapshot was created';
+      return { plugin_id, external_id, snapshot_id: snapshot.snapshot_id };
+    },
+    summary: ({ inputs: { volume_id } }) => `delete the snapshot that was created of volume ${volume_id}`,
+  },
 });
 
 export const snapshotUnprotectedVolumes = definePlaybook({

@@ -18,6 +18,8 @@ export const volumes: SourceDefinition = {
       items: list.volumes,
       relist: async () => (await fetchVolumes(context)).volumes,
       toName: ({ id, namespace }) => (namespace ? `${namespace}/${id}` : id),
+      // The right to list volumes in all namespaces does not include the right to read them.
+      describe: ({ id, namespace }) => `volume ${id} in namespace ${namespace ?? 'default'}`,
       read: async (volume) => {
         const response = await client.call(scheduler.volumes.read, readArgs(volume));
         assertSubject(response.json(), 'ID', volume.id, 'volumes');

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { extractListColumn, mergeListColumn } from './list-columns.ts';
-import { quoteIdent, type SqlFiles } from './sql-files.ts';
-import { columnList, historyTable, type Table } from './tables.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { historyTable, type Table } from './tables.ts';
 
 /** What a load changes in one table of one target, in rows. */
 export interface Delta {
@@ -42,6 +42,11 @@ export async function mergeStage(
   if (table.members) await mergeListColumn(database, files, table, { target, ...params });
   await database.run(await files.render('warehouse/close_versions', parts), params);
   await database.run(await files.render('warehouse/append_versions', parts), params);
+  if (table.computed.length > 0) {
+    await database.run(await files.render('warehouse/refresh_computed', { ...parts, ...computedParts(table) }), {
+      target,
+    });
+  }
   await database.run(await files.render('warehouse/drop_delta', parts));
 }
 
@@ -52,6 +57,24 @@ function templateParts(table: Table): Record<string, string> {
     history: historyTable(table),
     sameKey: same.join(' and '),
     key: table.key.map(quoteIdent).join(', '),
-    columns: columnList(table),
+    compared: comparedColumns(table).join(', '),
+  };
+}
+
+/** The columns whose change makes a version. */
+function comparedColumns({ columns, computed }: Table): readonly string[] {
+  const fields = computed.flatMap((name) => (name.startsWith('extra.') ? [name.slice('extra.'.length)] : []));
+  const withoutFields = JSON.stringify(Object.fromEntries(fields.map((name) => [name, null])));
+  const extra = `nullif(if(extra is null, null, json_merge_patch(extra, ${quoteLiteral(withoutFields)}))::varchar, '{}')`;
+  return columns
+    .filter(({ name }) => !computed.includes(name))
+    .map(({ name }) => (name === 'extra' && fields.length > 0 ? extra : quoteIdent(name)));
+}
+
+function computedParts({ computed }: Table): Record<string, string> {
+  const columns = [...new Set(computed.map((name) => quoteIdent(name.split('.')[0] ?? name)))];
+  return {
+    assignments: columns.map((name) => `${name} = stage.${name}`).join(', '),
+    differs: columns.map((name) => `open.${name} is distinct from stage.${name}`).join(' or '),
   };
 }

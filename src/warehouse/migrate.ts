@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
 import { listColumnStatements } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
-import { columnList, historyTable, type Table } from './tables.ts';
+import { type Column, columnList, historyTable, type Table } from './tables.ts';
 
 const TEMPLATES = [
   'current_view',
   'as_of_macro',
   'previous_macro',
+  'interrupted_runs',
   'source_state_at',
   'source_state',
   'list_table',
@@ -39,6 +40,7 @@ export async function migrate(
   ]);
   return async () => {
     const statements = [
+      await files.read('warehouse/interrupted_runs'),
       await files.read('warehouse/source_state_at'),
       await files.read('warehouse/source_state'),
       ...(await Promise.all(all.filter(({ source }) => source).map((table) => viewStatements(files, table)))).flat(),
@@ -100,15 +102,40 @@ async function tableStatements(files: SqlFiles, table: Table, current: Columns):
     ...renamed.map(({ from, to }) =>
       files.render('warehouse/rename_column', { ...parts, from: quoteIdent(from), to: quoteIdent(to) }),
     ),
-    ...missing.map((column) =>
-      files.render('warehouse/add_column', { ...parts, column: quoteIdent(column.name), type: column.type }),
-    ),
+    ...missing.map((column) => addColumn(files, table, name, column)),
   ];
   return [
     ...(await Promise.all(changes)),
     table.ddl.replace(`${table.name}_history`, name),
-    ...(table.members ? await listColumnStatements(files, table) : []),
+    ...(table.members ? await memberStatements(files, table, current) : []),
   ];
+}
+
+async function addColumn(
+  files: SqlFiles,
+  { filledColumn }: Table,
+  to: string,
+  { name, type }: Column,
+): Promise<string> {
+  const parts = { table: quoteIdent(to), column: quoteIdent(name) };
+  const added = await files.render('warehouse/add_column', { ...parts, type });
+  if (filledColumn?.column !== name) return added;
+  return `${added}\n${await files.render('warehouse/fill_column', { ...parts, value: filledColumn.value })}`;
+}
+
+/** Key columns that were added to a table are added to its member table as well. */
+async function memberStatements(files: SqlFiles, table: Table, current: Columns): Promise<readonly string[]> {
+  const name = `${table.name}_members`;
+  const existing = current.get(name);
+  const missing = table.columns.filter((column) => table.key.includes(column.name) && !existing?.has(column.name));
+  const added = (existing ? missing : []).map((column) =>
+    files.render('warehouse/add_column', {
+      table: quoteIdent(name),
+      column: quoteIdent(column.name),
+      type: column.type,
+    }),
+  );
+  return [...(await Promise.all(added)), ...(await listColumnStatements(files, table))];
 }
 
 async function viewStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {

@@ -3,7 +3,8 @@ import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/manifest.ts';
 import type { Database, SqlParams } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
-import { type Column, columnList, historyTable, type Table } from './tables.ts';
+import { type Column, columnList, historyTable, ORDINAL, type Table } from './tables.ts';
+import type { Row } from './values.ts';
 
 /** A landed file with its absolute path. */
 export interface LandingFilePath extends LandingFile {
@@ -80,6 +81,7 @@ const MAX_LINE_BYTES = 256 * MEBIBYTE;
 function csvLoadParts(table: Table, file: LandingFilePath): Record<string, string> {
   const header = file.columns ?? [];
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
+  known.delete(ORDINAL); // a field of this name is not ours
   const columnType = (name: string) => known.get(PRODUCT_NAMES[name] ?? name);
   const readAs = (name: string) => (columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
   const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
@@ -112,8 +114,9 @@ function normalizeExtra(name: string): string {
 }
 
 /**
- * Rejects missing and repeated keys.
+ * Rejects missing and repeated keys. In a table whose key has an ordinal, rows with the same key and other values are kept apart.
  * @param current checks the current rows of this target instead of the stage
+ * @returns a note if rows had to be kept apart
  * @throws TidemarkError DATA
  */
 export async function checkKeys(
@@ -121,22 +124,52 @@ export async function checkKeys(
   files: SqlFiles,
   table: Table,
   current?: { readonly target: string },
-): Promise<void> {
-  const key = table.key.map(quoteIdent).join(', ');
-  const required = table.key[0] ?? 'target';
+): Promise<string | undefined> {
+  const names = table.key.filter((name) => name !== ORDINAL);
+  const required = names[0] ?? 'target';
   const rows = current
     ? await files.render('warehouse/current_rows', { history: historyTable(table) })
     : `stage_${table.name}`;
-  const parts = { rows, key, keyMissing: `${quoteIdent(required)} is null` };
-  const [missing] = await database.rows(await files.render('warehouse/missing_key', parts), current);
+  const parts = { rows, key: names.map(quoteIdent).join(', '), keyMissing: `${quoteIdent(required)} is null` };
+  const find = async (query: string, more: Readonly<Record<string, string>> = {}) => {
+    const [row] = await database.rows(await files.render(`warehouse/${query}`, { ...parts, ...more }), current);
+    return row;
+  };
+  const missing = await find('missing_key');
   if (Number(missing?.rows) > 0) {
     throw new TidemarkError('DATA', `${table.name}: ${missing?.rows} row(s) without ${required}`);
   }
-  const [repeated] = await database.rows(await files.render('warehouse/repeated_key', parts), current);
-  if (repeated) {
-    const shown = table.key.map((name) => `${name} ${JSON.stringify(repeated[name])}`).join(', ');
-    throw new TidemarkError('DATA', `${table.name}: ${repeated.times} rows have the key ${shown}`);
-  }
+  const repeated = await find('repeated_key');
+  if (!repeated) return undefined;
+  const content = table.columns.filter(({ name }) => name !== ORDINAL).map(({ name }) => quoteIdent(name));
+  const refused =
+    names.length === table.key.length ? repeated : await find('repeated_row', { content: content.join(', ') });
+  if (refused) throw new TidemarkError('DATA', `${table.name}: ${describeRepeat(refused, names)}`);
+  await numberRepeats(database, files, table, parts.key, current);
+  return `${table.name}: ${describeRepeat(repeated, names)} and other values: the column ordinal keeps them apart`;
+}
+
+function describeRepeat(row: Row, names: readonly string[]): string {
+  const shown = names.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ');
+  return `${row.times} rows have the key ${shown}`;
+}
+
+async function numberRepeats(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  key: string,
+  current: { readonly target: string } | undefined,
+): Promise<void> {
+  // What tells such rows apart is most likely in fields that are not documented.
+  const order = ['extra', ...table.columns.map(({ name }) => name).filter((name) => name !== 'extra')];
+  const sql = await files.render('warehouse/number_repeats', {
+    table: current ? historyTable(table) : `stage_${table.name}`,
+    filter: current ? 'target = $target and valid_to is null' : 'true',
+    key,
+    order: order.map((name) => `${quoteIdent(name)}::varchar nulls first`).join(', '),
+  });
+  await database.run(sql, current);
 }
 
 /** The number of current rows of a target. */

@@ -7,6 +7,13 @@ export interface Column {
   readonly comment: string;
 }
 
+/** Gives the existing rows a value when a column is added. */
+interface Fill {
+  readonly column: string;
+  /** SQL over the other columns. */
+  readonly value: string;
+}
+
 interface Rename {
   readonly from: string;
   readonly to: string;
@@ -25,12 +32,16 @@ export interface Table {
   readonly volatile: boolean;
   /** A column that lists members; its history is kept per member (see list-columns.ts). */
   readonly members: string | undefined;
+  /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
+  readonly computed: readonly string[];
   /** Columns of the current view, `target` first and `extra` last if there is one. */
   readonly columns: readonly Column[];
   /** The table's name in warehouses of earlier versions. */
   readonly renamedFrom: string | undefined;
   /** Columns that had another name in earlier versions. */
   readonly renamedColumns: readonly Rename[];
+  /** A column that has a value in existing rows as soon as it is added: a column of the key. */
+  readonly filledColumn: Fill | undefined;
   readonly ddl: string;
 }
 
@@ -60,10 +71,21 @@ function parseTable(name: string, ddl: string): Table {
     source: header.source,
     volatile: header.volatile === 'yes',
     members: header.members,
+    computed: header.computed?.split(/,\s*/u) ?? [],
     renamedFrom: header.renamed_from,
     renamedColumns: parseRenames(header.renamed_columns),
+    filledColumn: parseFill(header.filled_column),
     columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,
   };
+}
+
+/** The last column of the key of a table whose rows have no id: it keeps rows apart that are the same in the rest of the key. */
+export const ORDINAL = 'ordinal';
+
+/** `COLUMN from SQL` in a header. */
+function parseFill(text: string | undefined): Fill | undefined {
+  const [, column, value] = /^(\w+) from (.+)$/u.exec(text ?? '') ?? [];
+  return column === undefined || value === undefined ? undefined : { column, value };
 }
 
 /** `NEW from OLD, NEW from OLD` in a header. */

@@ -483,7 +483,7 @@ const schedulerCases: readonly Case[] = [
         {
           ID: 'adopted',
           Name: 'adopted',
-          PluginID: 'aws-ebs0',
+          PluginID: 'eb50',
           ExternalID: orphan(sandbox),
           RequestedCapabilities: [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }],
           Secrets: { password: 'body-secret-3' },
@@ -502,7 +502,7 @@ const schedulerCases: readonly Case[] = [
         {
           ID: 'created',
           Name: 'created',
-          PluginID: 'aws-ebs0',
+          PluginID: 'eb50',
           RequestedCapacityMin: 1_073_741_824,
           RequestedCapacityMax: 2_147_483_648,
           RequestedCapabilities: [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }],
@@ -560,7 +560,7 @@ const schedulerCases: readonly Case[] = [
   {
     operation: 'scheduler.snapshots.create',
     words: () => ['volume_id=unprotected-ledger', '--yes'],
-    body: () => ({ Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: 'aws-ebs0', Name: 'now' }] }),
+    body: () => ({ Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: 'eb50', Name: 'now' }] }),
     method: 'PUT',
     path: () => '/v1/volumes/snapshot/unprotected-ledger',
     hashicorp: { path: () => '/v1/volumes/snapshot' },

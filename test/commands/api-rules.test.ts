@@ -427,7 +427,7 @@ describe('what only warns, or is let through', () => {
 
   it('a plugin_id that is a name', async () => {
     const { exit, stderr } = await run(['scheduler.external-volumes.list', 'plugin_id=aws-ebs0', 'per_page=1']);
-    expect([exit, stderr]).toEqual([0, expect.stringMatching(/^warning: .*plugin_id: is not hexadecimal/u)]);
+    expect([exit, stderr]).toEqual([3, expect.stringMatching(/^warning: .*plugin_id: is not hexadecimal/u)]);
   });
 
   it('a plugin_id that finds nothing at the real product, with all namespaces', async () => {

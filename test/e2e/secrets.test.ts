@@ -50,10 +50,10 @@ const leaking: FaultHook = ({ method, path, headers, query }, service) => {
       data: { provider: 'azurekeyvault', key_collection: 'c', credentials, token: PLANTED.managementToken },
     });
   }
-  if (path === '/v1/volumes/snapshot' && query.get('plugin_id') === 'aws-ebs0') {
+  if (path === '/v1/volumes/snapshot' && query.get('plugin_id') === 'eb50') {
     const snapshot = {
       ID: 's',
-      PluginID: 'aws-ebs0',
+      PluginID: 'eb50',
       Parameters: { secret: PLANTED.snapshotParameter },
       Secrets: { a: PLANTED.volumeSecret },
     };

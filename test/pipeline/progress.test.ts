@@ -52,6 +52,7 @@ const outcome = (source: string, status: PullOutcome['status'] = 'complete'): Pu
   changed: 0,
   deleted: 0,
   error: status === 'complete' ? null : 'not today',
+  note: null,
 });
 
 async function drawing(columns?: number, rows?: number) {

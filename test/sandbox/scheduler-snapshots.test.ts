@@ -11,7 +11,7 @@ interface Page {
 let sandbox: RunningSandbox;
 const send = (line: string, sending?: Sending): Promise<Answer> => ask(sandbox, 'scheduler', line, sending);
 const page = (path: string): Promise<Page> => read(sandbox, 'scheduler', `GET ${path}`);
-const ebs = () => sandbox.services.scheduler.state.plugins.get('aws-ebs0')!;
+const ebs = () => sandbox.services.scheduler.state.plugins.get('eb50')!;
 
 async function outcome(line: string, body?: unknown): Promise<[status: number, text: string]> {
   const { status, text } = await send(line, { body });
@@ -35,16 +35,16 @@ beforeEach(async () => {
 afterEach(() => sandbox.close());
 
 test('external volumes are paged by a token, each once', async () => {
-  const ids = (await walk('/volumes/external?plugin_id=aws-ebs0')).flatMap(({ Volumes = [] }) => Volumes);
+  const ids = (await walk('/volumes/external?plugin_id=eb50')).flatMap(({ Volumes = [] }) => Volumes);
   expect(ids.map(({ ExternalID }) => ExternalID).sort()).toEqual([...ebs().externals.keys()].sort());
   expect(ids.some(({ PublishedExternalNodeIDs }) => PublishedExternalNodeIDs.length > 0)).toBe(true);
 });
 
 test('snapshots are paged by a token, each once, also when one vanishes meanwhile', async () => {
-  const first = await page('/volumes/snapshot?plugin_id=aws-ebs0&per_page=2&secrets=key%3Dplanted');
+  const first = await page('/volumes/snapshot?plugin_id=eb50&per_page=2&secrets=key%3Dplanted');
   ebs().snapshots.delete(first.Snapshots![1]!.ID);
   const next = await page(
-    `/volumes/snapshot?plugin_id=aws-ebs0&per_page=500&next_token=${encodeURIComponent(first.NextToken)}`,
+    `/volumes/snapshot?plugin_id=eb50&per_page=500&next_token=${encodeURIComponent(first.NextToken)}`,
   );
   expect(next.NextToken).toBe('');
   const ids = [first.Snapshots![0]!, ...next.Snapshots!].map(({ ID }) => ID);
@@ -55,27 +55,49 @@ test.each(['/volumes/external', '/volumes/snapshot'])(
   '%s needs a page size and a known plugin that can list',
   async (path) => {
     const number = 'Expect a number for `per_page` query string parameter';
-    expect(await outcome(`GET ${path}?plugin_id=aws-ebs0`)).toEqual([400, number]);
-    expect(await outcome(`GET ${path}?plugin_id=aws-ebs0&per_page=0`)).toEqual([400, number]);
-    expect(await outcome(`GET ${path}?plugin_id=aws-ebs0&per_page=ten`)).toEqual([400, number]);
-    expect(await outcome(`GET ${path}?per_page=2`)).toEqual([400, 'missing plugin ID']);
-    expect(await outcome(`GET ${path}?plugin_id=zzz&per_page=2`)).toEqual([500, 'no such plugin: zzz']);
-    expect((await send(`GET ${path}?plugin_id=aws&per_page=2`)).status).toBe(200);
-    const [status, text] = await outcome(`GET ${path}?plugin_id=legacy-nfs&per_page=2`);
-    expect([status, text.startsWith('plugin does not support LIST_')]).toEqual([500, true]);
-    expect((await send(`GET ${path}?plugin_id=aws-ebs0&per_page=2&next_token=forged`)).status).toBe(500);
+    expect(await outcome(`GET ${path}?plugin_id=eb50`)).toEqual([400, number]);
+    expect(await outcome(`GET ${path}?plugin_id=eb50&per_page=0`)).toEqual([400, number]);
+    expect(await outcome(`GET ${path}?plugin_id=eb50&per_page=ten`)).toEqual([400, number]);
+    expect(await outcome(`GET ${path}?plugin_id=ffff&per_page=2`)).toEqual([500, 'no such plugin: ffff']);
+    expect((await send(`GET ${path}?plugin_id=eb&per_page=2`)).status).toBe(200);
+    expect((await send(`GET ${path}?plugin_id=eb50&per_page=2&next_token=forged`)).status).toBe(500);
   },
 );
 
-test('a plugin with quotes, commas and letters beyond ASCII in its name can be asked for', async () => {
-  const [name] = [...sandbox.services.scheduler.state.plugins.keys()].filter((id) => id.includes('"'));
-  const { Volumes } = await page(`/volumes/external?per_page=100&plugin_id=${encodeURIComponent(name!)}`);
-  expect(Volumes!.length).toBeGreaterThan(0);
+test.each(['legacy-nfs', 'aws-ebs0', 'eb5', 'zz'])(
+  'the prefix %s is refused: it has no even number of hexadecimal digits',
+  async (id) => {
+    for (const path of ['/volumes/external', '/volumes/snapshot']) {
+      const [status, text] = await outcome(`GET ${path}?plugin_id=${id}&per_page=2`);
+      expect([status, text]).toEqual([400, 'plugin_id must have an even number of hexadecimal characters']);
+    }
+  },
+);
+
+test('a prefix selects every plugin whose ID begins with it; without one, external volumes of all plugins are listed', async () => {
+  const { plugins } = sandbox.services.scheduler.state;
+  const longer = { ...ebs(), id: 'eb50aa', externals: new Map(), snapshots: new Map() };
+  longer.externals.set('of-longer', {
+    id: 'of-longer',
+    capacityBytes: 1n,
+    snapshotId: '',
+    abnormal: false,
+    status: '',
+  });
+  plugins.set('eb50aa', longer);
+  const list = async (query: string) =>
+    (await page(`/volumes/external?per_page=500${query}`)).Volumes!.map(({ ExternalID }) => ExternalID);
+  expect(await list('&plugin_id=eb50')).toEqual([...ebs().externals.keys(), 'of-longer'].sort());
+  expect(await list('&plugin_id=eb50aa')).toEqual(['of-longer']);
+  const listing = [...plugins.values()].filter(({ capabilities }) => capabilities.includes('LIST_VOLUMES'));
+  expect(await list('')).toHaveLength(listing.reduce((sum, { externals }) => sum + externals.size, 0));
+  expect(await outcome('GET /volumes/snapshot?per_page=2')).toEqual([400, 'missing plugin ID']);
+  plugins.delete('eb50aa');
 });
 
 test('a snapshot is created at the specified path, and appears in the list', async () => {
   const body = {
-    Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: 'aws-ebs0', Name: 'n', Parameters: { a: 'b' } }],
+    Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: 'eb50', Name: 'n', Parameters: { a: 'b' } }],
   };
   const { status, text } = await send('PUT /volumes/snapshot/unprotected-ledger', { body });
   const [taken] = (JSON.parse(text) as { Snapshots: { ID: string }[] }).Snapshots;
@@ -89,8 +111,8 @@ test('a snapshot is created at the specified path, and appears in the list', asy
       IsReady: true,
     },
   ]);
-  const { Snapshots } = await page('/volumes/snapshot?plugin_id=aws-ebs0&per_page=500');
-  expect(Snapshots!.find(({ ID }) => ID === taken!.ID)).toMatchObject({ PluginID: 'aws-ebs0', Parameters: { a: 'b' } });
+  const { Snapshots } = await page('/volumes/snapshot?plugin_id=eb50&per_page=500');
+  expect(Snapshots!.find(({ ID }) => ID === taken!.ID)).toMatchObject({ PluginID: 'eb50', Parameters: { a: 'b' } });
   expect((await send('PUT /volume/csi/unprotected-ledger/snapshot', { body })).status).toBe(404);
 });
 
@@ -99,7 +121,7 @@ test('the snapshot of a slow plugin is ready on the next day', async () => {
   const [taken] = (JSON.parse(text) as { Snapshots: { ID: string; IsReady: boolean }[] }).Snapshots;
   expect([status, taken!.IsReady]).toEqual([200, false]);
   sandbox.tick();
-  const { Snapshots } = await page(`/volumes/snapshot?plugin_id=${encodeURIComponent('ceph "rbd", é')}&per_page=500`);
+  const { Snapshots } = await page(`/volumes/snapshot?plugin_id=${encodeURIComponent('ce9400')}&per_page=500`);
   expect(Snapshots!.find(({ ID }) => ID === taken!.ID)?.IsReady).toBe(true);
 });
 
@@ -118,10 +140,10 @@ test('no snapshot is created of a volume that does not exist or whose plugin can
 
 test('a snapshot is deleted by plugin and ID, twice without complaint', async () => {
   const [id] = [...ebs().snapshots.keys()];
-  expect(await outcome('DELETE /volumes/snapshot?plugin_id=aws-ebs0')).toEqual([400, 'missing snapshot ID']);
+  expect(await outcome('DELETE /volumes/snapshot?plugin_id=eb50')).toEqual([400, 'missing snapshot ID']);
   expect(await outcome(`DELETE /volumes/snapshot?snapshot_id=${id}`)).toEqual([400, 'missing plugin ID']);
   for (const _ of [1, 2]) {
-    expect(await outcome(`DELETE /volumes/snapshot?plugin_id=aws-ebs0&snapshot_id=${id}`)).toEqual([200, '']);
+    expect(await outcome(`DELETE /volumes/snapshot?plugin_id=eb50&snapshot_id=${id}`)).toEqual([200, '']);
     expect(ebs().snapshots.has(id!)).toBe(false);
   }
 });

@@ -113,7 +113,7 @@ test('the same options and day give the same bytes; another seed gives others', 
   const lines = [
     ['scheduler', 'GET /volumes?type=csi&namespace=*'],
     ['scheduler', 'GET /volume/csi/postgres-main'],
-    ['scheduler', 'GET /volumes/snapshot?plugin_id=aws-ebs0&per_page=999'],
+    ['scheduler', 'GET /volumes/snapshot?plugin_id=eb50&per_page=999'],
     ['secrets', 'GET /keymgmt/key/payments-signing'],
     ['mesh', 'GET /agent/connect/ca/roots'],
     ['mesh', 'GET /agent/connect/ca/leaf/billing'],

@@ -21,12 +21,12 @@ async function outcome(line: string, body?: unknown): Promise<[status: number, t
 
 const CAPABILITIES = [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }];
 const volumeBody = (fields: Readonly<Record<string, unknown>>) => ({
-  Volumes: [{ PluginID: 'aws-ebs0', RequestedCapabilities: CAPABILITIES, ...fields }],
+  Volumes: [{ PluginID: 'eb50', RequestedCapabilities: CAPABILITIES, ...fields }],
 });
 
 function orphan(): string {
   const taken = new Set(registered().map(({ externalId }) => externalId));
-  return [...sandbox.services.scheduler.state.plugins.get('aws-ebs0')!.externals.keys()].find((id) => !taken.has(id))!;
+  return [...sandbox.services.scheduler.state.plugins.get('eb50')!.externals.keys()].find((id) => !taken.has(id))!;
 }
 
 beforeEach(async () => {
@@ -44,7 +44,7 @@ test('volumes are listed with type=csi only, of one namespace or of all', async 
   expect(await outcome('GET /volumes?type=floppy')).toEqual([404, 'resource not found']);
 });
 
-test('node_id must be whole bytes in hexadecimal; plugin_id is any prefix', async () => {
+test('node_id and plugin_id are prefixes of whole bytes in hexadecimal', async () => {
   const running = [...sandbox.services.scheduler.state.allocations.values()].find(
     ({ namespace }) => namespace === 'default',
   )!;
@@ -53,8 +53,9 @@ test('node_id must be whole bytes in hexadecimal; plugin_id is any prefix', asyn
   expect(onNode.length).toBeLessThan((await list('type=csi')).length);
   expect(await list(`type=csi&node_id=${running.nodeId.slice(0, 4)}`)).toEqual(onNode);
   for (const bad of ['abc', 'xy', 'AB']) expect((await send(`GET /volumes?type=csi&node_id=${bad}`)).status).toBe(400);
-  const ofPlugin = await list('type=csi&plugin_id=aws');
-  expect(new Set(ofPlugin.map(({ PluginID }) => PluginID))).toEqual(new Set(['aws-ebs0']));
+  for (const bad of ['aws', 'eb5']) expect((await send(`GET /volumes?type=csi&plugin_id=${bad}`)).status).toBe(400);
+  const ofPlugin = await list('type=csi&plugin_id=eb');
+  expect(new Set(ofPlugin.map(({ PluginID }) => PluginID))).toEqual(new Set(['eb50']));
 });
 
 test('a list item has the specified fields and no other', async () => {
@@ -70,7 +71,7 @@ test('nanoseconds and bytes beyond 2^53 are written digit for digit', async () =
   const { text } = await send('GET /volume/csi/postgres-main');
   expect(text).toMatch(/"CreateTime":1\d{18}\b/);
   expect(text).toMatch(/"RescheduleTracker":/);
-  const external = await send('GET /volumes/external?plugin_id=aws-ebs0&per_page=500');
+  const external = await send('GET /volumes/external?plugin_id=eb50&per_page=500');
   expect(external.text).toContain('"CapacityBytes":9007199254740993');
 });
 
@@ -120,7 +121,7 @@ test('an external volume is registered once, and only if the provider has it', a
 });
 
 test('a volume is created in the provider and registered; its shape is validated', async () => {
-  const externals = sandbox.services.scheduler.state.plugins.get('aws-ebs0')!.externals;
+  const externals = sandbox.services.scheduler.state.plugins.get('eb50')!.externals;
   const before = externals.size;
   const path = 'PUT /volume/csi/new/create';
   const asked = {
@@ -162,8 +163,8 @@ test('a volume in use is neither deregistered nor deleted; force drops only what
 });
 
 test('deregistering leaves the external volume, deleting takes it along', async () => {
-  const { externals } = sandbox.services.scheduler.state.plugins.get('aws-ebs0')!;
-  const idle = registered().filter(({ pluginId, claims }) => pluginId === 'aws-ebs0' && claims.length === 0);
+  const { externals } = sandbox.services.scheduler.state.plugins.get('eb50')!;
+  const idle = registered().filter(({ pluginId, claims }) => pluginId === 'eb50' && claims.length === 0);
   const [first, second] = idle.filter(({ externalId }) => externals.has(externalId));
   const path = ({ id }: VolumeRecord, rest = '') => `DELETE /volume/csi/${encodeURIComponent(id)}${rest}`;
   const query = ({ namespace }: VolumeRecord) => `?namespace=${encodeURIComponent(namespace)}`;

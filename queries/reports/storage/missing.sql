@@ -14,8 +14,8 @@ join external_volume_listings_at($as_of) as listing
   on listing.target = volumes.target and listing.plugin_id = volumes.plugin_id and listing.supported
 anti join external_volumes_at($as_of) as held
   on held.target = volumes.target
-  and held.plugin_id = volumes.plugin_id
   and held.external_id = volumes.external_id
+  and coalesce(starts_with(held.plugin_id, volumes.plugin_id), true)
 anti join volume_allocations_at($as_of) as claims
   on claims.target = volumes.target
   and claims.namespace is not distinct from volumes.namespace

@@ -14,6 +14,7 @@ select
 from external_volumes_at($as_of) as held
 anti join volumes_at($as_of) as volumes
   on volumes.target = held.target
-  and volumes.plugin_id = held.plugin_id
   and volumes.external_id = held.external_id
+  and coalesce(starts_with(held.plugin_id, volumes.plugin_id), true)
+where held.is_ambiguous is not true
 order by held.capacity_bytes desc nulls last, held.external_id, held.target, held.plugin_id;

@@ -7,7 +7,7 @@ with
   plugins as (
     select target, plugin_id from volumes_at($as_of)
     union
-    select target, plugin_id from external_volume_listings_at($as_of)
+    select target, plugin_id from external_volume_listings_at($as_of) where plugin_id <> '*'
     union
     select target, plugin_id from volume_snapshot_listings_at($as_of)
   ),

@@ -31,7 +31,13 @@ with
       or volumes.nodes_healthy < volumes.nodes_expected as unhealthy,
       coalesce(claims.ended, false) as lost_claim,
       coalesce(volume_list.supported, false) and volumes.external_id is not null as can_miss,
-      held.external_id is not null as is_held,
+      exists (
+        from external_volumes_at($as_of) as held
+        where
+          held.target = volumes.target
+          and held.external_id = volumes.external_id
+          and coalesce(starts_with(held.plugin_id, volumes.plugin_id), true)
+      ) as is_held,
       claims.volume_id is null
       and coalesce(volumes.current_readers, 0) = 0
       and coalesce(volumes.current_writers, 0) = 0 as unclaimed,
@@ -46,10 +52,6 @@ with
       on volume_list.target = volumes.target and volume_list.plugin_id = volumes.plugin_id
     left join volume_snapshot_listings_at($as_of) as snapshot_list
       on snapshot_list.target = volumes.target and snapshot_list.plugin_id = volumes.plugin_id
-    left join external_volumes_at($as_of) as held
-      on held.target = volumes.target
-      and held.plugin_id = volumes.plugin_id
-      and held.external_id = volumes.external_id
     left join ready
       on ready.target = volumes.target
       and ready.plugin_id = volumes.plugin_id
@@ -74,13 +76,21 @@ with
       count(*) as external_volumes,
       coalesce(sum(held.capacity_bytes), 0) as capacity_bytes,
       count(*) filter (held.is_abnormal) as abnormal,
-      count(*) filter (volumes.volume_id is null) as orphaned,
-      coalesce(sum(held.capacity_bytes) filter (volumes.volume_id is null), 0) as orphaned_bytes,
-    from external_volumes_at($as_of) as held
-    left join (select distinct on (target, plugin_id, external_id) * from volumes_at($as_of)) as volumes
-      on volumes.target = held.target
-      and volumes.plugin_id = held.plugin_id
-      and volumes.external_id = held.external_id
+      count(*) filter (is_orphaned) as orphaned,
+      coalesce(sum(held.capacity_bytes) filter (is_orphaned), 0) as orphaned_bytes,
+    from (
+      select
+        *,
+        is_ambiguous is not true
+        and not exists (
+          from volumes_at($as_of) as volumes
+          where
+            volumes.target = external.target
+            and volumes.external_id = external.external_id
+            and coalesce(starts_with(external.plugin_id, volumes.plugin_id), true)
+        ) as is_orphaned,
+      from external_volumes_at($as_of) as external
+    ) as held
   ),
   snapshots as (
     select

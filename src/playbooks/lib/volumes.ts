@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Target } from '../../config/config.ts';
 import type { GuardRead, ReadResult } from '../../remediation/define.ts';
 import { listAt, responseItems, textAt, valueAt } from './json-path.ts';
 
@@ -31,6 +32,31 @@ export const readRegisteredVolumes: GuardRead = {
   params: { type: { is: 'csi' } },
   allPages: true,
 };
+
+/**
+ * How the service reads a plugin ID: the real product takes it as it is; in the API documents it is a prefix, which other plugins
+ * may begin with as well (docs/services/scheduler.md#prefixes).
+ */
+export const pluginMatch = z.enum(['exact', 'prefix']).default('prefix');
+
+export function choosePluginMatch({ flavor }: Target): z.infer<typeof pluginMatch> {
+  return flavor === 'hashicorp' ? 'exact' : 'prefix';
+}
+
+/** The plugins of registered volumes and of snapshots whose ID begins with another plugin's: a request for that one may hit them. */
+export function findLongerPlugins(
+  { plugin_id, plugin_match }: { readonly plugin_id: string; readonly plugin_match: z.infer<typeof pluginMatch> },
+  ...lists: readonly ReadResult[]
+): readonly string[] {
+  if (plugin_match === 'exact') return [];
+  const ids = lists.flatMap(responseItems).flatMap((item) => textAt(item, 'PluginID') ?? []);
+  return [...new Set(ids)].filter((id) => id !== plugin_id && id.startsWith(plugin_id)).sort();
+}
+
+/** The reason not to act where the plugin is not certain. */
+export function describeLongerPlugins(pluginId: string, longer: readonly string[]): string {
+  return `the service takes ${pluginId} as a prefix, which may also mean ${longer.join(', ')}`;
+}
 
 /** Whether the plugin lists an external volume. */
 export function isListed(externalVolumes: ReadResult, externalId: string): boolean {

@@ -25,11 +25,14 @@ export class ExternalVolumes implements Resource {
 
   #list(request: Request): Response {
     checkBlockingQuery(request);
-    const plugin = this.#plugins.require(request, 'LIST_VOLUMES');
-    const page = paginate(request, this.#context.flavor, plugin.externals.values());
+    const plugins = this.#plugins.selectOrAll(request, 'LIST_VOLUMES');
+    const held = plugins.flatMap((plugin) =>
+      [...plugin.externals.values()].map((external) => ({ ...external, plugin })),
+    );
+    const page = paginate(request, this.#context.flavor, held);
     return this.#context.json({
       NextToken: page.nextToken,
-      Volumes: page.items.map((external) => this.#object(plugin, external)),
+      Volumes: page.items.map((external) => this.#object(external.plugin, external)),
     });
   }
 

@@ -125,12 +125,12 @@ function deregisterMissing(tick: Tick): void {
 }
 
 function addOrphan({ plugins, random }: Tick): void {
-  const plugin = plugins.records.get(HEX);
+  const plugin = plugins.named(HEX);
   if (plugin) addExternal(plugin, random, BigInt(random.int(1, 90)) * GIB);
 }
 
 function dropOrphan({ plugins, volumes }: Tick): void {
-  const plugin = plugins.records.get(HEX);
+  const plugin = plugins.named(HEX);
   const orphan = [...(plugin?.externals.keys() ?? [])].find((id) => volumes.findByExternal(HEX, id).length === 0);
   if (orphan !== undefined) plugin?.externals.delete(orphan);
 }
@@ -162,7 +162,7 @@ function setBackup({ context, day }: Tick, volume: VolumeRecord | undefined, has
 }
 
 function dropStaleSnapshots({ plugins }: Tick): void {
-  const snapshots = plugins.records.get(EBS)?.snapshots;
+  const snapshots = plugins.named(EBS)?.snapshots;
   const oldest = [...(snapshots?.values() ?? [])].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   for (const { id } of oldest.slice(0, 2)) snapshots?.delete(id);
 }

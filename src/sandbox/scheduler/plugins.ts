@@ -42,6 +42,9 @@ export const HEX = 'beefcafe';
 export const CEPH = 'ceph "rbd", é';
 export const NFS = 'legacy-nfs';
 
+/** Hexadecimal IDs, which the specification asks for: docs/services/scheduler.md#prefixes. One plugin does not have any. */
+const SPEC_IDS: Readonly<Record<string, string>> = { [EBS]: 'eb50', [CEPH]: 'ce9400' };
+
 const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'];
 
 /** Four plugins: an ordinary one, one with a hexadecimal name, one with a hostile name and slow snapshots, one that lists nothing. */
@@ -57,28 +60,46 @@ export class Plugins {
     this.#add(NFS, 'nfs.csi.k8s.io', []);
   }
 
-  /** The plugin that `plugin_id` names, which must have the capability. @throws HttpError 400, 500 */
-  require({ query }: Request, capability: Capability): StoragePlugin {
+  /** The ID of one of the four plugins in this flavor. */
+  idOf(name: string): string {
+    return (this.#context.flavor === 'spec' ? SPEC_IDS[name] : undefined) ?? name;
+  }
+
+  /** One of the four plugins. */
+  named(name: string): StoragePlugin | undefined {
+    return this.records.get(this.idOf(name));
+  }
+
+  /** The plugins that `plugin_id` selects, which must have the capability. @throws HttpError 400, 500 */
+  select({ query }: Request, capability: Capability): readonly StoragePlugin[] {
     const id = query.get('plugin_id') ?? '';
     if (id === '') throw new HttpError(400, 'missing plugin ID');
-    const plugin = this.records.get(id) ?? this.#findByPrefix(id);
-    if (!plugin) throw new HttpError(500, `no such plugin: ${id}`);
-    if (!plugin.capabilities.includes(capability)) throw new HttpError(500, `plugin does not support ${capability}`);
-    return plugin;
+    const found = this.#find(id);
+    if (found.length === 0) throw new HttpError(500, `no such plugin: ${id}`);
+    return withCapability(found, capability);
+  }
+
+  /** As `select`; the specification lists the volumes of all plugins without `plugin_id`. @throws HttpError 400, 500 */
+  selectOrAll(request: Request, capability: Capability): readonly StoragePlugin[] {
+    const isOptional = this.#context.flavor === 'spec' && !request.query.get('plugin_id');
+    return isOptional ? withCapability([...this.records.values()], capability) : this.select(request, capability);
   }
 
   findExternal(pluginId: string, externalId: string): ExternalVolumeRecord | undefined {
     return this.records.get(pluginId)?.externals.get(externalId);
   }
 
-  /** The specification accepts a prefix: docs/services/scheduler.md#prefixes. */
-  #findByPrefix(prefix: string): StoragePlugin | undefined {
-    if (this.#context.flavor !== 'spec') return undefined;
-    const id = [...this.records.keys()].sort().find((candidate) => candidate.startsWith(prefix));
-    return id === undefined ? undefined : this.records.get(id);
+  /** In the specification an ID is a prefix that is decoded to bytes: docs/services/scheduler.md#prefixes. */
+  #find(id: string): readonly StoragePlugin[] {
+    if (this.#context.flavor !== 'spec') return [this.records.get(id) ?? []].flat();
+    if (!/^(?:[0-9a-f]{2})+$/iu.test(id)) {
+      throw new HttpError(400, 'plugin_id must have an even number of hexadecimal characters');
+    }
+    return [...this.records.values()].filter((plugin) => plugin.id.startsWith(id));
   }
 
-  #add(id: string, provider: string, capabilities: readonly Capability[], hasSlowSnapshots = false): void {
+  #add(name: string, provider: string, capabilities: readonly Capability[], hasSlowSnapshots = false): void {
+    const id = this.idOf(name);
     this.records.set(id, {
       id,
       provider,
@@ -89,6 +110,12 @@ export class Plugins {
       snapshots: new Map(),
     });
   }
+}
+
+function withCapability(plugins: readonly StoragePlugin[], capability: Capability): readonly StoragePlugin[] {
+  const capable = plugins.filter(({ capabilities }) => capabilities.includes(capability));
+  if (capable.length === 0) throw new HttpError(500, `plugin does not support ${capability}`);
+  return capable;
 }
 
 export function addExternal(

@@ -37,11 +37,11 @@ export function seedScheduler(records: SchedulerRecords, { scale, start }: Servi
 }
 
 function seedVolume(records: SchedulerRecords, random: Random, plan: VolumePlan, slot: number, start: Date): void {
-  const plugin = records.plugins.records.get(plan.plugin)!;
+  const plugin = records.plugins.named(plan.plugin)!;
   // One capacity is beyond 2^53, as the 64 bits of the field allow.
   const capacity = slot === 0 ? 9_007_199_254_740_993n : BigInt(random.int(1, 512)) * GIB;
   const external = addExternal(plugin, random, capacity);
-  const volume = createVolume(records.context, random, plan, external.id, slot);
+  const volume = createVolume(records, random, plan, external.id, slot);
   if (plan.exhausted) volume.exhaustedAt = daysBefore(start, 1.5);
   if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
   records.volumes.set(volume);
@@ -51,7 +51,7 @@ function seedVolume(records: SchedulerRecords, random: Random, plan: VolumePlan,
 }
 
 function createVolume(
-  context: SchedulerContext,
+  { context, plugins }: SchedulerRecords,
   random: Random,
   plan: VolumePlan,
   externalId: string,
@@ -66,7 +66,7 @@ function createVolume(
     namespace: plan.namespace ?? 'default',
     name: plan.name ?? plan.id,
     externalId,
-    pluginId: plan.plugin,
+    pluginId: plugins.idOf(plan.plugin),
     topologies:
       plan.plugin === NFS
         ? []
@@ -121,10 +121,10 @@ function seedSnapshots(
 
 /** What remains in the storage: unregistered volumes, snapshots older than 90 days, snapshots of deleted volumes. */
 function seedLeftovers({ plugins, volumes }: SchedulerRecords, random: Random, start: Date): void {
-  const ebs = plugins.records.get(EBS)!;
+  const ebs = plugins.named(EBS)!;
   addExternal(ebs, random, 40n * GIB);
-  addExternal(plugins.records.get(HEX)!, random, 7n * GIB).status = HOSTILE_TEXTS[0]!;
-  addExternal(plugins.records.get(CEPH)!, random, 120n * GIB);
+  addExternal(plugins.named(HEX)!, random, 7n * GIB).status = HOSTILE_TEXTS[0]!;
+  addExternal(plugins.named(CEPH)!, random, 120n * GIB);
   const backedUp = [...volumes.records.values()].filter(({ backupSlot }) => backupSlot !== null);
   const agesDays = [87.5, 88.5, 93, 101, 140, 188, 263, 377, 512];
   for (const [index, age] of agesDays.entries()) {

@@ -37,11 +37,14 @@ export class VolumeSnapshots implements Resource {
 
   #list(request: Request): Response {
     checkBlockingQuery(request);
-    const plugin = this.#plugins.require(request, 'LIST_SNAPSHOTS');
-    const page = paginate(request, this.#context.flavor, plugin.snapshots.values());
+    const plugins = this.#plugins.select(request, 'LIST_SNAPSHOTS');
+    const taken = plugins.flatMap((plugin) =>
+      [...plugin.snapshots.values()].map((snapshot) => ({ ...snapshot, plugin })),
+    );
+    const page = paginate(request, this.#context.flavor, taken);
     return this.#context.json({
       NextToken: page.nextToken,
-      Snapshots: page.items.map((snapshot) => this.#object(plugin, snapshot)),
+      Snapshots: page.items.map((snapshot) => this.#object(snapshot.plugin, snapshot)),
     });
   }
 
@@ -82,9 +85,9 @@ export class VolumeSnapshots implements Resource {
   /** Deleting a snapshot that does not exist succeeds, as the Container Storage Interface requires. */
   #delete(request: Request): Response {
     const id = request.query.get('snapshot_id') ?? '';
-    const plugin = this.#plugins.require(request, 'CREATE_DELETE_SNAPSHOT');
+    const plugins = this.#plugins.select(request, 'CREATE_DELETE_SNAPSHOT');
     if (id === '') throw new HttpError(400, 'missing snapshot ID');
-    plugin.snapshots.delete(id);
+    for (const plugin of plugins) plugin.snapshots.delete(id);
     return this.#context.empty();
   }
 

@@ -106,8 +106,9 @@ export class Volumes implements Resource {
   #filter(request: Request): VolumeRecord[] {
     const isSpec = this.#context.flavor === 'spec';
     const node = request.query.get('node_id') ?? '';
-    if (isSpec && !isHexPrefix(node)) {
-      throw new HttpError(400, 'node_id must be an even number of hexadecimal characters');
+    for (const name of isSpec ? ['node_id', 'plugin_id'] : []) {
+      if (isHexPrefix(request.query.get(name) ?? '')) continue;
+      throw new HttpError(400, `${name} must have an even number of hexadecimal characters`);
     }
     const namespace = requestNamespace(request);
     const prefix = isSpec ? '' : (request.query.get('prefix') ?? '');

@@ -189,7 +189,8 @@ export const scheduler = {
       name: 'scheduler.external-volumes.list',
       path: '/volumes/external',
       description: 'lists the volumes of the storage provider',
-      params: { plugin_id: pluginId, next_token: nextToken, per_page: perPage },
+      // Without a plugin, the service of the API documents lists the volumes of all plugins.
+      params: { plugin_id: { ...pluginId, required: false }, next_token: nextToken, per_page: perPage },
       responseType: 'object',
       itemsPath: 'Volumes',
       validate: validatePrefixes,

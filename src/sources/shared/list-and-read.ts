@@ -12,6 +12,8 @@ interface ListAndRead<T> {
   readonly read: (item: T) => Promise<void>;
   /** Identifies an item. @default the item itself */
   readonly toName?: (item: T) => string;
+  /** Names an item in messages, where its name alone does not find it. @default not named: the operation is */
+  readonly describe?: (item: T) => string;
 }
 
 /**
@@ -20,12 +22,13 @@ interface ListAndRead<T> {
  */
 export async function listThenRead<T>(
   context: ExtractContext,
-  { items, relist, read, toName = String }: ListAndRead<T>,
+  { items, relist, read, toName = String, describe }: ListAndRead<T>,
 ): Promise<void> {
   const missing: T[] = [];
   await context.forEachLimited(items, async (item) => {
     await read(item).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.failure !== 'not-found') throw describe ? withSubject(error, describe(item)) : error;
       missing.push(item);
     });
   });
@@ -36,6 +39,13 @@ export async function listThenRead<T>(
   throw new TidemarkError('DATA', `${unreadable} is listed but returns 404`, {
     hint: 'the token may lack the permission to read it',
   });
+}
+
+/** The same failure, with the item that could not be read. */
+function withSubject(error: ServiceError, subject: string): ServiceError {
+  const { failure, status, operation, target, hint } = error;
+  const serviceMessage = [subject, error.serviceMessage].filter((text) => text !== '').join(': ');
+  return new ServiceError({ failure, status, operation, target, hint, serviceMessage });
 }
 
 /** The names that a LIST operation of the secrets service returns. */

@@ -56,6 +56,7 @@ async function landUnnamed({ client, landing }: ExtractContext, operation: Opera
     for await (const page of client.pages(operation, {})) pages.push(page.text);
   } catch (error) {
     if (!isPluginFailure(error)) throw error;
+    await landing.writeJson({ plugin_id: null, match: 'prefix', error: error.serviceMessage });
     landing.addNote(`plugins that no registered volume names are unknown: ${error.serviceMessage}`);
     return;
   }
@@ -73,7 +74,7 @@ async function fetchPlugins(context: ExtractContext): Promise<readonly string[]>
 async function fetchRunningPlugins({ client, landing, once }: ExtractContext): Promise<readonly string[]> {
   if (client.target.flavor !== 'hashicorp') return [];
   try {
-    const response = await once('plugins', () => client.call(listPlugins));
+    const response = await once('plugins', () => client.call(listPlugins, { type: 'csi' }));
     return listItems(listPlugins, response).flatMap((item) => optionalString(item, 'ID') ?? []);
   } catch (error) {
     if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { AgentPoolRecord } from '../../../src/sandbox/platform/agent-pools.ts';
+import type { AgentPoolRecord } from '../../../src/sandbox/platform/agent-pool-body.ts';
 import type { AgentRecord } from '../../../src/sandbox/platform/agents.ts';
 import { type ExplorerResult, runExplorerQuery } from '../../../src/sandbox/platform/explorer-query.ts';
 import { createExplorerViews } from '../../../src/sandbox/platform/explorer-views.ts';
@@ -103,6 +103,7 @@ function usage(
       ...columns,
       workspace_count: names.length,
       workspaces: names.join(', '),
+      ordinal: null,
       extra: flavor === 'spec' ? null : registry === undefined ? identifier : live,
     };
   });
@@ -149,6 +150,8 @@ function resultRows(state: PlatformState, view: SavedViewRecord, flavor: Flavor)
     view_id: view.id,
     position: index + 1,
     row_id: explorer.rowId(row),
+    ordinal: null,
+    row_type: explorer.rowType,
     attributes: Object.fromEntries(
       columns.map((column) => {
         const value = column.value(row);

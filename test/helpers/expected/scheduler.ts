@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
 import { createRandom } from '../../../src/sandbox/prng.ts';
 import { parseRules, rulesJson } from '../../../src/sandbox/scheduler/acl.ts';
-import { toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
+import { type Allocation, toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
 import type { SchedulerState } from '../../../src/sandbox/scheduler/index.ts';
 import { providerNodeId, type StoragePlugin } from '../../../src/sandbox/scheduler/plugins.ts';
 import type { Policy } from '../../../src/sandbox/scheduler/policies.ts';
@@ -18,13 +19,19 @@ export function schedulerTables(state: SchedulerState, flavor: Flavor): Tables {
   return {
     acl_policies: [...state.policies.values()].map((policy) => policyRow(policy, flavor)),
     volumes: volumes.map((volume) => volumeRow(state, volume, flavor)),
-    volume_allocations: volumes.flatMap((volume) => claimRows(state, volume)),
+    volume_allocations: volumes.flatMap((volume) => claimRows(state, volume, flavor)),
     external_volumes: plugins.filter(can('LIST_VOLUMES')).flatMap((plugin) => externalRows(state, plugin)),
-    external_volume_listings: plugins.map((plugin) => listingRow(plugin, 'LIST_VOLUMES')),
+    external_volume_listings: [
+      ...plugins.map((plugin) => listingRow(plugin, 'LIST_VOLUMES', flavor)),
+      ...(flavor === 'spec' ? [{ target, plugin_id: '*', supported: true, error: null, extra: null }] : []),
+    ],
     volume_snapshots: plugins.filter(can('LIST_SNAPSHOTS')).flatMap((plugin) => snapshotRows(plugin, flavor)),
-    volume_snapshot_listings: plugins.map((plugin) => listingRow(plugin, 'LIST_SNAPSHOTS')),
+    volume_snapshot_listings: plugins.map((plugin) => listingRow(plugin, 'LIST_SNAPSHOTS', flavor)),
   };
 }
+
+/** What the specification demands of a prefix, and the plugin that cannot list does not have. */
+const NOT_HEXADECIMAL = 'plugin_id must have an even number of hexadecimal characters';
 
 type Listing = 'LIST_VOLUMES' | 'LIST_SNAPSHOTS';
 
@@ -73,7 +80,16 @@ function volumeRow({ plugins }: SchedulerState, volume: VolumeRecord, flavor: Fl
     resource_exhausted: exhausted(volume, live),
     create_index: volume.createIndex,
     modify_index: volume.modifyIndex,
-    extra: live ? liveFields(plugin, volume) : null,
+    requested_capabilities: volume.capabilities,
+    provider_version: filled(plugin?.version),
+    capacity_bytes: live ? digits(plugin?.externals.get(volume.externalId)?.capacityBytes ?? 0) : null,
+    requested_capacity_min_bytes: live ? 0 : null,
+    requested_capacity_max_bytes: live ? 0 : null,
+    mount_options: live ? { FSType: 'ext4' } : null,
+    parameters: null,
+    created_at: null,
+    modified_at: null,
+    extra: live ? NOMAD_FIELDS : null,
   };
 }
 
@@ -82,23 +98,10 @@ function exhausted({ exhaustedAt, id }: VolumeRecord, live: boolean): number | b
   return live ? Math.floor(exhaustedAt.getTime() / 1000) : toNanoseconds(exhaustedAt, createRandom(id));
 }
 
-/** What only reading a volume shows there, without its secrets and mount flags, and without what it leaves empty. */
-function liveFields(plugin: StoragePlugin | undefined, { externalId }: VolumeRecord) {
-  return {
-    ProviderVersion: plugin?.version ?? '',
-    MountOptions: { FSType: 'ext4' },
-    Parameters: null,
-    Context: null,
-    RequestedTopologies: null,
-    Capacity: digits(plugin?.externals.get(externalId)?.capacityBytes ?? 0),
-    RequestedCapacityMin: 0,
-    RequestedCapacityMax: 0,
-    CloneID: '',
-    SnapshotID: '',
-  };
-}
+/** What only reading a volume shows in Nomad, without what has a column. */
+const NOMAD_FIELDS = { Context: null, RequestedTopologies: null, CloneID: '', SnapshotID: '' };
 
-function claimRows({ allocations }: SchedulerState, volume: VolumeRecord): Rows {
+function claimRows({ allocations }: SchedulerState, volume: VolumeRecord, flavor: Flavor): Rows {
   return volume.claims.map(({ allocationId, mode }) => {
     const allocation = allocations.get(allocationId);
     return {
@@ -112,10 +115,54 @@ function claimRows({ allocations }: SchedulerState, volume: VolumeRecord): Rows 
       client_status: allocation?.clientStatus ?? null,
       desired_status: allocation?.desiredStatus ?? null,
       namespace: volume.namespace,
-      extra: null,
+      ...(allocation ? describedFields(allocation, flavor) : UNKNOWN_ALLOCATION),
     };
   });
 }
+
+/** The service adds nanoseconds to times. */
+const atSecond = (date: Date) => expect.stringContaining(date.toISOString().slice(0, 19));
+
+function describedFields(allocation: Allocation, flavor: Flavor) {
+  const live = flavor === 'hashicorp';
+  const { previousAllocation: previous, clientStatus, nodeId } = allocation;
+  const state = { State: clientStatus === 'running' ? 'running' : 'dead', Restarts: clientStatus === 'failed' ? 2 : 0 };
+  return {
+    name: allocation.name,
+    eval_id: allocation.evalId,
+    job_type: live ? 'service' : null,
+    node_name: live ? `node-${nodeId.slice(0, 4)}` : null,
+    desired_description: filled(allocation.desiredDescription),
+    client_description: filled(allocation.clientDescription),
+    previous_allocation: filled(previous),
+    next_allocation: filled(allocation.nextAllocation),
+    reschedules: previous === '' ? null : [expect.objectContaining({ PrevAllocID: previous, Delay: '30s' })],
+    task_states: { server: expect.objectContaining({ ...state, Events: expect.any(Array) }) },
+    create_index: allocation.createIndex,
+    modify_index: allocation.modifyIndex,
+    created_at: atSecond(allocation.createdAt),
+    modified_at: atSecond(allocation.modifiedAt),
+    extra: live ? { Namespace: allocation.namespace } : null,
+  };
+}
+
+const UNKNOWN_ALLOCATION = {
+  name: null,
+  eval_id: null,
+  job_type: null,
+  node_name: null,
+  desired_description: null,
+  client_description: null,
+  previous_allocation: null,
+  next_allocation: null,
+  reschedules: null,
+  task_states: null,
+  create_index: null,
+  modify_index: null,
+  created_at: null,
+  modified_at: null,
+  extra: null,
+};
 
 const ENDED = new Set(['complete', 'failed', 'lost']);
 
@@ -134,6 +181,7 @@ function externalRows({ volumes, allocations }: SchedulerState, plugin: StorageP
       published_node_ids: [...new Set(nodes.map(providerNodeId))],
       is_abnormal: abnormal,
       status: filled(status),
+      is_ambiguous: null,
       extra: null,
     };
   });
@@ -148,17 +196,19 @@ function snapshotRows(plugin: StoragePlugin, flavor: Flavor): Rows {
     size_bytes: digits(sizeBytes),
     created_at: time(Math.floor(createdAt.getTime() / 1000) * 1000),
     is_ready: ready,
+    is_ambiguous: null,
+    parameters: null,
     extra: flavor === 'spec' ? null : { Name: '' },
   }));
 }
 
-function listingRow(plugin: StoragePlugin, capability: Listing) {
+function listingRow(plugin: StoragePlugin, capability: Listing, flavor: Flavor) {
   const supported = can(capability)(plugin);
   return {
     target,
     plugin_id: plugin.id,
     supported,
-    error: supported ? null : `plugin does not support ${capability}`,
+    error: supported ? null : flavor === 'spec' ? NOT_HEXADECIMAL : `plugin does not support ${capability}`,
     extra: null,
   };
 }

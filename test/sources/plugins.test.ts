@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { testProject } from '../helpers/test-project.ts';
+
+const PROVIDER_SIZE = 1003;
+
+/** A storage driver that honours `per_page` and never names a next page. */
+function driverWithoutNextPage(flavor: 'spec' | 'hashicorp') {
+  return testProject({
+    workspaces: 2,
+    flavor,
+    faultHook: ({ path, query }) => {
+      if (path !== '/v1/volumes/external') return undefined;
+      const size = Number(query.get('per_page') ?? PROVIDER_SIZE);
+      const Volumes = Array.from({ length: Math.min(PROVIDER_SIZE, size) }, (_, n) => ({ ExternalID: `vol-${n}` }));
+      const own = ['beefcafe'].includes(query.get('plugin_id') ?? '');
+      return json({ NextToken: '', Volumes: own ? Volumes : [] });
+    },
+  });
+}
+
+const json = (body: unknown) => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+test.each(['spec', 'hashicorp'] as const)(
+  'all 1,003 volumes of a driver that names no next page are loaded: flavor %s',
+  async (flavor) => {
+    const project = await driverWithoutNextPage(flavor);
+    await project.pull(['--source', 'external_volumes']);
+    expect(await project.rows('select count(*)::int as n from external_volumes')).toEqual([{ n: PROVIDER_SIZE }]);
+    const sizes = project.sandbox.log.flatMap(({ path }) => (path.startsWith('/v1/volumes/external') ? [path] : []));
+    expect(sizes.length).toBeGreaterThan(0);
+    if (flavor === 'hashicorp') expect(sizes.filter((path) => path.includes('per_page'))).toEqual([]);
+  },
+);
+
+interface Estate {
+  /** External volumes by plugin. */
+  readonly held: Readonly<Record<string, readonly string[]>>;
+  /** Registered volumes as `plugin/external ID`. */
+  readonly registered: readonly string[];
+  /** Plugins whose own listing fails. */
+  readonly failing?: readonly string[];
+  /** Whether volumes are listed without a plugin. */
+  readonly listsAll?: boolean;
+}
+
+/** A service that takes a plugin ID as a prefix, with these volumes and no others. */
+function prefixProject({ held, registered, failing = [], listsAll = true }: Estate) {
+  const volumes = registered.map((name) => {
+    const [PluginID, ExternalID] = name.split('/');
+    return { ID: `r-${PluginID}-${ExternalID}`, Namespace: 'default', PluginID, ExternalID };
+  });
+  return testProject({
+    workspaces: 2,
+    faultHook: ({ path, query, method }, service) => {
+      if (method !== 'GET') return undefined;
+      if (path === '/v1/volumes') return json(volumes);
+      const volume = volumes.find(({ ID }) => path === `/v1/volume/csi/${ID}`);
+      if (volume) return json({ ...volume, RequestedCapabilities: [{ AccessMode: 'a', AttachmentMode: 'b' }] });
+      const prefix = query.get('plugin_id') ?? '';
+      if (path === '/v1/volumes/snapshot') return json({ NextToken: '', Snapshots: [] });
+      if (path !== '/v1/volumes/external') return undefined;
+      if (prefix === '' && !listsAll) return service.error(400, 'missing plugin ID');
+      if (failing.includes(prefix)) return service.error(500, 'rpc error: the driver does not respond');
+      const items = Object.entries(held).flatMap(([id, ids]) => (id.startsWith(prefix) ? ids : []));
+      return json({ NextToken: '', Volumes: items.map((ExternalID) => ({ ExternalID, IsAbnormal: false })) });
+    },
+  });
+}
+
+const ROWS = 'select plugin_id, external_id, is_ambiguous from external_volumes order by 2, 1';
+const scheduler = ['--source', 'volumes', '--source', 'external_volumes', '--source', 'volume_snapshots'];
+
+describe('where a plugin ID is a prefix', () => {
+  test('a volume belongs to the plugin with the longest ID that lists it', async () => {
+    const project = await prefixProject({
+      held: { ab: ['v1'], ab12: ['v2'] },
+      registered: ['ab/v1', 'ab12/v2'],
+    });
+    await project.pull(scheduler);
+    expect(await project.rows(ROWS)).toEqual([
+      { plugin_id: 'ab', external_id: 'v1', is_ambiguous: null },
+      { plugin_id: 'ab12', external_id: 'v2', is_ambiguous: null },
+    ]);
+  });
+
+  test('volumes of a plugin with a longer ID that cannot be listed are ambiguous, and the others are loaded', async () => {
+    const project = await prefixProject({
+      held: { ab: ['v1'], ab12: ['v2'], cd: ['v3'] },
+      registered: ['ab/v1', 'ab12/v2', 'cd/v3'],
+      failing: ['ab12'],
+    });
+    await project.pull(scheduler);
+    expect(await project.rows(ROWS)).toEqual([
+      { plugin_id: 'ab', external_id: 'v1', is_ambiguous: true },
+      { plugin_id: 'ab', external_id: 'v2', is_ambiguous: true },
+      { plugin_id: 'cd', external_id: 'v3', is_ambiguous: null },
+    ]);
+    expect(await project.rows("select note from pulls where source = 'external_volumes'")).toEqual([
+      { note: 'plugin ab12 is unknown: rpc error: the driver does not respond' },
+    ]);
+  });
+
+  test('the volumes of plugins that no registered volume names are listed as well', async () => {
+    const project = await prefixProject({ held: { ab: ['v1'], ef: ['v9'] }, registered: ['ab/v1'] });
+    await project.pull(scheduler);
+    expect(await project.rows(ROWS)).toEqual([
+      { plugin_id: 'ab', external_id: 'v1', is_ambiguous: null },
+      { plugin_id: null, external_id: 'v9', is_ambiguous: null },
+    ]);
+  });
+
+  test('a service that does not list without a plugin is no failure, and the pull has a note', async () => {
+    const project = await prefixProject({ held: { ab: ['v1'] }, registered: ['ab/v1'], listsAll: false });
+    await project.pull(scheduler);
+    expect(await project.rows("select status, note from pulls where source = 'external_volumes'")).toEqual([
+      { status: 'complete', note: 'plugins that no registered volume names are unknown: missing plugin ID' },
+    ]);
+  });
+});
+
+test('one plugin with a name that is not hexadecimal does not fail the others at a service that obeys the rule', async () => {
+  const project = await testProject({ workspaces: 2 });
+  await project.pull(scheduler);
+  const listings = "select plugin_id, supported from external_volume_listings where plugin_id <> '*' order by 1";
+  expect(await project.rows(listings)).toEqual([
+    { plugin_id: 'beefcafe', supported: true },
+    { plugin_id: 'ce9400', supported: true },
+    { plugin_id: 'eb50', supported: true },
+    { plugin_id: 'legacy-nfs', supported: false },
+  ]);
+  expect(await project.rows("select note from pulls where source = 'volume_snapshots'")).toEqual([
+    { note: 'plugin legacy-nfs is unknown: plugin_id must have an even number of hexadecimal characters' },
+  ]);
+});
+
+test('if no plugin can be listed, the source fails', async () => {
+  const project = await prefixProject({ held: {}, registered: ['ab/v1', 'cd/v2'], failing: ['ab', 'cd'] });
+  const { stdout } = await project.pull(['--source', 'external_volumes'], 3);
+  expect(stdout).toContain('the driver does not respond');
+});
+
+test('a volume that may not be read is named with its namespace, and the source is failed', async () => {
+  const project = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }, service) =>
+      path === '/v1/volume/csi/missing-logs' ? service.error(403, 'Permission denied') : undefined,
+  });
+  const { stdout } = await project.pull(['--source', 'volumes'], 3);
+  expect(stdout).toContain('volume missing-logs in namespace prod: Permission denied');
+  expect(await project.rows("select status from pulls where source = 'volumes'")).toEqual([{ status: 'failed' }]);
+});
+
+test('an empty node ID is no node', async () => {
+  const project = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }) =>
+      path === '/v1/volumes/external' && query.get('plugin_id') === 'beefcafe'
+        ? json({
+            NextToken: '',
+            Volumes: [
+              { ExternalID: 'v1', PublishedExternalNodeIDs: [''] },
+              { ExternalID: 'v2', PublishedExternalNodeIDs: ['', 'node-1'] },
+              { ExternalID: 'v3', PublishedExternalNodeIDs: null },
+            ],
+          })
+        : undefined,
+  });
+  await project.pull(['--source', 'external_volumes']);
+  const rows = await project.rows(
+    "select external_id, published_node_ids as nodes from external_volumes where plugin_id = 'beefcafe' order by 1",
+  );
+  expect(rows).toEqual([
+    { external_id: 'v1', nodes: [] },
+    { external_id: 'v2', nodes: ['node-1'] },
+    { external_id: 'v3', nodes: null },
+  ]);
+});
