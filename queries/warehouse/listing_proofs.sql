@@ -1,19 +1,9 @@
 -- grain: one row per target and source that was ever pulled: whether its listing is known to contain everything that the service has
 -- why: why it is not; null where it is
--- parameters: $as_of; $stale_hours; $targets: a JSON list of what the configuration says of each target
+-- parameters: $as_of; $stale_hours
 -- docs/decisions/0018-what-a-listing-proves.md gives the reason for each case.
 create or replace temp table listing_proofs as
 with
-  configured as (
-    select
-      unnest(
-        from_json(
-          $targets,
-          '[{"target": "varchar", "kind": "varchar", "flavor": "varchar", "namespace": "varchar", "sees": "map(varchar, varchar)"}]'
-        ),
-        recursive := true
-      )
-  ),
   recent_tokens as (
     select tokens.*, true as is_known
     from tokens
@@ -55,7 +45,7 @@ with
         false
       ) as sees_every_namespace,
     from source_state as state
-    left join configured using (target)
+    left join configured_targets as configured using (target)
     left join recent_tokens as tokens using (target)
     left join token_rules using (target)
   ),

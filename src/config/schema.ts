@@ -91,6 +91,7 @@ export const thresholds = z.strictObject({
   snapshotDays: positive.default(7),
   staleSnapshotDays: positive.default(90),
   certificateDays: positive.default(30),
+  tokenDays: positive.default(14),
   staleHours: positive.default(36),
 });
 

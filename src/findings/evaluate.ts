@@ -4,7 +4,8 @@ import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
 
 /** A configured target, with what decides how much of its service it sees. */
-export type AssessedTarget = Pick<Target, 'name'> & Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees'>>;
+export type AssessedTarget = Pick<Target, 'name'> &
+  Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees' | 'managementToken'>>;
 
 export interface EvaluateOptions {
   /** The working warehouse, outside of any transaction. */
@@ -70,7 +71,8 @@ async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readon
     await database.run(await files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
   }
   await run('candidates');
-  await run('listing_proofs', listingParams(options));
+  await run('configured_targets', { targets: JSON.stringify(options.targets?.map(describeTarget) ?? []) });
+  await run('listing_proofs', { as_of: options.asOf.toISOString(), stale_hours: options.thresholds.staleHours });
   const { rules, invalid } = await readRules(files);
   const params = ruleParams(options);
   const errors = new Map<string, string>();
@@ -113,11 +115,8 @@ function ruleParams({ asOf, thresholds, targets }: EvaluateOptions): SqlParams {
   return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: names ?? null };
 }
 
-/** What the configuration says of each target, for `listing_proofs`. */
-function listingParams({ asOf, thresholds, targets = [] }: EvaluateOptions): SqlParams {
-  const facts = targets.map(({ name, kind, flavor, namespace, sees }) => {
-    const declared = typeof sees === 'string' ? { '*': sees } : (sees ?? {});
-    return { target: name, kind, flavor, namespace, sees: declared };
-  });
-  return { as_of: asOf.toISOString(), stale_hours: thresholds.staleHours, targets: JSON.stringify(facts) };
+/** What the configuration says of a target, for the proofs and for rules. */
+function describeTarget({ name, kind, flavor, namespace, sees, managementToken }: AssessedTarget) {
+  const declared = typeof sees === 'string' ? { '*': sees } : (sees ?? {});
+  return { target: name, kind, flavor, namespace, sees: declared, management_token: managementToken };
 }

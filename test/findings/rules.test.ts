@@ -48,6 +48,7 @@ const RULES = [
     'ca-root-expiring',
     'leaf-expiring',
   ],
+  ...['token-expires', 'management-token'],
   'stale-source',
 ];
 
