@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pools.ts';
+import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pool-body.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 

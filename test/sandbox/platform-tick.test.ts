@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pools.ts';
+import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pool-body.ts';
 import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
 import { PlatformService } from '../../src/sandbox/platform/index.ts';
 import type { PlatformState } from '../../src/sandbox/platform/state.ts';

@@ -1,30 +1,20 @@
 import { createRandom, type Random } from '../prng.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import { type AgentPoolRecord, type PoolBodyContext, parsePoolBody, RELATED } from './agent-pool-body.ts';
 import type { Agents } from './agents.ts';
 import {
   badParameter,
   documentResponse,
   invalid,
-  isJsonObject,
   type JsonObject,
   notFound,
   pageEnvelope,
   parseData,
   parsePage,
+  refuseUnknownParameters,
   slicePage,
 } from './json-api.ts';
 import type { Workspace } from './workspaces.ts';
-
-export interface AgentPoolRecord {
-  readonly id: string;
-  name: string;
-  readonly createdAt: number;
-  organizationScoped: boolean;
-  /** Ids of the workspaces that run in the pool. */
-  attached: string[];
-  /** Ids of the workspaces that are permitted to. */
-  allowed: string[];
-}
 
 /** The values that `include` accepts. */
 const INCLUDABLE: Readonly<Record<Flavor, readonly string[]>> = {
@@ -32,10 +22,19 @@ const INCLUDABLE: Readonly<Record<Flavor, readonly string[]>> = {
   hashicorp: ['workspaces', 'stacks', 'hyok-configurations'],
 };
 
-type Verb = 'list' | 'show' | 'create' | 'update';
+const PARAMETERS = ['q', 'sort', 'include', 'page[number]', 'page[size]', 'filter[allowed_workspaces][name]'];
+const LIVE_PARAMETERS = [
+  'filter[allowed-workspaces][name]',
+  'filter[allowed_projects][name]',
+  'filter[allowed-projects][name]',
+];
 
-/** The fields of a create or update body that are present. */
-type Body = Partial<Pick<AgentPoolRecord, 'name' | 'organizationScoped' | 'allowed'>>;
+/** Clients send the underscore, and the product's own description has the hyphen. */
+function findFilter(query: URLSearchParams, type: string): string | null {
+  return query.get(`filter[allowed_${type}][name]`) ?? query.get(`filter[allowed-${type}][name]`);
+}
+
+type Verb = 'list' | 'show' | 'create' | 'update';
 
 /** docs/services/platform.md#agent-pools. */
 export class AgentPools implements Resource {
@@ -91,16 +90,17 @@ export class AgentPools implements Resource {
   }
 
   #create(request: Request): Response {
-    const { name = '', organizationScoped = true, allowed = [] } = this.#parseBody(parseData(request), undefined);
+    const fields = parsePoolBody(parseData(request), undefined, this.#bodyContext);
+    const { name = '', organizationScoped = true, allowed = [], related = {} } = fields;
     const id = this.#random.id('apool-', 16);
-    const pool = { id, name, createdAt: request.now.getTime(), organizationScoped, attached: [], allowed };
+    const pool = { id, name, createdAt: request.now.getTime(), organizationScoped, attached: [], allowed, related };
     this.records.push(pool);
     return this.#single(201, pool, 'create');
   }
 
   #update(request: Request): Response {
     const pool = this.#find(request);
-    Object.assign(pool, this.#parseBody(parseData(request), pool));
+    Object.assign(pool, parsePoolBody(parseData(request), pool, this.#bodyContext));
     return this.#single(200, pool, 'update');
   }
 
@@ -112,25 +112,37 @@ export class AgentPools implements Resource {
     return { status: 204 };
   }
 
+  get #bodyContext(): PoolBodyContext {
+    const { records: pools } = this;
+    return { flavor: this.#flavor, organization: this.#organization, pools, workspaces: this.#workspaces };
+  }
+
   #find({ params }: Request): AgentPoolRecord {
     const pool = this.records.find(({ id }) => id === params.id);
     if (!pool) throw notFound();
     return pool;
   }
 
-  #filter({ query }: Request): AgentPoolRecord[] {
+  #filter(request: Request): AgentPoolRecord[] {
+    refuseUnknownParameters(request, this.#flavor === 'spec' ? PARAMETERS : [...PARAMETERS, ...LIVE_PARAMETERS]);
+    const { query } = request;
     const q = query.get('q')?.toLowerCase() ?? '';
-    const workspace =
-      query.get('filter[allowed_workspaces][name]') ??
-      (this.#flavor === 'hashicorp' ? query.get('filter[allowed-workspaces][name]') : null);
-    const isUsable = workspace === null ? () => true : this.#usableBy(workspace);
-    return this.records.filter((pool) => pool.name.toLowerCase().includes(q) && isUsable(pool));
+    const workspace = findFilter(query, 'workspaces');
+    const project = findFilter(query, 'projects');
+    return this.records.filter(
+      (pool) =>
+        pool.name.toLowerCase().includes(q) &&
+        (workspace === null || this.#isUsableBy(pool, ({ name }) => name === workspace)) &&
+        (project === null || this.#isUsableBy(pool, ({ project: { name } }) => name === project)),
+    );
   }
 
-  /** Whether the named workspace may use a pool: it is scoped to the organization, or allows the workspace. */
-  #usableBy(name: string): (pool: AgentPoolRecord) => boolean {
-    const ids = new Set(this.#workspaces.filter((workspace) => workspace.name === name).map(({ id }) => id));
-    return (pool) => ids.size > 0 && (pool.organizationScoped || pool.allowed.some((id) => ids.has(id)));
+  /** Whether any such workspace may use a pool: it is scoped to the organization, or allows the workspace or its project. */
+  #isUsableBy(pool: AgentPoolRecord, test: (workspace: Workspace) => boolean): boolean {
+    const projects = new Set((pool.related['allowed-projects'] ?? []).map(({ id }) => id));
+    return this.#workspaces
+      .filter(test)
+      .some(({ id, project }) => pool.organizationScoped || pool.allowed.includes(id) || projects.has(project.id));
   }
 
   #single(status: number, pool: AgentPoolRecord, verb: Verb, extra: JsonObject = {}): Response {
@@ -158,9 +170,7 @@ export class AgentPools implements Resource {
         ...(isHashicorp
           ? {
               organization: { data: { id: this.#organization, type: 'organizations' } },
-              'allowed-projects': { data: [] },
-              'excluded-workspaces': { data: [] },
-              'hyok-configurations': { data: [] },
+              ...Object.fromEntries(Object.keys(RELATED).map((name) => [name, { data: pool.related[name] ?? [] }])),
             }
           : {}),
       },
@@ -178,61 +188,6 @@ export class AgentPools implements Resource {
     if (!names.includes('workspaces')) return {};
     const ids = new Set(pools.flatMap(({ attached }) => attached));
     return { included: this.#workspaces.filter(({ id }) => ids.has(id)).map(workspaceDocument) };
-  }
-
-  /** The body of create (no `pool` yet) or update. @throws HttpError 422 */
-  #parseBody(data: JsonObject, pool: AgentPoolRecord | undefined): Body {
-    if (data.type !== 'agent-pools') throw invalid('type must be agent-pools', '/data/type');
-    if (data.attributes !== undefined && !isJsonObject(data.attributes)) {
-      throw invalid('must be an object', '/data/attributes');
-    }
-    if (data.attributes === undefined && !pool) throw invalid('attributes are missing', '/data/attributes');
-    const attributes = isJsonObject(data.attributes) ? data.attributes : {};
-    const name = this.#parseName(attributes, pool);
-    const organizationScoped = this.#parseScope(attributes, pool);
-    const allowed = this.#parseAllowed(data);
-    return {
-      ...(name === undefined ? {} : { name }),
-      ...(organizationScoped === undefined ? {} : { organizationScoped }),
-      ...(allowed === undefined ? {} : { allowed }),
-    };
-  }
-
-  #parseName({ name }: JsonObject, pool: AgentPoolRecord | undefined): string | undefined {
-    const pointer = '/data/attributes/name';
-    if (name === undefined && pool) return undefined;
-    if (typeof name !== 'string' || name === '') throw invalid("Name can't be blank", pointer);
-    if (!/^[A-Za-z0-9_-]+$/.test(name)) throw invalid('Name can only include letters, numbers, -, and _', pointer);
-    if (this.records.some((other) => other !== pool && other.name === name)) {
-      throw invalid('Name has already been taken', pointer);
-    }
-    return name;
-  }
-
-  #parseScope(attributes: JsonObject, pool: AgentPoolRecord | undefined): boolean | undefined {
-    const isScoped = attributes['organization-scoped'];
-    if (typeof isScoped === 'boolean') return isScoped;
-    if (isScoped !== undefined) throw invalid('must be true or false', '/data/attributes/organization-scoped');
-    // The specified default on update is true; the real product keeps the old value.
-    return pool && this.#flavor === 'hashicorp' ? undefined : true;
-  }
-
-  #parseAllowed({ relationships }: JsonObject): string[] | undefined {
-    const pointer = '/data/relationships/allowed-workspaces/data';
-    if (relationships === undefined) return undefined;
-    if (!isJsonObject(relationships)) throw invalid('must be an object', '/data/relationships');
-    const relation = relationships['allowed-workspaces'];
-    if (relation === undefined) return undefined;
-    if (!isJsonObject(relation) || !Array.isArray(relation.data)) throw invalid('must be a list', pointer);
-    const ids = new Set(this.#workspaces.map(({ id }) => id));
-    return relation.data.map((item: unknown, index) => {
-      if (!isJsonObject(item) || item.type !== 'workspaces') {
-        throw invalid('type must be workspaces', `${pointer}/${index}`);
-      }
-      if (typeof item.id !== 'string' || !ids.has(item.id))
-        throw invalid('no such workspace', `${pointer}/${index}/id`);
-      return item.id;
-    });
   }
 }
 

@@ -8,6 +8,7 @@ import {
   notFound,
   pageEnvelope,
   parsePage,
+  refuseUnknownParameters,
   slicePage,
 } from './json-api.ts';
 
@@ -41,9 +42,11 @@ export class Agents implements Resource {
 
   /** One page of a pool's agents. */
   list(request: Request, poolId: string): Response {
+    refuseUnknownParameters(request, this.#flavor === 'spec' ? [SINCE] : [SINCE, 'sort']);
     const page = parsePage(request);
     const isWanted = pingedSince(request);
     const found = this.records.filter((agent) => agent.poolId === poolId && isWanted(agent));
+    sortAgents(request, found);
     const data = slicePage(found, page).map((agent) => this.#document(agent));
     return documentResponse(200, { data, ...pageEnvelope(request, page, found.length) });
   }
@@ -95,11 +98,21 @@ export class Agents implements Resource {
   }
 }
 
+const SINCE = 'filter[last-ping-since]';
+
+/** By creation, newest first with `-`. */
+function sortAgents({ query }: Request, agents: AgentRecord[]): void {
+  const sort = query.get('sort');
+  if (sort === null) return;
+  if (sort !== 'created-at' && sort !== '-created-at') throw badParameter('sort must be created-at', 'sort');
+  const direction = sort.startsWith('-') ? -1 : 1;
+  agents.sort((a, b) => direction * (a.createdAt - b.createdAt));
+}
+
 function pingedSince({ query }: Request): (agent: AgentRecord) => boolean {
-  const parameter = 'filter[last-ping-since]';
-  const text = query.get(parameter);
+  const text = query.get(SINCE);
   if (text === null) return () => true;
   const since = parseTime(text);
-  if (Number.isNaN(since)) throw badParameter(`${parameter} must be an ISO 8601 date-time`, parameter);
+  if (Number.isNaN(since)) throw badParameter(`${SINCE} must be an ISO 8601 date-time`, SINCE);
   return ({ lastPingAt }) => lastPingAt !== null && lastPingAt >= since;
 }

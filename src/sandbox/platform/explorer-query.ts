@@ -32,35 +32,41 @@ const FILTER = /^filter\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]\[([^\]]*)\]$/;
 
 /**
  * The filter parameters of a URL: docs/services/platform.md#explorer-filters. Indexes begin with 0 and have no gap. The
- * specification's own sample repeats an index with another field, so that alone is accepted.
+ * specification's own sample repeats an index with another field, so that alone is accepted. HCP Terraform takes several
+ * values of one filter, `…[0]` and `…[1]`, as clients send them.
  */
-function parseFilters(query: URLSearchParams): QueryFilter[] {
-  const seen = new Set<string>();
+function parseFilters(query: URLSearchParams, flavor: Flavor): QueryFilter[] {
+  const filters = new Map<string, { field: string; operator: string; values: string[]; parameter: string }>();
   const indexes = new Set<number>();
-  const filters: QueryFilter[] = [];
   for (const [parameter, value] of query) {
     if (!parameter.startsWith('filter')) continue;
-    const [, index = '', field = '', operator = '', last] = FILTER.exec(parameter) ?? [];
+    const [, index = '', field = '', operator = '', last = ''] = FILTER.exec(parameter) ?? [];
     if (!/^\d+$/.test(index)) throw badParameter('a filter is filter[INDEX][FIELD][OPERATOR][0]', parameter);
+    const known = filters.get(`${index}/${field}`);
+    const isNext = known?.operator === operator && flavor === 'hashicorp' && last === String(known.values.length);
+    if (isNext) known.values.push(value);
+    if (isNext) continue;
     if (last !== '0') throw badParameter('the last bracket of a filter must be 0', parameter);
-    if (seen.has(`${index}/${field}`)) throw badParameter(`filter index ${index} is used twice`, parameter);
-    seen.add(`${index}/${field}`);
+    if (known) throw badParameter(`filter index ${index} is used twice`, parameter);
+    filters.set(`${index}/${field}`, { field, operator, values: [value], parameter });
     indexes.add(Number(index));
-    filters.push({ field, operator, values: [value], parameter });
   }
   const gap = [...indexes].sort((a, b) => a - b).findIndex((index, position) => index !== position);
   if (gap >= 0) throw badParameter(`filter index ${gap} is missing`, 'filter');
-  return filters;
+  return [...filters.values()];
 }
 
 /** The query of `GET …/explorer` and of its CSV export. HCP Terraform also accepts `fields[VIEW]=…`. */
 export function parseQuery({ query }: Request, flavor: Flavor): ExplorerQuery {
   const type = query.get('type') ?? '';
+  for (const name of ['q', 'include', 'search']) {
+    if (query.has(name)) throw badParameter(`${name} is not a parameter of the explorer`, name);
+  }
   const fields = query.get('fields') ?? (flavor === 'hashicorp' ? query.get(`fields[${type}]`) : null);
   const sort = query.get('sort');
   return {
     type,
-    filters: parseFilters(query),
+    filters: parseFilters(query, flavor),
     sort: sort ? [sort] : [],
     fields: fields ? fields.split(',') : undefined,
   };

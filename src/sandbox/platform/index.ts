@@ -7,6 +7,7 @@ import { Agents } from './agents.ts';
 import { Explorer } from './explorer.ts';
 import { createExplorerViews } from './explorer-views.ts';
 import { errorDocument, notFound } from './json-api.ts';
+import { spreadRunStatuses } from './run-statuses.ts';
 import { SavedViews } from './saved-views.ts';
 import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { NEWEST_TOOL } from './seed-data.ts';
@@ -38,6 +39,7 @@ export class PlatformService implements Service {
     this.#access = new PlatformAccess(ORGANIZATION, this.#tokens, flavor);
     this.#seeder = new WorkspaceSeeder(seed);
     const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
+    if (flavor === 'hashicorp') spreadRunStatuses(workspaces);
     const explorer = new Explorer(createExplorerViews({ organization: ORGANIZATION, workspaces }, flavor), flavor);
     const views = new SavedViews(options, explorer);
     const agents = new Agents(flavor);

@@ -50,6 +50,17 @@ export function badParameter(detail: string, parameter: string): HttpError {
   return new HttpError(400, detail, { parameter });
 }
 
+/**
+ * Refuses a filter, an order or a search that the list would ignore: a client would take the whole list for what it
+ * asked for. @throws HttpError 400
+ */
+export function refuseUnknownParameters({ query }: Request, known: readonly string[]): void {
+  const unknown = [...query.keys()].find(
+    (name) => !known.includes(name) && /^(filter|sort|q$|search|include)/.test(name),
+  );
+  if (unknown !== undefined) throw badParameter(`${unknown} is not a parameter of this list`, unknown);
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

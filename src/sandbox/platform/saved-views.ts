@@ -1,5 +1,6 @@
 import { createRandom, type Random } from '../prng.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import { refuseUnknown } from './agent-pool-body.ts';
 import type { Explorer } from './explorer.ts';
 import type { ExplorerQuery } from './explorer-query.ts';
 import {
@@ -11,6 +12,7 @@ import {
   pageEnvelope,
   parseData,
   parsePage,
+  refuseUnknownParameters,
   slicePage,
 } from './json-api.ts';
 
@@ -71,6 +73,7 @@ export class SavedViews implements Resource {
 
   /** HCP Terraform's sample list has only `data`; the specification shows the whole envelope. */
   #list(request: Request): Response {
+    refuseUnknownParameters(request, []);
     const documents = (views: readonly SavedViewRecord[]) => views.map((view) => viewDocument(view, this.#flavor));
     if (this.#flavor === 'hashicorp') return documentResponse(200, { data: documents(this.records) });
     const page = parsePage(request);
@@ -174,6 +177,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
   const pointer = isHashicorp ? '/data/attributes' : '/data';
   if (!isJsonObject(attributes)) throw invalid('must be an object', pointer);
   const { name, query } = attributes;
+  refuseUnknown(attributes, ['name', 'query', isHashicorp ? 'query-type' : 'query_type'], pointer);
   if (typeof name !== 'string' || name === '') throw invalid("name can't be blank", `${pointer}/name`);
   const type = attributes[isHashicorp ? 'query-type' : 'query_type'];
   return {
@@ -187,6 +191,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
 function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedQuery {
   if (!isJsonObject(value)) throw invalid('must be an object', pointer);
   const { filter, fields, sort } = value;
+  refuseUnknown(value, ['type', 'filter', 'fields', 'sort'], pointer);
   for (const [name, part] of Object.entries({ filter, fields, sort })) {
     if (isComplete && part === undefined) throw invalid('is required', `${pointer}/${name}`);
   }

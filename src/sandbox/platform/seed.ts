@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/duration.ts';
 import { createRandom, type Random } from '../prng.ts';
 import type { Flavor } from '../types.ts';
-import type { AgentPoolRecord } from './agent-pools.ts';
+import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
 import type { SavedQuery, SavedViewRecord } from './saved-views.ts';
 import { HOSTILE_WORKSPACES, PARTS, PROJECTS, STAGES, TEAMS, TOOL_VERSIONS } from './seed-data.ts';
@@ -147,6 +147,7 @@ export function createPool(
     organizationScoped: plan.isScoped,
     attached,
     allowed: plan.isScoped ? [] : [...new Set([...attached, ...others])].sort(),
+    related: {},
   };
 }
 

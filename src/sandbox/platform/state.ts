@@ -1,4 +1,4 @@
-import type { AgentPoolRecord } from './agent-pools.ts';
+import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord } from './agents.ts';
 import type { SavedViewRecord } from './saved-views.ts';
 import type { Project, Workspace } from './workspaces.ts';

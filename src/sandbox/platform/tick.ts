@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../core/duration.ts';
 import type { Random } from '../prng.ts';
-import type { AgentPoolRecord } from './agent-pools.ts';
+import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
 import { drift, listMutations, resolveDrift, type WorkspaceTest } from './mutations.ts';
 import { createAgent, createPool, createSavedView, equals, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
