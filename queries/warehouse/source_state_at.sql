@@ -1,5 +1,6 @@
--- grain: one row per target and source that was ever pulled, as of a time
--- status: of the last pull; as_of: of the last complete one; previous_as_of: of the previous complete one
+-- grain: one row per target and source that was ever pulled and is not left out, as of a time
+-- status: of the last pull; as_of: of the last complete one; previous_as_of: of the last complete one before it that was reported:
+-- what an interrupted run loaded counts from the time on at which a later run reported it
 create or replace macro source_state_at(at_time) as table
 with
   pulled as (
@@ -9,17 +10,30 @@ with
       arg_max(status, as_of) as status,
       arg_max(error, as_of) as error,
       max(as_of) as tried_at,
-      list_reverse_sort(list(distinct as_of) filter (where status = 'complete')) as complete,
+      max(as_of) filter (where status = 'complete') as as_of,
     from pulls
     where as_of <= at_time::timestamptz
     group by target, source
+  ),
+  previous as (
+    select pulls.target, pulls.source, max(pulls.as_of) as previous_as_of
+    from pulls
+    join pulled on pulled.target = pulls.target and pulled.source = pulls.source
+    left join interrupted_runs as interrupted on interrupted.started_at = pulls.as_of
+    where
+      pulls.status = 'complete'
+      and pulls.as_of < pulled.as_of
+      and (interrupted.started_at is null or interrupted.reported_at < pulled.as_of)
+    group by pulls.target, pulls.source
   )
 select
-  target,
-  source,
-  status,
-  tried_at,
-  case when status <> 'complete' then error end as error,
-  complete[1] as as_of,
-  complete[2] as previous_as_of,
-from pulled;
+  pulled.target,
+  pulled.source,
+  pulled.status,
+  pulled.tried_at,
+  case when pulled.status <> 'complete' then pulled.error end as error,
+  pulled.as_of,
+  previous.previous_as_of,
+from pulled
+left join previous on previous.target = pulled.target and previous.source = pulled.source
+where pulled.status <> 'left-out';

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
+import { findLeftOut } from '../sources/left-out.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
 
@@ -39,7 +40,7 @@ async function report(context: Context, names: readonly string[], flags: ReportF
       generatedAt: now,
       thresholds: config.thresholds,
       playbooks: () => listPlaybooks(config),
-      ...(names.length > 0 && { names }),
+      ...(names.length > 0 ? { names } : { leftOut: findLeftOut(config.targets) }),
     };
     await writeReports(context, config, options, flags);
   } finally {

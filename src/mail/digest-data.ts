@@ -3,6 +3,8 @@ import { DAY_MS } from '../core/duration.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { thresholdParams } from '../reports/data.ts';
+import { loadReports } from '../reports/definitions.ts';
+import { findLeftOut, isAbsent, type LeftOut } from '../sources/left-out.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -76,7 +78,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
   };
   await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
   for (const table of ['routes', 'workspaces', 'pools', 'findings']) await query(table, params);
-  const metrics = await loadMetrics(options, params);
+  const metrics = await dropAbsent(await loadMetrics(options, params), options, findLeftOut(config.targets));
   const [counts] = await query('counts', params);
   const sources = await query('sources', params);
   return {
@@ -103,6 +105,17 @@ async function queryFile({ database, files }: QueryOptions, name: string, params
   } catch (error) {
     throw new TidemarkError('DATA', `queries/${name}.sql: ${firstLine(error)}`, { cause: error });
   }
+}
+
+/** Without the metrics of reports whose sources no target has. */
+async function dropAbsent(
+  metrics: readonly Metric[],
+  { files }: QueryOptions,
+  leftOut: LeftOut,
+): Promise<readonly Metric[]> {
+  if (leftOut.sources.size === 0) return metrics;
+  const reports = await loadReports(files);
+  return metrics.filter(({ report }) => !isAbsent(reports.get(report)?.sources ?? [], leftOut));
 }
 
 /** Position of a metric whose header names none. */

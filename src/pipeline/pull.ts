@@ -6,11 +6,13 @@ import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, readLanding } from '../landing/store.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { sources as builtInSources } from '../sources/index.ts';
+import { findLeftOut } from '../sources/left-out.ts';
 import { type ExtractContext, hasSource, type SourceDefinition } from '../sources/source.ts';
+import { withWarehouseLock } from '../warehouse/session.ts';
 import { createOnce } from './extract.ts';
 import { createProgress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
-import { findResumable, markInFlight } from './resume.ts';
+import { clearInFlight, findResumable } from './resume.ts';
 import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -51,11 +53,15 @@ export async function runPulls(
 ): Promise<RunResult> {
   const replay = from === undefined ? undefined : await readLanding(config, from);
   const { pulls } = options;
-  const { result } = await withRun(
-    { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) },
-    async (run) => ({ pulls: await pullSources(run, options, replay) }),
-  );
-  return result;
+  const { clock, log } = context;
+  return withWarehouseLock({ config, purpose: 'pull', now: clock.now(), log }, async (writer) => {
+    const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
+    const { result } = await withRun(run, writer, async (begun) => ({
+      pulls: await pullSources(begun, options, replay),
+    }));
+    if (result.status !== 'interrupted') await clearInFlight(config, 'pull');
+    return result;
+  });
 }
 
 /**
@@ -69,8 +75,7 @@ export async function pullSources(
 ): Promise<readonly PullOutcome[]> {
   const { config, job, asOf } = run;
   const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
-  const resumable = await findResumable({ config, job, asOf, log: run.log, selected: keys });
-  if (!replay) await markInFlight(config, { run_id: run.runId, job, started_at: asOf.toISOString() });
+  const resumable = await findResumable({ config, job, runId: run.runId, asOf, log: run.log, selected: keys });
 
   const progress = await createProgress(run);
   const halt = new AbortController();
@@ -111,6 +116,7 @@ export async function pullSources(
       ),
     );
     await migrated;
+    await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   } finally {
@@ -118,6 +124,20 @@ export async function pullSources(
     await clients.close();
     progress.end();
   }
+}
+
+/** A source that the configuration leaves out has no state, so that nothing reports it as failed or stale. */
+async function recordLeftOut({
+  config,
+  runId,
+  asOf,
+  warehouse: { database, files },
+  writes,
+}: RunContext): Promise<void> {
+  const { pairs } = findLeftOut(config.targets);
+  if (pairs.length === 0) return;
+  const params = { run_id: runId, as_of: asOf.toISOString(), left_out: JSON.stringify(pairs) };
+  await writes(async () => database.run(await files.read('warehouse/record_left_out'), params));
 }
 
 /** The key of manifests: `TARGET/SOURCE`. */

@@ -5,7 +5,8 @@ import { overlayRoots } from '../core/paths.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { summarizePlaybooks } from '../remediation/registry.ts';
 import { renderReports } from '../reports/index.ts';
-import { openPublished } from '../warehouse/session.ts';
+import { findLeftOut } from '../sources/left-out.ts';
+import { openPublished, type Warehouse } from '../warehouse/session.ts';
 
 /** The reports of a run. */
 export interface RenderResult {
@@ -15,13 +16,34 @@ export interface RenderResult {
   readonly failed: readonly { readonly report: string; readonly error: string }[];
 }
 
+export interface RenderStageOptions {
+  /** Names of reports. */
+  readonly names: readonly string[];
+  readonly asOf: Date;
+  readonly playbooks: readonly Playbook[];
+}
+
+/** Writes a job's reports from the published warehouse. */
+export async function renderPublished(
+  config: Config,
+  context: Context,
+  options: RenderStageOptions,
+): Promise<RenderResult> {
+  if (options.names.length === 0) return { written: [], failed: [] };
+  const published = await openPublished(config);
+  try {
+    return await renderStage(config, context, published, options);
+  } finally {
+    published.database.close();
+  }
+}
+
 /** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */
 export async function renderStage(
   config: Config,
   context: Context,
-  names: readonly string[],
-  asOf: Date,
-  playbooks: readonly Playbook[],
+  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  { names, asOf, playbooks }: RenderStageOptions,
 ): Promise<RenderResult> {
   const failed: RenderResult['failed'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
@@ -29,7 +51,6 @@ export async function renderStage(
     failed.push({ report, error: formatError(error) });
   };
   if (names.length === 0) return { written: [], failed };
-  const { database, files } = await openPublished(config);
   try {
     const rendered = await renderReports({
       database,
@@ -40,6 +61,7 @@ export async function renderStage(
       generatedAt: context.clock.now(),
       out: config.output,
       thresholds: config.thresholds,
+      leftOut: findLeftOut(config.targets),
       reportDays: config.reportDays,
       log: context.log,
       playbooks: async () => summarizePlaybooks(playbooks),
@@ -50,7 +72,5 @@ export async function renderStage(
     if (!(error instanceof TidemarkError)) throw error;
     for (const name of names) onFailure(name, error); // the failure is not one of a single report
     return { written: [], failed };
-  } finally {
-    database.close();
   }
 }

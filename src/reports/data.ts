@@ -3,6 +3,7 @@ import type { Thresholds } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { isAbsent, type LeftOut } from '../sources/left-out.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -47,6 +48,8 @@ export interface ReportReadOptions {
   readonly stalenessAt?: Date;
   readonly generatedAt: Date;
   readonly thresholds: Thresholds;
+  /** Reports, tables and numbers of sources that no target has are left out. @default everything is shown */
+  readonly leftOut?: LeftOut;
   /** The parameter `$playbooks`, loaded only for a report that uses it. @default none */
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
@@ -78,15 +81,16 @@ export interface ReportResult {
 /** @throws TidemarkError USAGE for an unknown report */
 export async function openReportReader(options: ReportReadOptions): Promise<ReportReader> {
   const { database, files } = options;
-  const reports = await loadReports(files);
-  const selected = selectReports(reports, options.names);
+  const all = await loadReports(files);
+  const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
+  const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
   // The published warehouse is read-only, so the macro that the queries call exists in this connection only.
   await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
   const { params, summaries } = await prepareParams(options, reports, selected);
   const read = (report: Report) =>
     catchUserError(readReport(report, options, params, summaries?.rows.get(report.name)));
   const names = new Set(selected.map(({ name }) => name));
-  const unlinked = new Set([...reports.keys()].filter((name) => !names.has(name)));
+  const unlinked = new Set([...all.keys()].filter((name) => !names.has(name)));
   return { reports, unlinked, params, results: () => readAhead(selected, read) };
 }
 

@@ -1,5 +1,6 @@
 import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../core/text-table.ts';
+import { isAbsent, type LeftOut } from '../sources/left-out.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import { buildSeries, drawChart, type Series, seriesClass } from './charts.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
@@ -32,17 +33,19 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   helper('text_table', formatTextTable);
   helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
   helper('table', (table: TableView, options: HelperOptions) =>
-    section(
-      'table',
-      { ...table, textRows: Math.min(MAX_TEXT_ROWS, table.total), page: options.data.root.page },
-      options,
-    ),
+    table.absent
+      ? ''
+      : section(
+          'table',
+          { ...table, textRows: Math.min(MAX_TEXT_ROWS, table.total), page: options.data.root.page },
+          options,
+        ),
   );
   helper('figure', (value: Value, label: string, options: HelperOptions) =>
-    partial('figure', buildFigure(value, label, options), options),
+    isAbsentFigure(options) ? '' : partial('figure', buildFigure(value, label, options), options),
   );
   helper('chart', (table: TableView, options: HelperOptions) =>
-    section('chart', buildChart(table, options, format), options),
+    table.absent ? '' : section('chart', buildChart(table, options, format), options),
   );
 }
 
@@ -98,8 +101,16 @@ interface RootContext {
     readonly staleSources: boolean;
     readonly stale: readonly { readonly source: string }[];
     readonly unlinked: ReadonlySet<string>;
+    readonly leftOut?: LeftOut;
   };
   readonly [dataset: string]: unknown;
+}
+
+/** Whether no target has the sources of a figure. */
+function isAbsentFigure({ hash, data }: HelperOptions): boolean {
+  const { tables, page } = data.root as RootContext;
+  if (typeof hash.rows === 'string') return tables[hash.rows]?.absent === true;
+  return typeof hash.sources === 'string' && isAbsent(splitNames(hash.sources), page.leftOut);
 }
 
 /**
@@ -130,8 +141,12 @@ function resolveHref({ unlinked }: RootContext['page'], href: unknown): unknown 
 
 function hasStaleSource(page: RootContext['page'], sources: unknown): boolean {
   if (typeof sources !== 'string') return page.staleSources;
-  const names = sources.split(',').map((name) => name.trim());
+  const names = splitNames(sources);
   return page.stale.some(({ source }) => names.includes(source));
+}
+
+function splitNames(text: string): readonly string[] {
+  return text.split(',').map((name) => name.trim());
 }
 
 function formatFigureChanges(value: Value, hash: Readonly<Record<string, unknown>>): readonly string[] {

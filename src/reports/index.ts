@@ -78,7 +78,7 @@ async function writeReport(
 ): Promise<RenderedReport> {
   const { name, title } = result.report;
   const data = getData(result);
-  const page = { params, unlinked, stalenessAt: options.stalenessAt ?? options.asOf };
+  const page = { params, unlinked, stalenessAt: options.stalenessAt ?? options.asOf, leftOut: options.leftOut };
   const files = renderReport(result.report, data, page, renderer);
   await writeReportFiles(options.out, name, files);
   return { name, title, files: [...files.keys()], data };

@@ -1,4 +1,5 @@
 import { stripControls } from '../core/log.ts';
+import { isAbsent, type LeftOut } from '../sources/left-out.ts';
 import type { SqlParams } from '../warehouse/database.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import { toSpreadsheetCsv } from './csv.ts';
@@ -33,6 +34,7 @@ export interface PageOptions {
   readonly unlinked: ReadonlySet<string>;
   /** Time at which the age of sources is evaluated. */
   readonly stalenessAt: Date;
+  readonly leftOut?: LeftOut | undefined;
 }
 
 export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
@@ -54,7 +56,7 @@ export function renderReport(report: Report, data: ReportData, options: PageOpti
 function buildContext(
   report: Report,
   data: ReportData,
-  { params, unlinked, stalenessAt }: PageOptions,
+  { params, unlinked, stalenessAt, leftOut }: PageOptions,
   assets: PageAssets,
 ) {
   const freshness = summarizeFreshness(data.sources, stalenessAt);
@@ -67,14 +69,17 @@ function buildContext(
   };
   const tables: Record<string, TableView> = { summary: toTableView(report.summary, [data.summary], options) };
   for (const dataset of report.datasets)
-    tables[dataset.name] = toTableView(dataset, data[dataset.name] as Row[], options);
+    tables[dataset.name] = {
+      ...toTableView(dataset, data[dataset.name] as Row[], options),
+      absent: isAbsent(dataset.sources, leftOut),
+    };
   return {
     ...data,
     summary: stripRowControls(data.summary),
     title: report.title,
     about: report.about,
     tables,
-    page: { ...assets, ...freshness, unlinked },
+    page: { ...assets, ...freshness, unlinked, leftOut },
   };
 }
 

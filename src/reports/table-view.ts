@@ -40,6 +40,8 @@ export interface TableView {
   /** `name = value` of each parameter that the SQL uses. */
   readonly parameters: readonly string[];
   readonly stale: boolean;
+  /** Whether no target has its sources, so that the page leaves it out. */
+  readonly absent?: boolean;
 }
 
 export interface ViewOptions {

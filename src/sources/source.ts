@@ -20,8 +20,8 @@ export interface SourceDefinition {
   readonly operations?: readonly Operation[];
   /** Writes everything that the service returns to the landing. */
   readonly extract: (context: ExtractContext) => Promise<void>;
-  /** Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. @returns the last response */
-  readonly checkAccess: (client: ServiceClient) => Promise<ServiceResponse>;
+  /** Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. @returns the last response, if there is one */
+  readonly checkAccess: (client: ServiceClient) => Promise<ServiceResponse | undefined>;
   /** Other strategies, used in order when the service fails or the data is invalid. @default `extract` once more */
   readonly fallbacks?: readonly ((context: ExtractContext) => Promise<void>)[];
 }

@@ -15,11 +15,8 @@ export const tokens: SourceDefinition = {
     await landing.writeJson({}, JSON.stringify(await describeToken(client)));
     landing.expectRows(1);
   },
-  checkAccess: (client) => {
-    const { account, lookup, scheduler, mesh } = tokenOperations;
-    const { kind } = client.target;
-    if (kind === 'platform') return client.call(account);
-    if (kind === 'secrets') return client.call(lookup);
-    return client.call(kind === 'scheduler' ? scheduler : mesh);
+  async checkAccess(client) {
+    await describeToken(client);
+    return undefined;
   },
 };

@@ -17,7 +17,13 @@ with
       count(*) filter (state in ('new', 'open') and severity = 'warning') as warning,
       count(*) filter (state in ('new', 'open') and severity = 'info') as info,
       count(*) filter (state = 'accepted') as accepted,
-      (select count(*) from rule_evaluations where first_assessed_at <= $as_of::timestamptz) > 0 as assessed,
+      -- of a rule and a target
+      (
+        select count(*)
+        from unassessed_rules
+        where since <= $as_of::timestamptz and coalesce(ended_at > $as_of::timestamptz, true)
+      ) as unassessed,
+      (select count(*) from rule_evaluations where first_assessed_at <= $as_of::timestamptz) > 0 or unassessed > 0 as assessed,
     from state_then
   )
 select
@@ -32,12 +38,17 @@ select
   ($summaries::json ->> '$."check-failure"."newly_failing"')::bigint as newly_failing,
   ($summaries::json ->> '$."agent-health"."pools_without_live_agents"')::bigint as pools_without_live_agents,
   ($summaries::json ->> '$."agent-health"."pools_without_live_agents_before"')::bigint as pools_without_live_agents_before,
-  format(
-    '{} drifting, {} failing checks, {} pools without a live agent',
-    coalesce($summaries::json ->> '$."drift"."drifted"', '?'),
-    coalesce($summaries::json ->> '$."check-failure"."failing"', '?'),
-    coalesce($summaries::json ->> '$."agent-health"."pools_without_live_agents"', '?')
-  )
-  || case when assessed then format('; {} open findings, {} of them critical', findings_open, critical) else '' end
-    as headline,
+  concat_ws(
+    '; ',
+    nullif(
+      concat_ws(
+        ', ',
+        ($summaries::json ->> '$."drift"."drifted"') || ' drifting',
+        ($summaries::json ->> '$."check-failure"."failing"') || ' failing checks',
+        ($summaries::json ->> '$."agent-health"."pools_without_live_agents"') || ' pools without a live agent'
+      ),
+      ''
+    ),
+    case when assessed then format('{} open findings, {} of them critical', findings_open, critical) end
+  ) as headline,
 from counted;

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import type { Check } from '../../src/pipeline/doctor/index.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
+import { type ConfigDocument, findTarget, testProject } from '../helpers/test-project.ts';
+
+async function askDoctor(
+  name: string,
+  faultHook: FaultHook,
+  edit: (target: Record<string, unknown>) => void = () => {},
+) {
+  const place = await testProject({ workspaces: 5, flavor: 'hashicorp', start: new Date(), faultHook });
+  const configure = (change: (target: Record<string, unknown>) => void) =>
+    place.configure((config: ConfigDocument) => {
+      config.targets = [findTarget(config, name)];
+      change(findTarget(config, name));
+    });
+  await configure(edit);
+  const run = async () => {
+    const { exit, stdout } = await place.tidemark(['doctor', '--json']);
+    const checks = JSON.parse(stdout) as Check[];
+    return { exit, find: (check: string) => checks.find((one) => one.about === name && one.check === check) };
+  };
+  return { ...(await run()), again: run, configure, place };
+}
+
+const noKeyManagement: FaultHook = ({ path }, service) =>
+  path.startsWith('/v1/keymgmt/') ? service.error(404, `no handler for route '${path.slice(4)}/'`) : undefined;
+
+describe('a source that the service does not have', () => {
+  test('is absent without key management; the printed line makes doctor and pull succeed', async () => {
+    const { exit, find, again, configure, place } = await askDoctor('vault', noKeyManagement);
+    expect(exit).toBe(1);
+    expect(find('keys')).toMatchObject({
+      ok: false,
+      detail:
+        'absent: this service has no key management engine at `keymgmt`, nor anywhere else that the token can see',
+    });
+    const line = /^add to this target: without: \[(.+)\]$/u.exec(find('sources')?.detail ?? '')?.[1];
+    expect(line).toBe('keys, kms_providers, key_distributions');
+    await configure((target) => {
+      target.without = line?.split(', ');
+    });
+    const repaired = await again();
+    expect(repaired.exit).toBe(0);
+    expect(repaired.find('without')?.detail).toBe(line);
+    await place.pull([], 0);
+  });
+
+  test('is absent where ACLs are disabled', async () => {
+    const { find } = await askDoctor('nomad', ({ path }, service) =>
+      path.startsWith('/v1/acl/') ? service.error(400, 'ACL support disabled') : undefined,
+    );
+    expect(find('token')).toMatchObject({ ok: true, detail: 'not checked: ACLs are disabled at this service' });
+    expect(find('acl_policies')?.detail).toBe('absent: ACLs are disabled at this service');
+    expect(find('sources')?.detail).toBe('add to this target: without: [acl_policies]');
+  });
+
+  test('is absent where the platform has no such path', async () => {
+    const { find } = await askDoctor('acme', ({ path }) =>
+      path.includes('/explorer') ? { status: 404, body: '404 page not found' } : undefined,
+    );
+    expect(find('workspaces')?.detail).toBe('absent: this service does not have the endpoint');
+    expect(find('sources')?.detail).toContain('without: [workspaces, tf_versions,');
+    expect(find('agent_pools')).toMatchObject({ ok: true });
+  });
+
+  test('is absent where the plan has no agents', async () => {
+    const { find } = await askDoctor('acme', ({ path }, service) => {
+      if (path.includes('agent-pools')) return service.error(404, '');
+      if (!path.endsWith('/entitlement-set')) return undefined;
+      return { status: 200, body: '{"data":{"id":"org-1","type":"entitlement-sets","attributes":{"agents":false}}}' };
+    });
+    expect(find('agents')?.detail).toBe('absent: the plan of the organization acme includes no agents');
+  });
+
+  test('is left out of an explicit list of sources', async () => {
+    const { find } = await askDoctor('vault', noKeyManagement, (target) => {
+      target.sources = ['keys', 'mesh_roles'];
+    });
+    expect(find('sources')?.detail).toBe('add to this target: sources: [mesh_roles]');
+  });
+});
+
+test('a wrong mount is not absence: the right one is named', async () => {
+  const { find } = await askDoctor(
+    'vault',
+    () => undefined,
+    (target) => {
+      target.mounts = { mesh: 'mesh-eu' };
+    },
+  );
+  expect(find('mesh_roles')?.detail).toBe(
+    'wrong mount: the mesh credentials engine is at `consul`; add `mounts: { mesh: consul }` to the target',
+  );
+  expect(find('sources')).toBeUndefined();
+});
+
+test('a denial is not absence', async () => {
+  const { find } = await askDoctor('vault', ({ path }, service) =>
+    path.startsWith('/v1/keymgmt/') ? service.error(403, 'permission denied') : undefined,
+  );
+  expect(find('keys')).toMatchObject({ ok: false });
+  expect(find('keys')?.detail).not.toContain('absent');
+  expect(find('keys')?.detail).toContain('list on keymgmt/key');
+  expect(find('sources')).toBeUndefined();
+});
+
+test('unknown sources of a target are errors that name the nearest one', async () => {
+  const place = await testProject({ workspaces: 5 });
+  await place.configure((config) => {
+    findTarget(config, 'vault').without = ['key'];
+    findTarget(config, 'nomad').sources = ['volume', 'keys'];
+  });
+  const { exit, stderr } = await place.tidemark(['pull']);
+  expect(exit).toBe(2);
+  expect(stderr).toContain('targets[1].without: a target of kind secrets has no source key; did you mean keys?');
+  expect(stderr).toContain(
+    'targets[2].sources: a target of kind scheduler has no source volume; did you mean volumes?',
+  );
+  expect(stderr).toContain('targets[2].sources: a target of kind scheduler has no source keys;');
+});

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { HOUR_MS } from '../../src/core/duration.ts';
+import type { FaultHook } from '../../src/sandbox/router.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
+
+const noKeyManagement: FaultHook = ({ path }, service) =>
+  path.startsWith('/v1/keymgmt/') ? service.error(404, `no handler for route '${path.slice(4)}/'`) : undefined;
+
+test('findings of stale sources end, and nothing waits for them, once the target does not have the sources', async () => {
+  const place = await testProject({ workspaces: 5, faultHook: noKeyManagement });
+  const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+  const stale = () =>
+    place.rows("select subject_id from findings where rule = 'stale-source' and state <> 'resolved' order by 1");
+
+  expect((await place.tidemark(['run', 'nightly', '--now', at(0)])).exit).toBe(1);
+  expect((await stale()).map(({ subject_id }) => subject_id)).toEqual(['key_distributions', 'keys', 'kms_providers']);
+
+  await place.configure((config) => {
+    findTarget(config, 'vault').without = ['keys', 'kms_providers', 'key_distributions'];
+  });
+  const { exit, stderr } = await place.tidemark(['run', 'nightly', '--now', at(24)]);
+  expect(exit, stderr).toBe(0);
+  expect(await stale()).toEqual([]);
+  const { stdout } = await place.tidemark(['status', '--json', '--now', at(25)]);
+  expect(stdout).not.toContain('kms_providers');
+  expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
+
+  expect((await place.tidemark(['run', 'nightly', '--now', at(48)])).exit).toBe(0);
+  expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
+});
+
+test('a source that comes back has its state again', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+  const keys = () => place.rows("select status from source_state where source = 'keys'");
+  await place.pull(['--now', at(0)]);
+  await place.configure((config) => {
+    findTarget(config, 'vault').without = ['keys'];
+  });
+  await place.pull(['--now', at(1)]);
+  expect(await keys()).toEqual([]);
+  await place.configure((config) => {
+    findTarget(config, 'vault').without = [];
+  });
+  await place.pull(['--now', at(2)]);
+  expect(await keys()).toEqual([{ status: 'complete' }]);
+});
+
+test('reports, the overview and the index show only areas that some target has', async () => {
+  const place = await testProject({ workspaces: 5 });
+  await place.configure((config) => {
+    config.targets = ['nomad', 'vault'].map((name) => findTarget(config, name));
+    findTarget(config, 'vault').sources = ['mesh_roles'];
+  });
+  const { exit, stdout, stderr } = await place.tidemark(['run', 'nightly', '--json']);
+  expect(exit, stderr).toBe(0);
+  expect(JSON.parse(stdout).reports).toEqual(['overview', 'keys', 'storage']);
+  const read = (name: string) => readFile(join(place.folder, 'out', name), 'utf8');
+  const overview = await read('overview.txt');
+  expect(overview).toContain('Storage');
+  expect(overview).not.toMatch(/drifting|failing checks|Certificates|Versions|overdue/u);
+  const keys = await read('keys.txt');
+  expect(keys).toContain('Roles');
+  expect(keys).not.toMatch(/overdue for rotation|KMS providers/iu);
+  expect(await read('index.html')).not.toMatch(/drift\.html|certificates\.html/u);
+});
