@@ -131,3 +131,18 @@ test('runs have all the statuses of the real product', () => {
   expect(LIVE_RUN_STATUSES).toHaveLength(32);
   expect(LIVE_RUN_STATUSES.filter((status) => !seen.has(status))).toEqual([]);
 });
+
+test('a token of a pool is shown once, listed without its secret, and deleted', async () => {
+  const [pool] = sandbox.services.platform.state.pools;
+  const tokens = `/agent-pools/${pool!.id}/authentication-tokens`;
+  const body = { type: 'authentication-tokens', attributes: { description: 'of tests' } };
+  const created = await send(`POST ${tokens}`, body);
+  expect(created).toMatchObject({ status: 201, body: { data: { attributes: { description: 'of tests' } } } });
+  expect(created.body.data.attributes.token).toMatch(/\.atlasv1\./);
+  expect((await send(`GET ${tokens}`)).body.data).toMatchObject([{ attributes: { token: null } }]);
+  const { id } = created.body.data;
+  const headers = { authorization: `Bearer ${sandbox.tokens.platform.write}` };
+  const url = `${sandbox.urls.platform}/api/v2/authentication-tokens/${id}`;
+  expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(204);
+  expect((await send(`GET ${tokens}`)).body.data).toEqual([]);
+});

@@ -66,3 +66,11 @@ test('creds returns an accessor with the token', async () => {
   const creds = await data<object>(sandbox, 'GET /consul/creds/web-read');
   expect(Object.keys(creds).sort()).toEqual(['accessor', 'consul_namespace', 'local', 'partition', 'token']);
 });
+
+test('a role keeps every field that is written, and refuses one that it would not keep', async () => {
+  const lists = { consul_roles: ['deploy'], service_identities: ['web'], node_identities: ['n1:dc1'] };
+  const fields = { ...lists, consul_namespace: 'team', partition: 'p1', local: true };
+  expect(await status('POST /consul/roles/modern', fields)).toBe(204);
+  expect(await data(sandbox, 'GET /consul/roles/modern')).toMatchObject({ ...fields, token_type: 'client' });
+  expect(await status('POST /consul/roles/modern', { ...fields, invented: 1 })).toBe(400);
+});

@@ -3,6 +3,7 @@ import { TokenStore } from '../tokens.ts';
 import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { PlatformAccess } from './access.ts';
 import { AgentPools } from './agent-pools.ts';
+import { AgentTokens } from './agent-tokens.ts';
 import { Agents } from './agents.ts';
 import { Explorer } from './explorer.ts';
 import { createExplorerViews } from './explorer-views.ts';
@@ -56,7 +57,14 @@ export class PlatformService implements Service {
       views: views.records,
     };
     seedAgentPools(this.state, createRandom(`${seed}/platform/fleet`), at, scale, flavor);
-    const resources: readonly Resource[] = [this.#access, explorer, views, pools, agents];
+    const resources: readonly Resource[] = [
+      this.#access,
+      explorer,
+      views,
+      pools,
+      agents,
+      new AgentTokens(options, pools.records),
+    ];
     this.routes = [...resources.flatMap(({ routes }) => routes.map(ofOrganization))];
   }
 

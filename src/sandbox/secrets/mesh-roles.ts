@@ -11,11 +11,23 @@ import {
   stringField,
 } from './envelope.ts';
 
+/** The fields that replaced `policies` in newer versions, beside `consul_policies`. */
+const LISTS = ['consul_roles', 'service_identities', 'node_identities'] as const;
+type RoleList = (typeof LISTS)[number];
+
+/** The fields of the specification, and those of Vault. */
+const FIELDS = ['policy', 'policies', 'lease', 'token_type', 'local', 'ttl', 'max_ttl'];
+const LIVE_FIELDS = [...FIELDS, ...LISTS, 'consul_policies', 'partition', 'consul_namespace'];
+
 export interface MeshRoleRecord {
   tokenType: string;
   /** Base64. */
   policy?: string;
   policies: readonly string[];
+  /** The other lists of names by field, with the flavor of the real products. */
+  lists: Readonly<Partial<Record<RoleList, readonly string[]>>>;
+  partition: string;
+  namespace: string;
   local: boolean;
   ttlSeconds: number;
   maxTtlSeconds: number;
@@ -25,7 +37,16 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const NO_POLICY =
   'Use either a policy document, a list of policies or roles, or a set of service or node identities, depending on your Consul version';
 
-const EMPTY_ROLE: MeshRoleRecord = { tokenType: 'client', policies: [], local: false, ttlSeconds: 0, maxTtlSeconds: 0 };
+const EMPTY_ROLE: MeshRoleRecord = {
+  tokenType: 'client',
+  policies: [],
+  lists: {},
+  partition: '',
+  namespace: '',
+  local: false,
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+};
 
 /** docs/services/secrets.md#mesh-roles. */
 export class MeshRoles implements Resource {
@@ -59,6 +80,7 @@ export class MeshRoles implements Resource {
     const body = parseBody(request);
     const name = request.params.name!;
     const base = this.#flavor === 'spec' ? (this.records.get(name) ?? EMPTY_ROLE) : EMPTY_ROLE;
+    refuseUnknownFields(body, this.#flavor === 'spec' ? FIELDS : LIVE_FIELDS);
     const role = parseRole(body, base);
     checkRole(role);
     this.records.set(name, role);
@@ -71,6 +93,17 @@ export class MeshRoles implements Resource {
   }
 }
 
+/** Vault ignores what it does not know, with a warning. Here it is an error, so that a test sees it. @throws HttpError 400 */
+function refuseUnknownFields(body: Body, known: readonly string[]): void {
+  const unknown = Object.keys(body).find((field) => !known.includes(field));
+  if (unknown !== undefined) throw badRequest(`unknown field "${unknown}"`);
+}
+
+function parseLists(body: Body): MeshRoleRecord['lists'] {
+  const sent = LISTS.map((field) => [field, listField(body, field)] as const);
+  return Object.fromEntries(sent.filter(([, names]) => names.length > 0));
+}
+
 function parseRole(body: Body, base: MeshRoleRecord): MeshRoleRecord {
   const ttlSeconds = parseSeconds(body.ttl ?? body.lease);
   const maxTtlSeconds = parseSeconds(body.max_ttl);
@@ -80,20 +113,24 @@ function parseRole(body: Body, base: MeshRoleRecord): MeshRoleRecord {
     tokenType: stringField(body, 'token_type') ?? base.tokenType,
     ...(policy === undefined ? {} : { policy }),
     policies: policies.length > 0 ? policies : base.policies,
+    lists: parseLists(body),
+    partition: stringField(body, 'partition') ?? '',
+    namespace: stringField(body, 'consul_namespace') ?? '',
     local: typeof body.local === 'boolean' ? body.local : base.local,
     ttlSeconds: body.ttl === undefined && body.lease === undefined ? base.ttlSeconds : ttlSeconds,
     maxTtlSeconds: body.max_ttl === undefined ? base.maxTtlSeconds : maxTtlSeconds,
   };
 }
 
-function checkRole({ tokenType, policy, policies }: MeshRoleRecord): void {
+function checkRole({ tokenType, policy, policies, lists }: MeshRoleRecord): void {
   if (tokenType !== 'client' && tokenType !== 'management') {
     throw badRequest('token_type must be "client" or "management"');
   }
   if (policy !== undefined && !BASE64.test(policy)) {
     throw badRequest('Error decoding policy base64: illegal base64 data');
   }
-  if (tokenType === 'client' && policy === undefined && policies.length === 0) throw badRequest(NO_POLICY);
+  const isEmpty = policy === undefined && policies.length === 0 && Object.keys(lists).length === 0;
+  if (tokenType === 'client' && isEmpty) throw badRequest(NO_POLICY);
 }
 
 function roleData(role: MeshRoleRecord, flavor: Flavor): Record<string, unknown> {
@@ -106,10 +143,11 @@ function roleData(role: MeshRoleRecord, flavor: Flavor): Record<string, unknown>
     max_ttl: role.maxTtlSeconds,
     token_type: role.tokenType,
     local: role.local,
-    consul_namespace: '',
-    partition: '',
+    consul_namespace: role.namespace,
+    partition: role.partition,
     ...(role.policy === undefined ? {} : { policy: role.policy }),
     ...(role.policies.length === 0 ? {} : { consul_policies: role.policies }),
+    ...role.lists,
   };
 }
 

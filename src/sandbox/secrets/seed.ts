@@ -111,6 +111,9 @@ export function createRole(
     tokenType,
     ...(policy === undefined ? {} : { policy: Buffer.from(policy).toString('base64') }),
     policies,
+    lists: {},
+    partition: '',
+    namespace: '',
     local: false,
     ttlSeconds,
     maxTtlSeconds: ttlSeconds * 4,
@@ -131,6 +134,18 @@ const ROLE_PLANS: readonly (readonly [name: string, role: MeshRoleRecord])[] = [
   ['observability', createRole('client', 'service_prefix "" {\n  policy = "read"\n}\n', 3600)],
   [`équipe "réseau", <i>été<i>`, createRole('client', readPolicy('=cmd|'), 5400)],
   ['網路-唯讀', createRole('client', readPolicy('網路/'), 7200)],
+];
+
+/** Roles as newer versions of Vault have them: what they grant is not in `token_type`. */
+const LIVE_ROLE_PLANS: readonly (readonly [name: string, role: MeshRoleRecord])[] = [
+  ['modern-admin', createRole('client', undefined, 3600, ['global-management'])],
+  [
+    'api-identity',
+    {
+      ...createRole('client', undefined, 1800),
+      lists: { consul_roles: ['deploy'], service_identities: ['api:dc1'], node_identities: ['node-1:dc1'] },
+    },
+  ],
 ];
 
 /** About ten roles at scale 1, two of them of the management type. */
@@ -159,6 +174,7 @@ export function seedSecrets(
     clientKey: '',
   };
   seedRoles(roles, random, scale);
+  if (flavor === 'hashicorp') for (const [name, role] of LIVE_ROLE_PLANS) roles.set(name, { ...role });
   const special = flavor === 'spec' ? [...KEY_PLANS, SPEC_PLAN] : KEY_PLANS;
   for (const plan of special) addPlannedKey(lifecycle, plan, start);
   const used = [...lifecycle.providers.keys()].filter((name) => name !== BACKUP_PROVIDER && name !== EMPTY_PROVIDER);

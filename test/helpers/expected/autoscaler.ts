@@ -6,16 +6,17 @@ const target = 'scaler';
 const NOTHING = { value: null, count: null, sum: null, min: null, max: null, mean: null, stddev: null, rate: null };
 
 export function autoscalerTables(state: AutoscalerState, flavor: Flavor, now: Date): Tables {
+  const measured_at = time(new Date(state.timestamp.replace(' +0000 UTC', 'Z')));
   const { gauges, counters, samples, alive } = state;
   const points = { Points: gauges.slice(0, 3).map(({ value }) => digits(value)) };
   return {
     autoscaler_health: [{ target, alive, checked_at: time(now), extra: null }],
     autoscaler_metrics: [
-      ...gauges.map(gaugeRow),
-      ...counters.map((series) => seriesRow('counter', series)),
-      ...samples.map((series) => seriesRow('sample', series)),
+      ...gauges.map((gauge) => ({ ...gaugeRow(gauge), measured_at })),
+      ...counters.map((series) => ({ ...seriesRow('counter', series), measured_at })),
+      ...samples.map((series) => ({ ...seriesRow('sample', series), measured_at })),
       ...(flavor === 'spec'
-        ? [{ target, ...NOTHING, kind: 'point', name: gauges[0]?.name, labels: null, extra: points }]
+        ? [{ target, ...NOTHING, kind: 'point', name: gauges[0]?.name, labels: null, measured_at, extra: points }]
         : []),
     ],
   };

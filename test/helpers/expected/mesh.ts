@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto';
+import { DAY_MS } from '../../../src/core/duration.ts';
 import type { MeshState } from '../../../src/sandbox/mesh/index.ts';
+import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, type Tables, wholeSeconds } from './values.ts';
 
 const target = 'consul';
 
 /** Certificates and keys stand in the state and in no table. */
-export function meshTables({ roots, leaves, trustDomain }: MeshState): Tables {
+export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Flavor, now: Date): Tables {
   return {
     ca_roots: roots.map((root) => ({
       target,
@@ -17,7 +20,16 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState): Tables {
       signing_key_id: root.signingKeyId,
       private_key_type: root.privateKeyType,
       private_key_bits: root.privateKeyBits,
-      extra: null,
+      trust_domain: flavor === 'hashicorp' ? trustDomain : null,
+      external_trust_domain: trustDomain.split('.')[0],
+      intermediate_digests:
+        root.intermediates?.map((certificate) => createHash('sha256').update(certificate).digest('hex')) ?? null,
+      create_index: root.createIndex,
+      modify_index: root.modifyIndex,
+      extra:
+        flavor === 'hashicorp'
+          ? { DaysRemaining: Math.floor((root.notAfter.getTime() - now.getTime()) / DAY_MS) }
+          : null,
     })),
     leaf_certificates: [...leaves.values()].map((leaf) => ({
       target,
@@ -26,6 +38,9 @@ export function meshTables({ roots, leaves, trustDomain }: MeshState): Tables {
       serial_number: leaf.serialNumber,
       valid_after: wholeSeconds(leaf.validAfter.getTime()),
       valid_before: wholeSeconds(leaf.validBefore.getTime()),
+      namespace: 'default',
+      create_index: leaf.index,
+      modify_index: leaf.index,
       extra: null,
     })),
   };

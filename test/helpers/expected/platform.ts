@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { AgentPoolRecord } from '../../../src/sandbox/platform/agent-pool-body.ts';
+import { type AgentPoolRecord, RELATED } from '../../../src/sandbox/platform/agent-pool-body.ts';
 import type { AgentRecord } from '../../../src/sandbox/platform/agents.ts';
 import { type ExplorerResult, runExplorerQuery } from '../../../src/sandbox/platform/explorer-query.ts';
 import { createExplorerViews } from '../../../src/sandbox/platform/explorer-views.ts';
@@ -181,7 +181,7 @@ const COUNTED = new Set(['idle', 'busy', 'unknown']);
 
 function poolRow(pool: AgentPoolRecord, agents: readonly AgentRecord[], flavor: Flavor) {
   const { id, name, createdAt, organizationScoped, attached, allowed } = pool;
-  const live = { 'allowed-projects': 0, 'excluded-workspaces': 0, 'hyok-configurations': 0, organization: 1 };
+  const live = { organization: 1, ...Object.fromEntries(Object.keys(RELATED).map((name) => [name, 0])) };
   return {
     target,
     pool_id: id,

@@ -136,7 +136,8 @@ function describedFields(allocation: Allocation, flavor: Flavor) {
     client_description: filled(allocation.clientDescription),
     previous_allocation: filled(previous),
     next_allocation: filled(allocation.nextAllocation),
-    reschedules: previous === '' ? null : [expect.objectContaining({ PrevAllocID: previous, Delay: '30s' })],
+    reschedule_tracker:
+      previous === '' ? null : { Events: [expect.objectContaining({ PrevAllocID: previous, Delay: '30s' })] },
     task_states: { server: expect.objectContaining({ ...state, Events: expect.any(Array) }) },
     create_index: allocation.createIndex,
     modify_index: allocation.modifyIndex,
@@ -155,7 +156,7 @@ const UNKNOWN_ALLOCATION = {
   client_description: null,
   previous_allocation: null,
   next_allocation: null,
-  reschedules: null,
+  reschedule_tracker: null,
   task_states: null,
   create_index: null,
   modify_index: null,
@@ -188,7 +189,7 @@ function externalRows({ volumes, allocations }: SchedulerState, plugin: StorageP
 }
 
 function snapshotRows(plugin: StoragePlugin, flavor: Flavor): Rows {
-  return [...plugin.snapshots.values()].map(({ id, sourceId, sizeBytes, createdAt, ready }) => ({
+  return [...plugin.snapshots.values()].map(({ id, sourceId, sizeBytes, createdAt, ready, parameters }) => ({
     target,
     plugin_id: plugin.id,
     snapshot_id: id,
@@ -197,7 +198,7 @@ function snapshotRows(plugin: StoragePlugin, flavor: Flavor): Rows {
     created_at: time(Math.floor(createdAt.getTime() / 1000) * 1000),
     is_ready: ready,
     is_ambiguous: null,
-    parameters: null,
+    parameters,
     extra: flavor === 'spec' ? null : { Name: '' },
   }));
 }

@@ -63,14 +63,16 @@ function goDuration(seconds: number): string {
   return m > 0 ? `${m}m${s}s` : `${s}s`;
 }
 
-function roleFields({ ttlSeconds, maxTtlSeconds, local, policies }: MeshRoleRecord, live: boolean) {
+function roleFields(role: MeshRoleRecord, live: boolean) {
+  const { ttlSeconds, maxTtlSeconds, local, policies, lists, namespace, partition } = role;
+  const names = (list: readonly string[] | undefined) => (list ? [...list] : null);
   return {
     consul_policies: live && policies.length > 0 ? [...policies].sort() : null,
-    consul_roles: null,
-    service_identities: null,
-    node_identities: null,
-    consul_namespace: null,
-    partition: null,
+    consul_roles: names(lists.consul_roles),
+    service_identities: names(lists.service_identities),
+    node_identities: names(lists.node_identities),
+    consul_namespace: filled(namespace),
+    partition: filled(partition),
     ttl: live ? String(ttlSeconds) : null,
     max_ttl: live ? String(maxTtlSeconds) : null,
     extra: live ? { local } : null,
