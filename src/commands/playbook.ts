@@ -2,25 +2,29 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { EXIT } from '../core/errors.ts';
 import { applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from '../remediation/apply.ts';
 import { approvePlan } from '../remediation/approve.ts';
-import type { Playbook } from '../remediation/define.ts';
-import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
+import { readLedger } from '../remediation/ledger.ts';
 import { DEFAULT_LIMITS } from '../remediation/limits.ts';
 import { createPlan } from '../remediation/plan.ts';
-import { readPlan, writePlan } from '../remediation/plan-file.ts';
-import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
+import { type Plan, readPlan, writePlan } from '../remediation/plan-file.ts';
+import { findPlanFile, keepPlan } from '../remediation/plan-store.ts';
+import { getPlaybook } from '../remediation/registry.ts';
+import { createUndoPlan } from '../remediation/undo.ts';
 import { assertTargets, collect, percentage, positiveNumber, readConfig } from './options.ts';
 import { plural, writeResult } from './output.ts';
-import { formatApplyResult, formatLedger, formatPlan, formatPlaybooks, toPlaybookRow } from './playbook-output.ts';
+import { preparePlaybooks, registerLedger } from './playbook-ledger.ts';
+import { formatApplyResult, formatPlan, formatPlaybooks, toPlaybookRow } from './playbook-output.ts';
 
 const HELP = `
 A plan is created, reviewed, approved and applied:
-  tidemark playbook plan reap-dead-agents -o plan.json
-  tidemark playbook show plan.json
-  tidemark playbook approve plan.json --by NAME
-  tidemark playbook apply plan.json
+  tidemark playbook plan scope-unused-pools
+  tidemark playbook show PLAN
+  tidemark playbook approve PLAN --by NAME
+  tidemark playbook apply PLAN
+PLAN is the ID that \`plan\` prints, the beginning of it, or a file.
+\`undo PLAN\` makes a new plan that restores what PLAN changed.
 A file STOP in the data folder stops an apply before its next action.
 docs/playbooks.md describes how to write a playbook.
 `;
@@ -38,50 +42,53 @@ export function registerPlaybook(program: Command, context: () => Context): void
     .command('plan')
     .description('create a plan; only reads')
     .argument('<name>', 'playbook')
-    .option('-o, --output <file>', 'write the plan to a file')
+    .option('-o, --output <file>', 'write the plan to this file as well')
     .option('--max-actions <n>', 'refuse a plan with more actions', positiveNumber, DEFAULT_LIMITS.maxActions)
     .option(
       '--max-percent <p>',
-      "refuse a plan that affects more of a target's rows in the table",
+      `refuse a plan that affects more of a target's rows in the table (default: ${DEFAULT_LIMITS.maxPercent}, or ${DEFAULT_LIMITS.minRows} rows if that is more)`,
       percentage,
-      DEFAULT_LIMITS.maxPercent,
     )
     .option('--target <name>', 'only this target; repeatable', collect, [])
     .action((name: string, options: PlanOptions) => plan(context(), name, options));
   group
     .command('show')
     .description('show the actions of a plan, with their outcomes')
-    .argument('<file>', 'plan')
-    .action((file: string) => show(context(), file));
+    .argument('<plan>', 'ID, beginning of an ID, or file')
+    .action((reference: string) => show(context(), reference));
   group
     .command('approve')
     .description('approve the actions of a plan')
-    .argument('<file>', 'plan')
+    .argument('<plan>', 'ID, beginning of an ID, or file')
     .requiredOption('--by <name>', 'who approves')
     .option('--irreversible', 'include actions that cannot be undone')
-    .action((file: string, options: ApproveOptions) => approve(context(), file, options));
+    .action((reference: string, options: ApproveOptions) => approve(context(), reference, options));
   group
     .command('apply')
     .description('apply an approved plan; run it again to resume')
-    .argument('<file>', 'plan')
+    .argument('<plan>', 'ID, beginning of an ID, or file')
     .option(
       '--max-failures <n>',
       'stop after this many failed or unconfirmed actions',
       positiveNumber,
       DEFAULT_MAX_FAILURES,
     )
-    .action((file: string, options: { readonly maxFailures: number }) => apply(context(), file, options.maxFailures));
+    .action((reference: string, options: { readonly maxFailures: number }) =>
+      apply(context(), reference, options.maxFailures),
+    );
   group
-    .command('ledger')
-    .description('list every started action with its outcome')
-    .option('--plan <id>', 'only actions of this plan')
-    .action((options: { readonly plan?: string }) => ledger(context(), options.plan));
+    .command('undo')
+    .description('create a plan that restores what a plan applied; only reads')
+    .argument('<plan>', 'ID, beginning of an ID, or file')
+    .option('-o, --output <file>', 'write the new plan to this file as well')
+    .action((reference: string, options: { readonly output?: string }) => undo(context(), reference, options.output));
+  registerLedger(group, context);
 }
 
 interface PlanOptions {
   readonly output?: string;
   readonly maxActions: number;
-  readonly maxPercent: number;
+  readonly maxPercent?: number;
   readonly target: readonly string[];
 }
 
@@ -90,45 +97,61 @@ interface ApproveOptions {
   readonly irreversible?: boolean;
 }
 
-/** The configuration and all playbooks, which are validated before any is used. */
-async function prepare(context: Context): Promise<{ config: Config; playbooks: readonly Playbook[] }> {
-  const config = readConfig(context);
-  const { playbooks } = await loadDefinitions(config);
-  return { config, playbooks: await loadPlaybooks(config, playbooks) };
-}
-
 async function list(context: Context): Promise<void> {
-  const { playbooks } = await prepare(context);
+  const { playbooks } = await preparePlaybooks(context);
   writeResult(context, playbooks.map(toPlaybookRow), () => formatPlaybooks(playbooks, context.colors));
 }
 
 async function plan(context: Context, name: string, options: PlanOptions): Promise<void> {
-  const { config, playbooks } = await prepare(context);
+  const { config, playbooks } = await preparePlaybooks(context);
   const targets = assertTargets(config, options.target);
+  const { maxActions, maxPercent } = options;
   const created = await createPlan({
     config,
     context,
     playbook: getPlaybook(playbooks, name),
-    limits: options,
+    limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
     ...(targets.length > 0 && { targets }),
   });
-  const file = options.output === undefined ? undefined : resolve(context.cwd, options.output);
-  if (file !== undefined) await writePlan(file, created);
-  writeResult(context, created, () => formatPlan(created, context.colors));
-  if (file !== undefined)
-    context.log.info(`plan written to ${options.output}; approve it with \`tidemark playbook approve\``);
+  await writeNewPlan(config, context, created, options.output);
 }
 
-async function show(context: Context, file: string): Promise<void> {
-  const { config } = await prepare(context);
-  const shown = await readPlan(resolve(context.cwd, file));
+/** Keeps a new plan, and writes it to a file as well if the user names one. */
+async function writeNewPlan(
+  config: Config,
+  context: Context,
+  created: Plan,
+  output: string | undefined,
+): Promise<void> {
+  await keepPlan(config, created);
+  if (output !== undefined) await writePlan(resolve(context.cwd, output), created);
+  writeResult(context, created, () => formatPlan(created, context.colors));
+  const where = output === undefined ? '' : ` and written to ${output}`;
+  context.log.info(
+    `plan ${created.plan_id} is kept in ${config.data}/plans${where}; approve it with \`tidemark playbook approve ${created.plan_id}\``,
+  );
+}
+
+async function undo(context: Context, reference: string, output: string | undefined): Promise<void> {
+  const { config, playbooks } = await preparePlaybooks(context);
+  const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
+  const created = await createUndoPlan(undone, { config, context, playbooks });
+  await writeNewPlan(config, context, created, output);
+  if (created.skipped.length > 0) context.exit(EXIT.incomplete);
+}
+
+async function show(context: Context, reference: string): Promise<void> {
+  const { config } = await preparePlaybooks(context);
+  const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
   const entries = await readLedger(config.data);
   writeResult(context, shown, () => formatPlan(shown, context.colors, entries));
 }
 
-async function approve(context: Context, file: string, { by, irreversible = false }: ApproveOptions): Promise<void> {
+async function approve(context: Context, reference: string, { by, irreversible = false }: ApproveOptions) {
+  const config = readConfig(context);
   const now = context.clock.now();
-  const approved = await approvePlan(resolve(context.cwd, file), { by, irreversible, now });
+  const approved = await approvePlan(await findPlanFile(config, context.cwd, reference), { by, irreversible, now });
+  await keepPlan(config, approved);
   const { plan_id, actions, approval, expires_at } = approved;
   writeResult(
     context,
@@ -138,19 +161,11 @@ async function approve(context: Context, file: string, { by, irreversible = fals
   );
 }
 
-async function apply(context: Context, file: string, maxFailures: number): Promise<void> {
-  const { config, playbooks } = await prepare(context);
-  const approved = await readPlan(resolve(context.cwd, file));
+async function apply(context: Context, reference: string, maxFailures: number): Promise<void> {
+  const { config, playbooks } = await preparePlaybooks(context);
+  const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
   writeResult(context, applied, () => formatApplyResult(applied, approved, context.colors));
   if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);
   context.exit(applyExitCode(applied));
-}
-
-async function ledger(context: Context, planId: string | undefined): Promise<void> {
-  const { config } = await prepare(context);
-  const rows = (await readLedger(config.data))
-    .map(toLedgerRow)
-    .filter(({ plan_id }) => planId === undefined || plan_id === planId);
-  writeResult(context, rows, () => formatLedger(rows, context.colors));
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../remediation/define.ts';
+import { externalVolumeAbsence, volumeAbsence } from './lib/absence.ts';
 import { responseBody, textAt } from './lib/json-path.ts';
 import { isListed, parseClaims, readExternalVolumes, requestedNamespace } from './lib/volumes.ts';
 
@@ -14,8 +15,12 @@ const deregister = defineAction(inputs, {
   operation: 'scheduler.volumes.deregister',
   params: { volume_id: 'volume_id', namespace: 'namespace' },
   reads: {
-    volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
-    external: readExternalVolumes,
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
+    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
   },
   observe: ({ volume, external }, { external_id }) =>
     volume.found
@@ -30,7 +35,7 @@ const deregister = defineAction(inputs, {
     if (observed.external_id !== external_id) {
       return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
     }
-    if (observed.in_provider === null) return drifted('the volumes in the provider are not reported');
+    if (observed.in_provider === null) return unknown('the volumes in the provider are not reported');
     if (observed.in_provider) return drifted('it is in the provider again');
     return observed.claims === 0 ? ready : drifted('it is claimed');
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../remediation/define.ts';
+import { volumeAbsence } from './lib/absence.ts';
 import { responseBody } from './lib/json-path.ts';
 import { isTerminal, parseClaims, requestedNamespace } from './lib/volumes.ts';
 
@@ -10,12 +11,16 @@ const detach = defineAction(inputs, {
   operation: 'scheduler.volumes.detach',
   params: { volume_id: 'volume_id', namespace: 'namespace', node: 'node_id' },
   reads: {
-    volume: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id', namespace: 'namespace' } },
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
   },
   observe: ({ volume }) => (volume.found ? { claims: parseClaims(responseBody(volume)) } : null),
   evaluate: (observed, { node_id }) => {
     if (observed === null) return satisfied('the volume is gone, and its claims with it');
-    if (observed.claims === null) return drifted('its claims are not reported');
+    if (observed.claims === null) return unknown('its claims are not reported');
     if (!observed.claims.some((claim) => claim.node_id === node_id || claim.node_id === null)) {
       return satisfied('nothing on the node claims it');
     }
@@ -23,6 +28,15 @@ const detach = defineAction(inputs, {
     if (live === undefined) return ready;
     return drifted(`allocation ${live.allocation_id}, whose status is ${live.client_status ?? 'unknown'}, claims it`);
   },
+  // The node is down, or the allocation was garbage-collected: docs/services/scheduler.md#volumes.
+  refusals: [
+    {
+      message: /Unknown allocation/iu,
+      advice:
+        'the scheduler cannot detach a volume whose allocation or node is gone; let it collect the ended allocation' +
+        ' (`nomad system gc`), or deregister the volume with `force=true` and register it again',
+    },
+  ],
 });
 
 export const detachLostClaims = definePlaybook({

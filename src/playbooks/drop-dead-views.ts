@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../remediation/define.ts';
+import { viewAbsence } from './lib/absence.ts';
 import { listAt, responseBody, valueAt } from './lib/json-path.ts';
 
 const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty']) });
@@ -8,7 +9,7 @@ const drop = defineAction(inputs, {
   operation: 'platform.views.delete',
   params: { view_id: 'view_id' },
   reads: {
-    view: { operation: 'platform.views.show', params: { view_id: 'view_id' } },
+    view: { operation: 'platform.views.show', params: { view_id: 'view_id' }, absence: viewAbsence },
     results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, allowFailure: true },
   },
   observe: ({ view, results }) =>
@@ -20,6 +21,10 @@ const drop = defineAction(inputs, {
         },
   evaluate: (observed, { reason }) => {
     if (observed === null) return satisfied('the view is gone');
+    // The finding rests on a rejected query. A time-out or an error within the service says nothing about the query.
+    if (observed.failure !== null && observed.failure !== 'invalid') {
+      return unknown(`its query could not be run: ${observed.failure}`);
+    }
     if (reason === 'failed') return observed.failure === null ? drifted('its query works again') : ready;
     if (observed.rows_on_first_page === null) return drifted('its query returned no result');
     return observed.rows_on_first_page > 0 ? drifted('it returns rows again') : ready;

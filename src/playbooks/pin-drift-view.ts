@@ -3,14 +3,19 @@ import {
   defineAction,
   definePlaybook,
   drifted,
+  type GuardRead,
   type JsonValue,
+  type ReadResult,
   ready,
   satisfied,
   skip,
+  unknown,
 } from '../remediation/define.ts';
 import { platform } from '../services/platform/operations.ts';
+import { viewAbsence, viewNameAbsence } from './lib/absence.ts';
 import { responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
 import { isSameQuery, type NormalizedQuery, parseSavedQuery } from './lib/saved-query.ts';
+import { evaluateUndo } from './lib/undo.ts';
 
 /** The playbook recognizes its view by this name. */
 const NAME = 'Drifting workspaces (Tidemark)';
@@ -35,11 +40,48 @@ const toObserved = (view: unknown) => ({
   query: parseSavedQuery(view) as unknown as JsonValue,
 });
 
+const readView: GuardRead = {
+  operation: 'platform.views.show',
+  params: { view_id: 'view_id' },
+  absence: viewAbsence,
+};
+
+function observeView(view: ReadResult) {
+  const found = valueAt(responseBody(view), 'data');
+  return found === undefined ? null : toObserved(found);
+}
+
+const removeInputs = z.object({ view_id: z.string(), after: z.json() });
+
+const remove = defineAction(removeInputs, {
+  operation: 'platform.views.delete',
+  params: { view_id: 'view_id' },
+  reads: { view: readView },
+  observe: ({ view }) => observeView(view),
+  evaluate: (observed, { after }) =>
+    observed === null ? satisfied('the view is gone') : evaluateUndo(observed, { before: null, after }, 'the view'),
+});
+
+const restoreInputs = z.object({
+  view_id: z.string(),
+  before: z.object({ view_id: z.string(), name: z.string(), query: z.record(z.string(), z.json()) }),
+  after: z.json(),
+});
+
+const restore = defineAction(restoreInputs, {
+  operation: 'platform.views.update',
+  params: { view_id: 'view_id' },
+  body: ({ before: { name, query } }) => ({ data: { name, query } }),
+  reads: { view: readView },
+  observe: ({ view }) => observeView(view),
+  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the view'),
+});
+
 const create = defineAction(createInputs, {
   operation: 'platform.views.create',
   params: {},
   body: () => ({ data: { name: NAME, query_type: type, query: QUERY_BODY } }),
-  reads: { views: { operation: 'platform.views.list', params: {}, allPages: true } },
+  reads: { views: { operation: 'platform.views.list', params: {}, allPages: true, absence: viewNameAbsence } },
   observe: ({ views }) =>
     views.found
       ? responseItems(views)
@@ -47,11 +89,22 @@ const create = defineAction(createInputs, {
           .filter(({ name }) => name === NAME)
       : null,
   evaluate: (observed) => {
-    if (observed === null) return drifted('the saved views are not reported');
+    if (observed === null) return unknown('the saved views are not reported');
     if (observed.length === 0) return ready;
     return observed.some(({ query }) => isSameQuery(query as unknown as NormalizedQuery, QUERY))
       ? satisfied('the view exists')
       : drifted('a view of this name exists, with another query');
+  },
+  undo: {
+    action: remove,
+    needs: ['before', 'after.0.view_id'],
+    inputs: ({ before, after }) => {
+      const known = new Set(before?.map(({ view_id }) => view_id));
+      const [created, ...others] = (after ?? []).filter(({ view_id }) => !known.has(view_id));
+      if (!created || others.length > 0) return 'the ledger does not show which view was created';
+      return { view_id: created.view_id, after: created };
+    },
+    summary: () => `delete the saved view "${NAME}"`,
   },
 });
 
@@ -59,11 +112,8 @@ const update = defineAction(updateInputs, {
   operation: 'platform.views.update',
   params: { view_id: 'view_id' },
   body: () => ({ data: { name: NAME, query: QUERY_BODY } }),
-  reads: { view: { operation: 'platform.views.show', params: { view_id: 'view_id' } } },
-  observe: ({ view }) => {
-    const found = valueAt(responseBody(view), 'data');
-    return found === undefined ? null : toObserved(found);
-  },
+  reads: { view: readView },
+  observe: ({ view }) => observeView(view),
   evaluate: (observed, { query }) => {
     if (observed === null) return drifted('the view is gone');
     const current = observed.query as unknown as NormalizedQuery;
@@ -73,6 +123,12 @@ const update = defineAction(updateInputs, {
     return observed.name === NAME && isSameQuery(current, query as NormalizedQuery)
       ? ready
       : drifted('the view was changed');
+  },
+  undo: {
+    action: restore,
+    needs: ['before.name', 'before.query', 'after'],
+    inputs: ({ inputs: { view_id }, before, after }) => ({ view_id, before, after }),
+    summary: () => `restore the query of the saved view "${NAME}"`,
   },
 });
 

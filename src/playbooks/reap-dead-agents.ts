@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { agentAbsence } from './lib/absence.ts';
 import { responseBody, textAt, valueAt } from './lib/json-path.ts';
 
 const inputs = z.object({
   agent_id: z.string(),
+  pool_id: z.string(),
   pool_name: z.string().nullable(),
   status: z.string(),
   /** Null where the agent never reported a ping. */
@@ -16,7 +18,7 @@ const DEAD = ['unknown', 'errored', 'exited'];
 const remove = defineAction(inputs, {
   operation: 'platform.agents.delete',
   params: { id: 'agent_id' },
-  reads: { agent: { operation: 'platform.agents.show', params: { id: 'agent_id' } } },
+  reads: { agent: { operation: 'platform.agents.show', params: { id: 'agent_id' }, absence: agentAbsence } },
   observe: ({ agent }) => {
     const attributes = valueAt(responseBody(agent), 'data', 'attributes');
     return attributes === undefined

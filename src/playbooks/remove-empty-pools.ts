@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
-import { responseBody, responseItems } from './lib/json-path.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../remediation/define.ts';
+import { poolAbsence } from './lib/absence.ts';
+import { numberAt, responseBody, responseItems } from './lib/json-path.ts';
 import { explainOtherUsers, parsePoolUsers } from './lib/pool-users.ts';
 
 const inputs = z.object({ pool_id: z.string() });
@@ -9,13 +10,14 @@ const remove = defineAction(inputs, {
   operation: 'platform.agent-pools.delete',
   params: { agent_pool_id: 'pool_id' },
   reads: {
-    pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' } },
+    pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' }, absence: poolAbsence },
     agents: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
   },
   observe: ({ pool, agents }) => {
     if (!pool.found) return null;
     const { workspaces, others } = parsePoolUsers(responseBody(pool));
     return {
+      reported_agents: numberAt(responseBody(pool), 'data', 'attributes', 'agent-count'),
       agents: agents.found ? responseItems(agents).length : null,
       attached: workspaces?.length ?? null,
       others,
@@ -23,9 +25,12 @@ const remove = defineAction(inputs, {
   },
   evaluate: (observed) => {
     if (observed === null) return satisfied('the pool is gone');
-    if (observed.agents === null) return drifted('its agents are not reported');
+    if (observed.agents === null) return unknown('its agents are not reported');
     if (observed.agents > 0) return drifted(`it has ${observed.agents} agent(s)`);
-    if (observed.attached === null) return drifted('its attached workspaces are not reported');
+    if ((observed.reported_agents ?? 0) > 0) {
+      return unknown(`it reports ${observed.reported_agents} agent(s), and the list of its agents is empty`);
+    }
+    if (observed.attached === null) return unknown('its attached workspaces are not reported');
     if (observed.attached > 0) return drifted(`${observed.attached} workspace(s) are attached to it`);
     const use = explainOtherUsers(observed);
     return use === undefined ? ready : drifted(use);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../remediation/define.ts';
+import { providerAbsence } from './lib/absence.ts';
 import { listAt, responseBody } from './lib/json-path.ts';
 
 const inputs = z.object({ provider_name: z.string() });
@@ -8,14 +9,14 @@ const remove = defineAction(inputs, {
   operation: 'secrets.kms.delete',
   params: { name: 'provider_name' },
   reads: {
-    provider: { operation: 'secrets.kms.read', params: { name: 'provider_name' } },
+    provider: { operation: 'secrets.kms.read', params: { name: 'provider_name' }, absence: providerAbsence },
     keys: { operation: 'secrets.kms-keys.list', params: { name: 'provider_name' } },
   },
   observe: ({ provider, keys }) =>
     provider.found ? { keys: listAt(responseBody(keys), 'data', 'keys')?.length ?? null } : null,
   evaluate: (observed) => {
     if (observed === null) return satisfied('the provider is gone');
-    if (observed.keys === null) return drifted('its keys are not reported');
+    if (observed.keys === null) return unknown('its keys are not reported');
     return observed.keys > 0 ? drifted(`it has ${observed.keys} key(s)`) : ready;
   },
 });

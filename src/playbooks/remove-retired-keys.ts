@@ -1,18 +1,31 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  type GuardRead,
+  ready,
+  satisfied,
+  unknown,
+} from '../remediation/define.ts';
+import { distributionAbsence, keyAbsence } from './lib/absence.ts';
 import { booleanAt, listAt, responseBody } from './lib/json-path.ts';
 
 const removeInputs = z.object({ key_name: z.string(), provider_name: z.string() });
 const deleteInputs = z.object({ key_name: z.string() });
 
-const readKey = { operation: 'secrets.keys.read', params: { name: 'key_name' } } as const;
+const readKey: GuardRead = { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence };
 
 const removeFromProvider = defineAction(removeInputs, {
   operation: 'secrets.kms-keys.remove',
   params: { name: 'provider_name', key_name: 'key_name' },
   reads: {
     key: readKey,
-    distribution: { operation: 'secrets.kms-keys.read', params: { name: 'provider_name', key_name: 'key_name' } },
+    distribution: {
+      operation: 'secrets.kms-keys.read',
+      params: { name: 'provider_name', key_name: 'key_name' },
+      absence: distributionAbsence,
+    },
   },
   observe: ({ key, distribution }) => ({
     in_provider: distribution.found,
@@ -38,7 +51,7 @@ const deleteKey = defineAction(deleteInputs, {
   evaluate: (observed) => {
     if (observed === null) return satisfied('the key is gone');
     if (observed.deletion_allowed !== true) return drifted('it may no longer be deleted');
-    if (observed.providers === null) return drifted('its providers are not reported');
+    if (observed.providers === null) return unknown('its providers are not reported');
     return observed.providers.length > 0 ? drifted(`it is distributed to ${observed.providers.join(', ')}`) : ready;
   },
 });

@@ -1,7 +1,19 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied, skip } from '../remediation/define.ts';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  type GuardRead,
+  type ReadResult,
+  ready,
+  satisfied,
+  skip,
+  unknown,
+} from '../remediation/define.ts';
 import { secrets } from '../services/secrets/operations.ts';
+import { keyAbsence } from './lib/absence.ts';
 import { booleanAt, numberAt, responseBody } from './lib/json-path.ts';
+import { evaluateUndo } from './lib/undo.ts';
 
 const detail = z.object({
   key_name: z.string(),
@@ -9,6 +21,33 @@ const detail = z.object({
   wanted_min_enabled_version: z.number(),
 });
 const inputs = detail.extend({ deletion_allowed: z.boolean() });
+
+const readKey: GuardRead = { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence };
+
+const parseKey = (key: ReadResult) =>
+  key.found
+    ? {
+        latest_version: numberAt(responseBody(key), 'data', 'latest_version'),
+        min_enabled_version: numberAt(responseBody(key), 'data', 'min_enabled_version'),
+        deletion_allowed: booleanAt(responseBody(key), 'data', 'deletion_allowed'),
+      }
+    : null;
+
+const keyState = z.object({
+  latest_version: z.number().nullable(),
+  min_enabled_version: z.number(),
+  deletion_allowed: z.boolean(),
+});
+const restoreInputs = z.object({ key_name: z.string(), before: keyState, after: keyState });
+
+const restore = defineAction(restoreInputs, {
+  operation: 'secrets.keys.update',
+  params: { name: 'key_name' },
+  body: ({ before: { min_enabled_version, deletion_allowed } }) => ({ min_enabled_version, deletion_allowed }),
+  reads: { key: readKey },
+  observe: ({ key }) => parseKey(key),
+  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the key'),
+});
 
 const retire = defineAction(inputs, {
   operation: 'secrets.keys.update',
@@ -18,23 +57,23 @@ const retire = defineAction(inputs, {
     min_enabled_version: wanted_min_enabled_version,
     deletion_allowed,
   }),
-  reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' } } },
-  observe: ({ key }) =>
-    key.found
-      ? {
-          latest_version: numberAt(responseBody(key), 'data', 'latest_version'),
-          min_enabled_version: numberAt(responseBody(key), 'data', 'min_enabled_version'),
-          deletion_allowed: booleanAt(responseBody(key), 'data', 'deletion_allowed'),
-        }
-      : null,
+  reads: { key: readKey },
+  observe: ({ key }) => parseKey(key),
   evaluate: (observed, { latest_version, wanted_min_enabled_version, deletion_allowed }) => {
     if (observed === null) return drifted('the key is gone');
     if (observed.deletion_allowed !== deletion_allowed) return drifted('its `deletion_allowed` was changed');
     if (observed.latest_version !== latest_version) return drifted(`its newest version is ${observed.latest_version}`);
-    if (observed.min_enabled_version === null) return drifted('its lowest enabled version is not reported');
+    if (observed.min_enabled_version === null) return unknown('its lowest enabled version is not reported');
     return observed.min_enabled_version < wanted_min_enabled_version
       ? ready
       : satisfied(`its versions below ${observed.min_enabled_version} are disabled`);
+  },
+  undo: {
+    action: restore,
+    needs: ['before.min_enabled_version', 'before.deletion_allowed', 'after'],
+    inputs: ({ inputs: { key_name }, before, after }) => ({ key_name, before, after }),
+    summary: ({ inputs: { key_name }, before }) =>
+      `enable the versions of key ${key_name} from ${before?.min_enabled_version} on again`,
   },
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import { keyAbsence } from './lib/absence.ts';
 import { numberAt, responseBody } from './lib/json-path.ts';
 
 const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
@@ -7,7 +8,7 @@ const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rota
 const rotate = defineAction(inputs, {
   operation: 'secrets.keys.rotate',
   params: { name: 'key_name' },
-  reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' } } },
+  reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence } },
   observe: ({ key }) => (key.found ? { latest_version: numberAt(responseBody(key), 'data', 'latest_version') } : null),
   evaluate: (observed, { latest_version }) => {
     if (observed === null) return drifted('the key is gone');
@@ -16,7 +17,6 @@ const rotate = defineAction(inputs, {
       ? satisfied(`it was rotated since: its newest version is ${observed.latest_version}`)
       : drifted(`its newest version is ${observed.latest_version ?? 'not reported'}`);
   },
-  notVerifiable: true,
 });
 
 export const rotateOldKeys = definePlaybook({

@@ -1,7 +1,18 @@
 import { z } from 'zod';
-import { defineAction, definePlaybook, drifted, ready, satisfied } from '../remediation/define.ts';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  type GuardRead,
+  type ReadResult,
+  ready,
+  satisfied,
+  unknown,
+} from '../remediation/define.ts';
+import { poolAbsence } from './lib/absence.ts';
 import { booleanAt, hasSameMembers, responseBody, valueAt } from './lib/json-path.ts';
 import { explainOtherUsers, parsePoolUsers, relatedIds } from './lib/pool-users.ts';
+import { evaluateUndo } from './lib/undo.ts';
 
 const inputs = z.object({
   pool_id: z.string(),
@@ -10,38 +21,58 @@ const inputs = z.object({
   allowed_workspace_ids: z.array(z.string()),
 });
 
+const readPool: GuardRead = {
+  operation: 'platform.agent-pools.show',
+  params: { id: 'pool_id' },
+  absence: poolAbsence,
+};
+
+function observePool(pool: ReadResult) {
+  const body = responseBody(pool);
+  if (valueAt(body, 'data') === undefined) return null;
+  const { workspaces, others } = parsePoolUsers(body);
+  return {
+    organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
+    attached: workspaces,
+    // Absent where empty: the list has no effect while the whole organization may use the pool.
+    allowed: relatedIds(body, 'allowed-workspaces') ?? [],
+    others,
+  };
+}
+
+function buildPoolBody(isOrganizationScoped: boolean, allowed: readonly string[]) {
+  return {
+    data: {
+      type: 'agent-pools',
+      attributes: { 'organization-scoped': isOrganizationScoped },
+      relationships: { 'allowed-workspaces': { data: allowed.map((id) => ({ id, type: 'workspaces' })) } },
+    },
+  };
+}
+
+const poolState = z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) });
+
+const restore = defineAction(z.object({ pool_id: z.string(), before: poolState, after: poolState }), {
+  operation: 'platform.agent-pools.update',
+  params: { id: 'pool_id' },
+  body: ({ before: { organization_scoped, allowed } }) => buildPoolBody(organization_scoped, allowed),
+  reads: { pool: readPool },
+  observe: ({ pool }) => observePool(pool),
+  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the pool'),
+});
+
 const scope = defineAction(inputs, {
   operation: 'platform.agent-pools.update',
   params: { id: 'pool_id' },
   // The name is left out, which keeps it. Only the listed workspaces may use the pool afterwards.
-  body: ({ workspace_ids, allowed_workspace_ids }) => ({
-    data: {
-      type: 'agent-pools',
-      attributes: { 'organization-scoped': false },
-      relationships: {
-        'allowed-workspaces': {
-          data: [...new Set([...allowed_workspace_ids, ...workspace_ids])].map((id) => ({ id, type: 'workspaces' })),
-        },
-      },
-    },
-  }),
-  reads: { pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' } } },
-  observe: ({ pool }) => {
-    const body = responseBody(pool);
-    if (valueAt(body, 'data') === undefined) return null;
-    const { workspaces, others } = parsePoolUsers(body);
-    return {
-      organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
-      attached: workspaces,
-      // Absent where empty: the list has no effect while the whole organization may use the pool.
-      allowed: relatedIds(body, 'allowed-workspaces') ?? [],
-      others,
-    };
-  },
+  body: ({ workspace_ids, allowed_workspace_ids }) =>
+    buildPoolBody(false, [...new Set([...allowed_workspace_ids, ...workspace_ids])]),
+  reads: { pool: readPool },
+  observe: ({ pool }) => observePool(pool),
   evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
     if (observed === null) return drifted('the pool is gone');
     const { organization_scoped, attached, allowed } = observed;
-    if (!attached) return drifted('its attached workspaces are not reported');
+    if (!attached) return unknown('its attached workspaces are not reported');
     if (organization_scoped === false) {
       return attached.every((id) => allowed.includes(id))
         ? satisfied('it is scoped')
@@ -53,6 +84,12 @@ const scope = defineAction(inputs, {
     return hasSameMembers(allowed, allowed_workspace_ids)
       ? ready
       : drifted('other workspaces are allowed to use it now');
+  },
+  undo: {
+    action: restore,
+    needs: ['before.organization_scoped', 'before.allowed', 'after'],
+    inputs: ({ inputs: { pool_id }, before, after }) => ({ pool_id, before, after }),
+    summary: ({ inputs: { pool_id } }) => `let all workspaces of the organization use agent pool ${pool_id} again`,
   },
 });
 

@@ -9,8 +9,10 @@ import {
   skip,
 } from '../remediation/define.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
+import { policyAbsence } from './lib/absence.ts';
 import { responseBody, textAt, valueAt } from './lib/json-path.ts';
 import { readOnlyRules } from './lib/read-only-rules.ts';
+import { evaluateUndo } from './lib/undo.ts';
 
 const inputs = z.object({
   policy_name: z.string(),
@@ -27,20 +29,38 @@ const parsePolicy = (policy: unknown) => ({
   rules: textAt(policy, 'Rules'),
 });
 
+function buildPolicyBody(name: string, { description, job_acl, rules }: z.infer<typeof policyState>) {
+  return { Name: name, Description: description, Rules: rules ?? '', ...(job_acl !== null && { JobACL: job_acl }) };
+}
+
 /** The service may return other line ends and indents than were sent. */
 const hasSameRules = (rules: string | null, wanted: string): boolean =>
   rules !== null && rules.replaceAll(/\s+/gu, ' ').trim() === wanted.replaceAll(/\s+/gu, ' ').trim();
 
+const policyState = z.object({ description: z.string(), job_acl: z.json(), rules: z.string().nullable() });
+const restoreInputs = z.object({ policy_name: z.string(), before: policyState, after: policyState });
+
+const readPolicy = {
+  operation: 'scheduler.policies.read',
+  params: { policy_name: 'policy_name' },
+  absence: policyAbsence,
+} as const;
+
+const restore = defineAction(restoreInputs, {
+  operation: 'scheduler.policies.write',
+  params: { policy_name: 'policy_name' },
+  body: ({ policy_name, before }) => buildPolicyBody(policy_name, before),
+  reads: { policy: readPolicy },
+  observe: ({ policy }) => (policy.found ? parsePolicy(responseBody(policy)) : null),
+  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the policy'),
+});
+
 const trim = defineAction(inputs, {
   operation: 'scheduler.policies.write',
   params: { policy_name: 'policy_name' },
-  body: ({ policy_name, description, job_acl, wanted_rules }) => ({
-    Name: policy_name,
-    Description: description,
-    Rules: wanted_rules,
-    ...(job_acl !== null && { JobACL: job_acl }),
-  }),
-  reads: { policy: { operation: 'scheduler.policies.read', params: { policy_name: 'policy_name' } } },
+  body: ({ policy_name, description, job_acl, wanted_rules }) =>
+    buildPolicyBody(policy_name, { description, job_acl, rules: wanted_rules }),
+  reads: { policy: readPolicy },
   observe: ({ policy }) => (policy.found ? parsePolicy(responseBody(policy)) : null),
   evaluate: (observed, { description, job_acl, rules, wanted_rules }) => {
     if (observed === null) return satisfied('the policy is gone');
@@ -50,6 +70,12 @@ const trim = defineAction(inputs, {
       observed.description === description &&
       JSON.stringify(observed.job_acl) === JSON.stringify(job_acl);
     return isAsPlanned ? ready : drifted('the policy was changed');
+  },
+  undo: {
+    action: restore,
+    needs: ['before.description', 'before.job_acl', 'before.rules', 'after'],
+    inputs: ({ inputs: { policy_name }, before, after }) => ({ policy_name, before, after }),
+    summary: ({ inputs: { policy_name } }) => `restore the rules of ACL policy ${policy_name}`,
   },
 });
 

@@ -1,39 +1,34 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
-import { acquireLock } from '../warehouse/lock.ts';
-import { withWarehouse } from '../warehouse/session.ts';
+import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
+import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
+import type { Abort, ApplyResult } from './apply-result.ts';
+import { ApplyState, isFailure } from './apply-state.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionResult, type ApplyContext, executeAction, newIntent, skipAction } from './execute-action.ts';
-import { Ledger, syncLedger } from './ledger.ts';
-import { type Action, findingIds, type Plan } from './plan-file.ts';
-import { assertApplicable, readAcceptedFindings } from './preconditions.ts';
+import type { ActionResult } from './execute-action.ts';
+import { Ledger } from './ledger.ts';
+import { copyLedger } from './ledger-table.ts';
+import type { Action, Plan } from './plan-file.ts';
+import { keepPlan } from './plan-store.ts';
+import { assertApplicable } from './preconditions.ts';
+import { PublishedReads } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
 export const DEFAULT_MAX_FAILURES = 3;
+
+export type { ApplyResult } from './apply-result.ts';
 
 export interface ApplyOptions {
   readonly config: Config;
   readonly context: Context;
   /** Stops after this number of actions that failed or are unconfirmed. */
   readonly maxFailures: number;
+  /** The caller holds the lock of the warehouse, and copies the ledger to it afterwards. */
+  readonly isInRun?: boolean;
   /** Those that the plan may be of. */
   readonly playbooks: readonly Playbook[];
-}
-
-export interface ApplyResult {
-  readonly plan_id: string;
-  /** In the order of the plan. Actions that were not reached are left out. */
-  readonly rows: readonly ActionResult[];
-  /** Why it stopped before the end. */
-  readonly stopped: Abort | null;
-}
-
-export interface Abort {
-  readonly reason: string;
-  readonly exit: ExitCode;
 }
 
 /**
@@ -43,12 +38,14 @@ export interface Abort {
 export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
   const { config, context, playbooks } = options;
   const definitions = await assertApplicable(plan, config, context.clock.now(), playbooks);
-  const release = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, context.clock.now());
+  const file = join(config.data, 'apply.lock');
+  const lock = await acquireLock(file, `plan ${plan.plan_id}`, { now: context.clock.now() });
   try {
-    return await applyActions(plan, definitions, options);
+    await keepPlan(config, plan);
+    return await applyActions(plan, definitions, options, lock);
   } finally {
-    await release();
-    await copyLedger(config, context);
+    await lock.release();
+    if (!options.isInRun) await copyLedger(config, context);
   }
 }
 
@@ -58,146 +55,76 @@ export function applyExitCode({ rows, stopped }: ApplyResult): ExitCode {
   return rows.some(isFailure) ? EXIT.incomplete : EXIT.done;
 }
 
-function isFailure({ status }: ActionResult): boolean {
-  return status === 'failed' || status === 'unconfirmed';
-}
-
 async function applyActions(
   plan: Plan,
   definitions: ReadonlyMap<Action, ActionDefinition>,
   options: ApplyOptions,
+  lock: Lock,
 ): Promise<ApplyResult> {
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
-  const remote = new RemoteServices(config, context, new AbortController().signal);
-  const ledger = await Ledger.open(config.data);
+  const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
+  const published = new PublishedReads(config, context);
+  const ledger = await Ledger.open(config.data, lock, await published.recordedActions());
+  const state = new ApplyState({ plan, remote, ledger, published, context });
   try {
-    const accepted = await readAcceptedFindings(plan, config, context);
-    const state = new ApplyState({ plan, remote, ledger, context }, accepted);
     for (const action of state.pendingActions()) {
-      const abort = checkAbort(options, plan, state.failures);
-      if (abort) return state.result(abort);
+      const abort = checkAbort(options, plan, state);
+      if (abort) return await state.finish(abort);
+      lock.assertUnpaused();
       const result = await state.apply(action, definitions.get(action) as ActionDefinition);
       logResult(context, action, result);
     }
-    return state.result(null);
+    return await state.finish(checkContradictions(plan, state) ?? null);
+  } catch (error) {
+    if (error instanceof LockError) return state.result({ reason: formatError(error), exit: error.exit });
+    throw error;
   } finally {
     await ledger.close();
     await remote.close();
   }
 }
 
-/** The progress of one apply. */
-class ApplyState {
-  readonly #ctx: ApplyContext;
-  /** IDs of accepted findings. */
-  readonly #accepted: ReadonlySet<string>;
-  readonly #results = new Map<Action, ActionResult>();
-  #failures = 0;
-
-  constructor(ctx: ApplyContext, accepted: ReadonlySet<string>) {
-    this.#ctx = ctx;
-    this.#accepted = accepted;
-    for (const action of ctx.plan.actions) {
-      const entry = this.#previous(action);
-      // An open action is resolved, and a failed one is tried again; every other outcome is final.
-      if (entry && !entry.isOpen && entry.row.status !== 'failed') this.#results.set(action, entry.row);
-    }
-  }
-
-  /** Actions of this apply that failed or are unconfirmed. */
-  get failures(): number {
-    return this.#failures;
-  }
-
-  /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
-  pendingActions(): readonly Action[] {
-    const { actions } = this.#ctx.plan;
-    const failed = new Set(
-      actions
-        .filter((action) => {
-          const entry = this.#previous(action);
-          return entry !== undefined && !entry.isOpen && entry.row.status === 'failed';
-        })
-        .map(({ finding_id }) => finding_id),
-    );
-    const pending = actions.filter((action) => !this.#results.has(action));
-    return [
-      ...pending.filter(({ finding_id }) => !failed.has(finding_id)),
-      ...pending.filter(({ finding_id }) => failed.has(finding_id)),
-    ];
-  }
-
-  async apply(action: Action, definition: ActionDefinition): Promise<ActionResult> {
-    const result = await this.#run(action, definition);
-    this.#results.set(action, result);
-    if (isFailure(result)) this.#failures++;
-    return result;
-  }
-
-  result(stopped: Abort | null): ApplyResult {
-    const { plan_id, actions } = this.#ctx.plan;
-    return { plan_id, rows: actions.flatMap((action) => this.#results.get(action) ?? []), stopped };
-  }
-
-  async #run(action: Action, definition: ActionDefinition): Promise<ActionResult> {
-    const previous = this.#previous(action);
-    if (!previous?.isOpen) {
-      const blocking = this.#blockingAction(action);
-      if (blocking) {
-        // Not in the ledger: the action is due once the one before it is applied.
-        const reason = `${blocking.action_id}, which must come first, was not applied`;
-        return { ...newIntent(this.#ctx, action), status: 'skipped', reason, satisfied: false, finished_at: null };
-      }
-      if (findingIds(action).every((id) => this.#accepted.has(id))) {
-        return skipAction(this.#ctx, action, 'the finding was accepted since the plan was made');
-      }
-    }
-    return executeAction(this.#ctx, action, definition, previous);
-  }
-
-  /** An earlier action of the same finding that was not applied: the actions of a finding are a chain. */
-  #blockingAction(action: Action): Action | undefined {
-    const { actions } = this.#ctx.plan;
-    return actions.slice(0, actions.indexOf(action)).find((earlier) => {
-      const result = this.#results.get(earlier);
-      return earlier.finding_id === action.finding_id && result !== undefined && !result.satisfied;
-    });
-  }
-
-  #previous({ action_id }: Action) {
-    const { plan, ledger } = this.#ctx;
-    return ledger.entry({ plan_id: plan.plan_id, action_id });
-  }
-}
-
-function checkAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, failures: number): Abort | undefined {
+function checkAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, state: ApplyState): Abort | undefined {
   const file = join(config.data, 'STOP');
-  if (existsSync(file)) return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
+  if (isPresent(file)) return { reason: `${file} exists: remove it to continue`, exit: EXIT.unsafe };
   if (context.signal.aborted) return { reason: 'interrupted: apply the plan again to continue', exit: EXIT.incomplete };
   if (context.clock.now().getTime() >= Date.parse(plan.expires_at)) {
     return { reason: `the plan expired at ${plan.expires_at}`, exit: EXIT.unsafe };
   }
-  if (failures < maxFailures) return undefined;
-  return { reason: `${failures} actions failed or are unconfirmed`, exit: EXIT.incomplete };
+  const contradicted = checkContradictions(plan, state);
+  if (contradicted) return contradicted;
+  if (state.failures < maxFailures) return undefined;
+  return { reason: `${state.failures} actions failed or are unconfirmed`, exit: EXIT.incomplete };
 }
+
+/** Whatever it is: a file, a folder, a link to nowhere. What cannot be looked at counts as present. */
+function isPresent(file: string): boolean {
+  try {
+    lstatSync(file);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
+}
+
+/** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
+function checkContradictions({ actions }: Plan, { contradictions }: ApplyState): Abort | undefined {
+  if (contradictions < MIN_CONTRADICTIONS || contradictions * 2 < actions.length) return undefined;
+  const reason = `readings contradict ${contradictions} of ${actions.length} actions, as a fault of the service would`;
+  return {
+    reason: `${reason}: check the service, then apply the plan again or make a new one`,
+    exit: EXIT.incomplete,
+    isServiceFault: true,
+  };
+}
+
+/** A plan of one or two actions tells nothing about the service. */
+const MIN_CONTRADICTIONS = 2;
 
 function logResult({ log }: Context, { action_id, summary }: Action, result: ActionResult): void {
   const { status, reason } = result;
   const line = `${action_id}: ${summary}: ${status}${reason === null ? '' : `: ${reason}`}`;
   if (isFailure(result)) log.warn(line);
   else log.info(line);
-}
-
-/** The ledger is the source of truth. Where a run holds the warehouse, that run copies it to the table `actions`. */
-async function copyLedger(config: Config, context: Context): Promise<void> {
-  const { log, clock } = context;
-  try {
-    await withWarehouse({ config, purpose: 'playbook apply', now: clock.now(), log }, (warehouse) =>
-      syncLedger(warehouse, config),
-    );
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    log.warn(`the next run will update the table actions: ${error.message}`);
-  }
 }

@@ -1,46 +1,19 @@
 import type { z } from 'zod';
 import type { Target, Thresholds } from '../config/config.ts';
-import type { FailureKind } from '../http/errors.ts';
 import type { Operation, OperationArgs } from '../services/operation.ts';
+import type { GuardRead, JsonValue, ParameterSources, ReadResult, ReadResults } from './guard-reads.ts';
+
+export type * from './guard-reads.ts';
 
 /** The authoring API of playbooks: `defineAction` declares one guarded call, `definePlaybook` turns the findings of a rule into such calls. */
 
-/** A value as plans and the ledger hold it. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue };
-
-/** The value of a parameter: the input of that name, or the constant `is`. An input that is null is left out. */
-export type ParameterSource = string | { readonly is: string | number | boolean };
-export type ParameterSources = Readonly<Record<string, ParameterSource>>;
-
-/** A read of the service: an operation of `tidemark api` that changes nothing. */
-export interface GuardRead {
-  readonly operation: string;
-  readonly params: ParameterSources;
-  /** Follows every page; the result is then the array of items. */
-  readonly allPages?: true;
-  /** Takes any refusal as a result, not only "not found". */
-  readonly allowFailure?: true;
-}
-
-/** The result of a read: the body, or that the subject was not found (with `allowFailure`, why the read was refused). */
-export type ReadResult =
-  | { readonly found: true; readonly value: unknown }
-  | { readonly found: false; readonly failure: FailureKind; readonly message: string };
-export type ReadResults<R extends string = string> = Readonly<Record<R, ReadResult>>;
-
 /**
  * Whether an action applies to what was read. `ready`: the subject is as planned. `satisfied`: it is already as the action would
- * leave it. `drifted`: it is neither, so the action is skipped.
+ * leave it. `drifted`: it is neither, so the action is skipped. `unknown`: the reading does not tell, so the action stays pending.
  */
 export type Precondition =
   | { readonly state: 'ready' }
-  | { readonly state: 'satisfied' | 'drifted'; readonly reason: string };
+  | { readonly state: 'satisfied' | 'drifted' | 'unknown'; readonly reason: string };
 
 export const ready: Precondition = { state: 'ready' };
 
@@ -49,6 +22,9 @@ export const satisfied = (reason: string): Precondition => ({ state: 'satisfied'
 
 /** `reason` is a clause in lower case, such as `its status is busy`. */
 export const drifted = (reason: string): Precondition => ({ state: 'drifted', reason });
+
+/** `reason` is a clause in lower case, such as `its agents are not reported`. */
+export const unknown = (reason: string): Precondition => ({ state: 'unknown', reason });
 
 /** One guarded call as a playbook declares it: data and pure functions of its inputs `I` and its observed state `S`. */
 export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
@@ -66,8 +42,48 @@ export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
    * @default `evaluate` returns `satisfied`
    */
   readonly isConfirmed?: (observed: S, inputs: I, response: unknown) => boolean;
-  /** Set where each call adds one more: a read cannot tell whose it is, so an interrupted call is left to a person. */
+  /** Set where a read cannot show whether the call took effect: a call without a clear answer is then left to a person. */
   readonly notVerifiable?: true;
+  /** Refusals that the service answers with a status that would leave the outcome open, and what to do instead. */
+  readonly refusals?: readonly Refusal[];
+  /** How `playbook undo` restores what the action changed. @default the action cannot be undone */
+  readonly undo?: UndoDeclaration<I, S>;
+}
+
+/** A message of the service which means that nothing was done. */
+export interface Refusal {
+  readonly message: RegExp;
+  /** A sentence in lower case that names what works. */
+  readonly advice: string;
+}
+
+/** How an applied action is undone. The ledger supplies `before` and `after`, the plan supplies the inputs of the action. */
+export interface UndoDeclaration<I, S extends JsonValue> {
+  readonly action: ActionDefinition;
+  /** The fields of `before` and `after` that the restoring call needs, such as `before.rules`. */
+  readonly needs: readonly string[];
+  /** The inputs of the restoring action; a text says why the action cannot be undone. */
+  readonly inputs: (applied: AppliedAction<I, S>) => Readonly<Record<string, unknown>> | string;
+  /** What the restoring action does, in a clause. */
+  readonly summary: (applied: AppliedAction<I, S>) => string;
+}
+
+export interface AppliedAction<I, S extends JsonValue> {
+  readonly inputs: I;
+  readonly before: S;
+  readonly after: S;
+}
+
+/** `UndoDeclaration` as the engine runs it. */
+export interface UndoDefinition {
+  readonly action: ActionDefinition;
+  readonly needs: readonly string[];
+  /** @returns the inputs and the summary of the restoring action, or why there is none. */
+  readonly plan: (
+    inputs: unknown,
+    before: JsonValue,
+    after: JsonValue,
+  ) => { readonly inputs: Readonly<Record<string, unknown>>; readonly summary: string } | string;
 }
 
 /** The evaluated result of a guard's reads. */
@@ -84,6 +100,8 @@ export interface ActionDefinition {
   readonly params: ParameterSources;
   readonly reads: Readonly<Record<string, GuardRead>>;
   readonly notVerifiable: boolean;
+  readonly refusals: readonly Refusal[];
+  readonly undo: UndoDefinition | undefined;
   readonly hasBody: boolean;
   readonly inputNames: readonly string[];
   /** @throws ZodError where an input is missing or of another type. */
@@ -100,12 +118,15 @@ export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R
   inputs: z.ZodObject<Shape>,
   declaration: ActionDeclaration<z.output<z.ZodObject<Shape>>, S, R>,
 ): ActionDefinition {
-  const { operation, params, body, reads, observe, evaluate, isConfirmed, notVerifiable = false } = declaration;
+  const { operation, params, body, reads, observe, evaluate, isConfirmed, undo } = declaration;
+  const { notVerifiable = false, refusals = [] } = declaration;
   return {
     operation,
     params,
     reads,
     notVerifiable,
+    refusals,
+    undo: undo && defineUndo(inputs, undo),
     hasBody: body !== undefined,
     inputNames: Object.keys(inputs.shape),
     parseInputs: (given) => inputs.parse(given),
@@ -120,6 +141,21 @@ export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R
         precondition,
         isConfirmed: (response) => isConfirmed?.(observed, parsed, response) ?? precondition.state === 'satisfied',
       };
+    },
+  };
+}
+
+function defineUndo<Shape extends z.ZodRawShape, S extends JsonValue>(
+  schema: z.ZodObject<Shape>,
+  { action, needs, inputs, summary }: UndoDeclaration<z.output<z.ZodObject<Shape>>, S>,
+): UndoDefinition {
+  return {
+    action,
+    needs,
+    plan: (given, before, after) => {
+      const applied = { inputs: schema.parse(given), before: before as S, after: after as S };
+      const restored = inputs(applied);
+      return typeof restored === 'string' ? restored : { inputs: restored, summary: summary(applied) };
     },
   };
 }

@@ -1,50 +1,59 @@
-import type { Context } from '../core/context.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { formatSeconds } from '../core/duration.ts';
+import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
-import { sleep } from '../http/retry.ts';
-import type { ActionDefinition, Observation } from './define.ts';
-import type { ActionIntent, ActionOutcome, Ledger, LedgerEntry } from './ledger.ts';
-import type { Action, Plan } from './plan-file.ts';
+import type { ApplyContext } from './apply-context.ts';
+import type { ActionDefinition, Observation, Refusal } from './define.ts';
+import { type ActionIntent, type ActionOutcome, type LedgerEntry, NO_CHANGE_NEEDED } from './ledger.ts';
+import { observeAction, type Reading, rethrowUnexpected, tryObserveAction } from './observe-action.ts';
+import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
-import type { RemoteServices } from './remote.ts';
-
-export interface ApplyContext {
-  readonly plan: Plan;
-  readonly remote: RemoteServices;
-  readonly ledger: Ledger;
-  readonly context: Context;
-}
+import { awaitConfirmation, settleAction, type Verdict } from './settle.ts';
 
 /** The result of an action in one apply. `finished_at` is null where the ledger holds no outcome. */
 export type ActionResult = Omit<ActionOutcome, 'finished_at'> & { readonly finished_at: string | null };
 
+/** What became of an action that was looked at. */
+export interface Execution {
+  readonly result: ActionResult;
+  /** The reading contradicts the plan, and nothing was sent. The outcome is not in the ledger yet: `record` writes it. */
+  readonly contradiction?: { readonly record: () => Promise<void> };
+}
+
 /**
- * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open is resolved
- * first. The intent is on disk before anything is sent, and the outcome before the next action starts.
+ * Reads the subject, and executes the action if the subject is as planned. An action that an earlier apply left open or unconfirmed
+ * is settled first. The intent is on disk before anything is sent, and the outcome before the next action starts.
  */
 export async function executeAction(
   ctx: ApplyContext,
   action: Action,
   definition: ActionDefinition,
   previous: LedgerEntry | undefined,
-): Promise<ActionResult> {
+): Promise<Execution> {
   const row = newIntent(ctx, action);
-  let observation: Observation;
+  if (previous && isUnsettled(previous)) {
+    const settled = await settlePrevious(ctx, action, definition, previous);
+    if (settled.status !== 'not-applied') return { result: settled };
+  }
+  let reading: Reading;
   try {
-    observation = await observe(ctx, action, definition);
+    reading = await observeAction(ctx, action, definition);
   } catch (error) {
     rethrowUnexpected(error);
-    return handleUnreadable(ctx, row, previous, error);
+    return { result: await fail(ctx, row, `the subject could not be read: ${formatError(error)}`) };
   }
-  const { precondition, observed } = observation;
-  if (previous?.isOpen) {
-    const resolved = resolveInterrupted(action, definition, precondition);
-    if (resolved) return conclude(ctx, { ...previous.row, ...resolved, after: observed });
+  const { precondition, observed } = reading;
+  if (precondition.state === 'unknown') return { result: await fail(ctx, row, precondition.reason) };
+  if (precondition.state !== 'ready') {
+    return skipContradicted(ctx, { ...row, before: observed }, reading, precondition, previous);
   }
-  if (precondition.state !== 'ready') return conclude(ctx, { ...row, before: observed, ...skippedBy(precondition) });
   const intent = { ...row, before: observed };
   await ctx.ledger.recordIntent(intent);
-  return conclude(ctx, { ...intent, ...(await send(ctx, action, definition)) });
+  return { result: await conclude(ctx, { ...intent, ...(await send(ctx, action, definition)) }) };
+}
+
+/** Whether an earlier apply left it open whether the action took effect. */
+export function isUnsettled(entry: LedgerEntry): boolean {
+  return entry.isOpen || entry.row.status === 'unconfirmed';
 }
 
 /** Records that an action is skipped, and why. */
@@ -69,102 +78,121 @@ export function newIntent({ plan, context }: ApplyContext, action: Action): Acti
   };
 }
 
-type Conclusion = Pick<ActionOutcome, 'status' | 'reason' | 'satisfied'>;
+type Conclusion = Pick<ActionOutcome, 'status' | 'reason' | 'satisfied' | 'answer'>;
 type ConclusionAfter = Conclusion & Pick<ActionOutcome, 'after'>;
 
 async function conclude(ctx: ApplyContext, row: Omit<ActionOutcome, 'finished_at'>): Promise<ActionOutcome> {
-  const reason = row.reason === null ? null : ctx.context.redactor.text(row.reason);
-  const outcome = { ...row, reason, finished_at: ctx.context.clock.now().toISOString() };
+  const outcome = finish(ctx, row);
   await ctx.ledger.recordOutcome(outcome);
   return outcome;
 }
 
-function skippedBy({ state, reason }: Exclude<Observation['precondition'], { state: 'ready' }>): Conclusion {
+function finish({ context }: ApplyContext, row: Omit<ActionOutcome, 'finished_at'>): ActionOutcome {
+  const reason = row.reason === null ? null : context.redactor.text(row.reason);
+  return { ...row, reason, finished_at: context.clock.now().toISOString() };
+}
+
+/** Nothing was sent, and the next apply tries again. */
+function fail(ctx: ApplyContext, row: ActionIntent, reason: string): Promise<ActionOutcome> {
+  return conclude(ctx, { ...row, status: 'failed', reason, satisfied: false });
+}
+
+type Contradiction = Exclude<Observation['precondition'], { state: 'ready' }>;
+
+function skippedBy({ state, reason }: Contradiction): Conclusion {
   return state === 'satisfied'
-    ? { status: 'skipped', reason: `no change needed: ${reason}`, satisfied: true }
+    ? { status: 'skipped', reason: `${NO_CHANGE_NEEDED}: ${reason}`, satisfied: true }
     : { status: 'skipped', reason, satisfied: false };
 }
 
-async function observe(
-  { remote }: ApplyContext,
-  { target, guard }: Action,
-  definition: ActionDefinition,
-): Promise<Observation> {
-  return definition.observe(await remote.readGuards(target, guard.reads), guard.inputs);
-}
-
-/**
- * Reads may lag behind writes: ACL policies are replicated (docs/services/scheduler.md#acl-policies), and the explorer is
- * eventually consistent (docs/services/platform.md#explorer-queries).
- */
-const REREAD_DELAYS_MS = [300, 1200];
-
-/** The observation that confirms the call, or else the last one. A signal does not interrupt an action that was sent. */
-async function observeUntilConfirmed(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-  response: unknown,
-): Promise<Observation> {
-  let observation = await observe(ctx, action, definition);
-  for (const waitMs of REREAD_DELAYS_MS) {
-    if (observation.isConfirmed(response)) break;
-    await sleep(waitMs, new AbortController().signal);
-    observation = await observe(ctx, action, definition);
-  }
-  return observation;
-}
-
-/** Undefined where the subject cannot be read: the caller reports the error that came first. */
-async function tryObserve(
-  ctx: ApplyContext,
-  action: Action,
-  definition: ActionDefinition,
-): Promise<Observation | undefined> {
-  try {
-    return await observe(ctx, action, definition);
-  } catch (error) {
-    rethrowUnexpected(error);
-    return undefined;
-  }
-}
-
-/** Any other error is a bug of this program. The action then stays open in the ledger. */
-function rethrowUnexpected(error: unknown): void {
-  if (!(error instanceof TidemarkError)) throw error;
-}
-
-/** Nothing was sent now. An action that was left open stays open, to be resolved by a later apply. */
-async function handleUnreadable(
+async function skipContradicted(
   ctx: ApplyContext,
   row: ActionIntent,
+  { isAbsenceProven, observed }: Reading,
+  precondition: Contradiction,
   previous: LedgerEntry | undefined,
-  error: unknown,
-): Promise<ActionResult> {
-  const reason = `the subject could not be read: ${formatError(error)}`;
-  if (!previous?.isOpen) return conclude(ctx, { ...row, status: 'failed', reason, satisfied: false });
-  const redacted = ctx.context.redactor.text(`interrupted, and ${reason}`);
-  return { ...previous.row, status: 'unconfirmed', reason: redacted, satisfied: false, finished_at: null };
+): Promise<Execution> {
+  const isOurs = previous !== undefined && !previous.isOpen && previous.row.answer === 'ambiguous';
+  if (isOurs && precondition.state === 'satisfied') {
+    const reason = `${CONFIRMED_LATE}: ${precondition.reason}`;
+    return {
+      result: await conclude(ctx, { ...previous.row, status: 'applied', reason, satisfied: true, after: observed }),
+    };
+  }
+  const outcome = finish(ctx, { ...row, ...skippedBy(precondition) });
+  if (isAbsenceProven) {
+    await ctx.ledger.recordOutcome(outcome);
+    return { result: outcome };
+  }
+  return { result: outcome, contradiction: { record: () => ctx.ledger.recordOutcome(outcome) } };
 }
 
-/** What became of an interrupted action, as far as a read shows; undefined where it was not applied and may be sent again. */
-function resolveInterrupted(
-  { operation }: Action,
+export const CONFIRMED_LATE = 'confirmed late';
+
+/**
+ * Settles an action that an earlier apply left open or unconfirmed, by readings over the lag. `not-applied`: it may be sent now.
+ * Nothing is sent here.
+ */
+export async function settlePrevious(
+  ctx: ApplyContext,
+  action: Action,
   definition: ActionDefinition,
-  precondition: Observation['precondition'],
-): Conclusion | undefined {
-  const unconfirmed = (why: string): Conclusion => ({
-    status: 'unconfirmed',
-    reason: `interrupted, and ${why}: check the subject, and make a new plan if the action is still needed`,
-    satisfied: false,
-  });
-  if (definition.notVerifiable) return unconfirmed('a read cannot show whether it was applied');
-  if (precondition.state === 'satisfied') {
-    const reason = `interrupted; a read shows that it was applied: ${precondition.reason}`;
-    return { status: 'applied', reason, satisfied: true };
+  { isOpen, row }: LedgerEntry,
+): Promise<ActionResult | { readonly status: 'not-applied'; readonly after: ActionOutcome['after'] }> {
+  const elapsedMs = ctx.context.clock.now().getTime() - Date.parse(row.started_at);
+  const verdict = await settleAction(ctx, action, definition, { elapsedMs });
+  const after = verdict.reading?.observed ?? null;
+  const answer = 'answer' in row ? row.answer : undefined;
+  const prefix = isOpen ? 'interrupted; ' : '';
+  if (verdict.state === 'applied' && !definition.notVerifiable) {
+    const reason = `${CONFIRMED_LATE}: ${prefix}readings show that it was applied${describe(verdict.reading)}`;
+    return conclude(ctx, { ...row, status: 'applied', reason, satisfied: true, after, ...(answer && { answer }) });
   }
-  if (precondition.state === 'drifted') return unconfirmed(`${precondition.reason} now`);
-  return isRepeatable(operation) ? undefined : unconfirmed('a read does not show it, but it may still be in progress');
+  const doubt = explainDoubt(verdict, action, definition, answer);
+  if (doubt === undefined) return { status: 'not-applied', after };
+  const reason = `${prefix}${doubt}: check the subject, and make a new plan if the action is still needed`;
+  const settled = {
+    ...row,
+    status: 'unconfirmed' as const,
+    reason,
+    satisfied: false,
+    after,
+    ...(answer && { answer }),
+  };
+  // An action that could not be read stays open.
+  if (isOpen && !verdict.reading) return { ...settled, reason: ctx.context.redactor.text(reason), finished_at: null };
+  return conclude(ctx, settled);
+}
+
+/** As `settlePrevious`; an action that was certainly not applied is recorded as failed, so that the next apply tries it again. */
+export async function settleOnly(
+  ctx: ApplyContext,
+  action: Action,
+  definition: ActionDefinition,
+  previous: LedgerEntry,
+): Promise<ActionResult> {
+  const settled = await settlePrevious(ctx, action, definition, previous);
+  if (settled.status !== 'not-applied') return settled;
+  const reason = `readings over ${formatSeconds(ctx.remote.lagMs(action.target))} agree that it was not applied`;
+  const { after } = settled;
+  return conclude(ctx, { ...previous.row, status: 'failed', reason, satisfied: false, after, answer: 'ambiguous' });
+}
+
+function describe({ precondition }: Reading): string {
+  return precondition.state === 'ready' ? '' : `: ${precondition.reason}`;
+}
+
+/** Why an action without a clear answer stays unconfirmed; undefined where it was certainly not applied and may be sent again. */
+function explainDoubt(
+  verdict: Verdict,
+  { operation }: Action,
+  { notVerifiable }: ActionDefinition,
+  answer: ActionOutcome['answer'],
+): string | undefined {
+  if (notVerifiable) return 'a read cannot show whether it was applied';
+  if (verdict.state === 'unknown') return verdict.reason;
+  if (answer === 'accepted') return 'the service accepted it, and readings do not show it';
+  return isRepeatable(operation) ? undefined : 'readings do not show it, but it may still be in progress';
 }
 
 /** DELETE is idempotent, so it may be repeated here even where the client never retries it. */
@@ -179,20 +207,19 @@ async function send(ctx: ApplyContext, action: Action, definition: ActionDefinit
     response = await ctx.remote.execute(action);
   } catch (error) {
     rethrowUnexpected(error);
-    return handleFailure(ctx, action, definition, error);
+    const refusal = findRefusal(definition, error);
+    if (refusal || isRefused(error)) return handleRefusal(ctx, action, definition, error, refusal);
+    return handleAmbiguity(ctx, action, definition, error);
   }
-  try {
-    const observation = await observeUntilConfirmed(ctx, action, definition, response);
-    if (observation.isConfirmed(response)) {
-      return { status: 'applied', reason: null, satisfied: true, after: observation.observed };
-    }
-    const reason = 'the service accepted it, and a read does not show it';
-    return { status: 'unconfirmed', reason, satisfied: false, after: observation.observed };
-  } catch (error) {
-    rethrowUnexpected(error);
-    const reason = `the service accepted it, and the subject could not be read again: ${formatError(error)}`;
-    return { status: 'unconfirmed', reason, satisfied: false, after: null };
-  }
+  const { reading, isConfirmed, error } = await awaitConfirmation(ctx, action, definition, response);
+  const after = reading?.observed ?? null;
+  if (isConfirmed) return { status: 'applied', reason: null, satisfied: true, after };
+  const lag = formatSeconds(ctx.remote.lagMs(action.target));
+  const reason =
+    error === undefined
+      ? `the service accepted it, and readings over ${lag} do not show it`
+      : `the service accepted it, and the subject could not be read again: ${error}`;
+  return { status: 'unconfirmed', reason, satisfied: false, after, answer: 'accepted' };
 }
 
 /** Failures after which it is certain that nothing was changed. A time-out or an error within the service leaves it open. */
@@ -207,32 +234,49 @@ const NOT_EXECUTED: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'invalid',
   'rate-limited',
   'too-long-wait',
-  'too-large',
 ]);
 
-async function handleFailure(
+function isRefused(error: unknown): boolean {
+  return !(error instanceof ServiceError) || NOT_EXECUTED.has(error.failure);
+}
+
+function findRefusal({ refusals }: ActionDefinition, error: unknown): Refusal | undefined {
+  return error instanceof ServiceError ? refusals.find(({ message }) => message.test(error.serviceMessage)) : undefined;
+}
+
+async function handleRefusal(
+  ctx: ApplyContext,
+  action: Action,
+  definition: ActionDefinition,
+  error: unknown,
+  refusal: Refusal | undefined,
+): Promise<ConclusionAfter> {
+  const reading = await tryObserveAction(ctx, action, definition);
+  const after = reading?.observed ?? null;
+  // Someone else may have made the change between the read and the call.
+  if (reading?.precondition.state === 'satisfied') return { ...skippedBy(reading.precondition), after };
+  const reason = refusal ? `${formatError(error)}; not done: ${refusal.advice}` : formatError(error);
+  return { status: 'failed', reason, satisfied: false, after };
+}
+
+/** After a 5xx, a reset or a time-out, only readings over the lag tell whether the action took effect. */
+async function handleAmbiguity(
   ctx: ApplyContext,
   action: Action,
   definition: ActionDefinition,
   error: unknown,
 ): Promise<ConclusionAfter> {
   const message = formatError(error);
-  const observation = await tryObserve(ctx, action, definition);
-  const after = observation?.observed ?? null;
-  if (!(error instanceof ServiceError) || NOT_EXECUTED.has(error.failure)) {
-    // Someone else may have made the change between the read and the call.
-    if (observation?.precondition.state === 'satisfied') return { ...skippedBy(observation.precondition), after };
-    return { status: 'failed', reason: message, satisfied: false, after };
+  const verdict = await settleAction(ctx, action, definition, { elapsedMs: 0 });
+  const after = verdict.reading?.observed ?? null;
+  if (verdict.state === 'applied' && !definition.notVerifiable) {
+    const reason = `${message}; readings show that it was applied`;
+    return { status: 'applied', reason, satisfied: true, after, answer: 'ambiguous' };
   }
-  if (observation) {
-    const resolved = resolveInterrupted(action, definition, observation.precondition);
-    if (!resolved) {
-      return { status: 'failed', reason: `${message}; a read shows that it was not applied`, satisfied: false, after };
-    }
-    if (resolved.status === 'applied') {
-      return { ...resolved, reason: `${message}; a read shows that it was applied`, after };
-    }
+  const doubt = explainDoubt(verdict, action, definition, 'ambiguous');
+  if (doubt === undefined) {
+    const reason = `${message}; readings over ${formatSeconds(ctx.remote.lagMs(action.target))} agree that it was not applied`;
+    return { status: 'failed', reason, satisfied: false, after, answer: 'ambiguous' };
   }
-  const reason = `${message}; it is unknown whether it was applied`;
-  return { status: 'unconfirmed', reason, satisfied: false, after };
+  return { status: 'unconfirmed', reason: `${message}; ${doubt}`, satisfied: false, after, answer: 'ambiguous' };
 }

@@ -126,7 +126,7 @@ export async function applyJobPlaybooks(
     }
     const applied = await catchRefusal(context, name, async () => {
       const approved = await approvePlan(file, { by: approvedBy, now: context.clock.now(), irreversible: false });
-      return applyPlan(approved, { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks });
+      return applyPlan(approved, { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true });
     });
     results.push(
       applied instanceof TidemarkError

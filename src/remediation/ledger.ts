@@ -1,13 +1,9 @@
-import { existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { Config } from '../config/config.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Warehouse } from '../warehouse/session.ts';
+import { TidemarkError } from '../core/errors.ts';
+import type { Lock } from '../warehouse/lock.ts';
 import type { JsonValue } from './define.ts';
-import { ensureWarehouseId } from './warehouse-id.ts';
 
 export const ACTION_STATUSES = ['applied', 'skipped', 'failed', 'unconfirmed'] as const;
 export type ActionStatus = (typeof ACTION_STATUSES)[number];
@@ -36,6 +32,8 @@ const outcomeLine = z.object({
   finished_at: z.string(),
   /** The subject is as the action leaves it, whoever changed it. */
   satisfied: z.boolean(),
+  /** How the service answered an action whose outcome was read: `ambiguous` is a 5xx, a reset or a time-out. */
+  answer: z.enum(['accepted', 'ambiguous']).optional(),
 });
 /** Marks the line before it as cut off by a crash. */
 const truncatedLine = z.object({ event: z.literal('truncated') });
@@ -59,28 +57,36 @@ export type LedgerEntry =
   | { readonly isOpen: true; readonly row: ActionIntent }
   | { readonly isOpen: false; readonly row: ActionOutcome };
 
+/** The lock of an apply, as far as the ledger needs it. */
+type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
+
 type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;
 
 /** The append-only record of every intent and outcome, open for writing. A record is on disk when its call returns. */
 export class Ledger {
   readonly #handle: FileHandle;
   readonly #entries: Map<string, LedgerEntry>;
+  readonly #lock: LedgerLock;
 
-  private constructor(handle: FileHandle, entries: Map<string, LedgerEntry>) {
+  private constructor(handle: FileHandle, entries: Map<string, LedgerEntry>, lock: LedgerLock) {
     this.#handle = handle;
     this.#entries = entries;
+    this.#lock = lock;
   }
 
-  /** Opens the ledger of a data folder. The caller holds the lock. A line that a crash cut off is marked. */
-  static async open(data: string): Promise<Ledger> {
+  /**
+   * Opens the ledger of a data folder. Each line is written only while `lock` is held. A line that a crash cut off is marked.
+   * @throws TidemarkError DATA where it is damaged, or missing although `recordedActions` were copied from it.
+   */
+  static async open(data: string, lock: LedgerLock, recordedActions = 0): Promise<Ledger> {
     const file = ledgerFile(data);
     await mkdir(dirname(file), { recursive: true });
-    const isNew = !existsSync(file);
-    const text = isNew ? '' : await readFile(file, 'utf8');
-    const entries = parseLedger(file, text);
-    const ledger = new Ledger(await open(file, 'a'), entries);
-    if (isNew) await syncFolder(dirname(file));
-    if (text !== '' && !text.endsWith('\n')) await ledger.#append('\n{"event":"truncated"}\n');
+    const text = await readText(file);
+    if (text === undefined) assertNeverWritten(file, recordedActions);
+    const entries = parseLedger(file, text ?? '');
+    const ledger = new Ledger(await open(file, 'a'), entries, lock);
+    if (text === undefined) await syncFolder(dirname(file));
+    if (text && !text.endsWith('\n')) await ledger.#append('\n{"event":"truncated"}\n');
     return ledger;
   }
 
@@ -88,7 +94,9 @@ export class Ledger {
     return this.#entries.get(toKey(key));
   }
 
+  /** @throws LockError also if the process was paused: what the action depends on may be outdated. */
   async recordIntent(row: ActionIntent): Promise<void> {
+    this.#lock.assertUnpaused();
     await this.#append(`${JSON.stringify({ event: 'intent', ...row })}\n`);
     this.#entries.set(toKey(row), { isOpen: true, row });
   }
@@ -98,11 +106,17 @@ export class Ledger {
     this.#entries.set(toKey(row), { isOpen: false, row });
   }
 
+  /** Every entry, in the order in which the actions were started. */
+  entries(): readonly LedgerEntry[] {
+    return [...this.#entries.values()];
+  }
+
   close(): Promise<void> {
     return this.#handle.close();
   }
 
   async #append(text: string): Promise<void> {
+    this.#lock.assertHeld();
     await this.#handle.appendFile(text);
     await this.#handle.sync();
   }
@@ -115,7 +129,32 @@ export function ledgerFile(data: string): string {
 /** The entry of every action, in the order in which they were started. @throws TidemarkError DATA naming a damaged line. */
 export async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
   const file = ledgerFile(data);
-  return existsSync(file) ? [...parseLedger(file, await readFile(file, 'utf8')).values()] : [];
+  return [...parseLedger(file, (await readText(file)) ?? '').values()];
+}
+
+export async function isLedgerMissing(data: string): Promise<boolean> {
+  return (await readText(ledgerFile(data))) === undefined;
+}
+
+/** Undefined where there is no ledger. @throws TidemarkError DATA where something else has its name. */
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new TidemarkError('DATA', `${file} cannot be read as a ledger (${code})`, { cause, hint: RESTORE_HINT });
+  }
+}
+
+const RESTORE_HINT = 'restore the ledger from a backup: it records which actions were applied';
+
+/** Without its ledger, an apply would repeat actions. @throws TidemarkError DATA that names the way out. */
+export function assertNeverWritten(file: string, recordedActions: number): void {
+  if (recordedActions === 0) return;
+  throw new TidemarkError('DATA', `${file} is missing, and the table actions has ${recordedActions} row(s) of it`, {
+    hint: 'restore it from a backup, or write it from the table with `tidemark playbook ledger --restore`',
+  });
 }
 
 function toKey({ plan_id, action_id }: ActionKey): string {
@@ -145,7 +184,7 @@ function parseLedger(file: string, text: string): Map<string, LedgerEntry> {
     if (events[index + 1]?.data?.event === 'truncated') continue;
     if (!event.success) {
       throw new TidemarkError('DATA', `${file}:${index + 1} is damaged`, {
-        hint: 'restore the ledger from a backup: it records which actions were applied',
+        hint: RESTORE_HINT,
       });
     }
     if (event.data.event === 'truncated') continue;
@@ -205,27 +244,15 @@ export function toLedgerRow(entry: LedgerEntry): LedgerRow {
   };
 }
 
-/**
- * Copies the ledger to the table `actions`, and assigns an ID to a warehouse without one. Called in every run.
- * @throws TidemarkError DATA for a damaged ledger. With `log` the error is logged instead, and the table is left unchanged.
- */
-export async function syncLedger(warehouse: Warehouse, { data }: Config, log?: Log): Promise<void> {
-  const { database, files } = warehouse;
-  await ensureWarehouseId(warehouse);
-  const rows = await readRows(data, log);
-  if (!rows) return;
-  await database.transaction(async () => {
-    await database.run(await files.read('remediation/clear_actions'));
-    await database.run(await files.read('remediation/insert_actions'), { rows: JSON.stringify(rows) });
+/** The ledger that a copy of its rows stands for. A satisfied subject is known from the reason alone. */
+export function toLedgerText(rows: readonly LedgerRow[]): string {
+  const lines = rows.map(({ status, finished_at, ...row }) => {
+    if (finished_at === null) return { event: 'intent', ...row, reason: null };
+    const satisfied = status === 'applied' || (row.reason ?? '').startsWith(NO_CHANGE_NEEDED);
+    return { event: 'outcome', ...row, status, finished_at, satisfied };
   });
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-async function readRows(data: string, log: Log | undefined): Promise<readonly LedgerRow[] | undefined> {
-  try {
-    return (await readLedger(data)).map(toLedgerRow);
-  } catch (error) {
-    if (!log || !(error instanceof TidemarkError)) throw error;
-    log.warn(`the table actions was not updated: ${formatError(error)}`);
-    return undefined;
-  }
-}
+/** How the reason begins where an action is skipped because the subject is already as the action would leave it. */
+export const NO_CHANGE_NEEDED = 'no change needed';

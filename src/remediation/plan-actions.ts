@@ -7,7 +7,7 @@ import { validateRequest } from '../services/validate-request.ts';
 import type { GuardRead, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
 import type { AffectedRows } from './limits.ts';
 import type { Action, Plan } from './plan-file.ts';
-import { getOperation } from './registry.ts';
+import { getOperation, isReversibleAction } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
 import type { FindingSelection, PlanCandidate } from './select-findings.ts';
 
@@ -120,10 +120,11 @@ function explainError(error: unknown): string {
  * An action as the plan stores it, with its calls validated like any other.
  * @throws TidemarkError USAGE when a call is not valid; ZodError when an input is missing.
  */
-function buildAction(
+export function buildAction(
   { action: definition, inputs: given, summary }: PlannedAction,
   findings: readonly PlanCandidate[],
   target: Target,
+  { isUndo = false } = {},
 ): NewAction {
   const [first] = findings;
   if (!first) throw new TidemarkError('USAGE', 'an action needs a finding');
@@ -147,7 +148,7 @@ function buildAction(
       reads: resolveReads(definition.reads, inputs, target),
       inputs: z.record(z.string(), z.json()).parse(inputs),
     },
-    ...(!operation.reversible && { irreversible: true as const }),
+    ...(!isReversibleAction(definition, isUndo) && { irreversible: true as const }),
   };
 }
 
@@ -159,7 +160,7 @@ function resolveReads(
   inputs: Readonly<Record<string, unknown>>,
   target: Target,
 ): Action['guard']['reads'] {
-  const resolved = Object.entries(reads).map(([name, { params: sources, ...read }]) => {
+  const resolved = Object.entries(reads).map(([name, { params: sources, absence: _, ...read }]) => {
     const params = resolveParams(sources, inputs);
     validateRequest(getOperation(read.operation), target, params, undefined, NO_LOG);
     return [name, { ...read, params }];
@@ -167,7 +168,8 @@ function resolveReads(
   return Object.fromEntries(resolved);
 }
 
-function resolveParams(sources: ParameterSources, inputs: Readonly<Record<string, unknown>>): Action['params'] {
+/** The values of parameters; an input that is null is left out. */
+export function resolveParams(sources: ParameterSources, inputs: Readonly<Record<string, unknown>>): Action['params'] {
   const values = Object.entries(sources).map(([name, source]) => [
     name,
     typeof source === 'string' ? inputs[source] : source.is,

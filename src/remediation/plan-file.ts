@@ -56,6 +56,8 @@ const planSchema = z.strictObject({
   expires_at: z.string(),
   run_id: z.string().nullable(),
   warehouse_id: z.string(),
+  /** The plan whose applied actions this one undoes. */
+  undoes: z.string().optional(),
   digest: z.string(),
   actions: z.array(action),
   skipped: z.array(z.strictObject({ finding_id: z.string(), reason: z.string() })),

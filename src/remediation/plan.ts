@@ -81,12 +81,15 @@ interface PlanOrigin {
   readonly now: Date;
   readonly warehouseId: string;
   readonly runId: string | null;
+  /** The plan that is undone. */
+  readonly undoes?: string;
 }
 
-function buildPlan(
-  { name }: Playbook,
-  { actions, skipped }: PlannedActions,
-  { now, warehouseId, runId }: PlanOrigin,
+/** A plan with its digest, not approved. */
+export function buildPlan(
+  { name }: Pick<Playbook, 'name'>,
+  { actions, skipped }: Pick<PlannedActions, 'actions' | 'skipped'>,
+  { now, warehouseId, runId, undoes }: PlanOrigin,
 ): Plan {
   const width = String(actions.length).length;
   const plan = {
@@ -96,6 +99,7 @@ function buildPlan(
     expires_at: new Date(now.getTime() + VALID_MS).toISOString(),
     run_id: runId,
     warehouse_id: warehouseId,
+    ...(undoes !== undefined && { undoes }),
     actions: actions.map((action, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...action })),
     skipped,
   };

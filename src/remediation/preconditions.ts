@@ -1,11 +1,9 @@
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { openPublished } from '../warehouse/session.ts';
 import { assertNotExpired } from './approve.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type Action, findingIds, type Plan } from './plan-file.ts';
-import { getOperation } from './registry.ts';
+import type { Action, Approval, Plan } from './plan-file.ts';
+import { isReversibleAction } from './registry.ts';
 import { publishedWarehouseId } from './warehouse-id.ts';
 
 /**
@@ -18,24 +16,29 @@ export async function assertApplicable(
   now: Date,
   playbooks: readonly Playbook[],
 ): Promise<ReadonlyMap<Action, ActionDefinition>> {
-  assertApproved(plan);
+  const approval = assertApproved(plan);
   assertNotExpired(plan, now);
   await assertSameWarehouse(plan, config);
-  return resolveDefinitions(plan, playbooks);
+  const definitions = resolveDefinitions(plan, playbooks);
+  if (!approval.irreversible) assertReversible(plan, definitions);
+  return definitions;
 }
 
-function assertApproved({ plan_id, approval, actions }: Plan): void {
+function assertApproved({ plan_id, approval }: Plan): Approval {
   if (approval === null) {
     throw new TidemarkError('UNSAFE', `plan ${plan_id} is not approved`, {
       hint: 'review it with `tidemark playbook show`, then run `tidemark playbook approve`',
     });
   }
-  const isPermanent = actions.some(({ operation }) => !getOperation(operation).reversible);
-  if (isPermanent && !approval.irreversible) {
-    throw new TidemarkError('UNSAFE', `plan ${plan_id} has actions that cannot be undone and were not approved`, {
-      hint: 'approve it with --irreversible',
-    });
-  }
+  return approval;
+}
+
+/** The playbook decides, not the plan: the mark may have been removed from the plan. */
+function assertReversible({ plan_id, undoes }: Plan, definitions: ReadonlyMap<Action, ActionDefinition>): void {
+  if ([...definitions.values()].every((definition) => isReversibleAction(definition, undoes !== undefined))) return;
+  throw new TidemarkError('UNSAFE', `plan ${plan_id} has actions that cannot be undone and were not approved`, {
+    hint: 'approve it with --irreversible',
+  });
 }
 
 async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Config): Promise<void> {
@@ -45,11 +48,13 @@ async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Conf
   });
 }
 
-function resolveDefinitions(
-  { playbook: name, actions }: Plan,
+/** The definition of each action of a plan. @throws TidemarkError UNSAFE where the plan does not match the playbook. */
+export function resolveDefinitions(
+  { playbook: name, actions, undoes }: Plan,
   playbooks: readonly Playbook[],
 ): ReadonlyMap<Action, ActionDefinition> {
-  const definitions = playbooks.find((playbook) => playbook.name === name)?.actions ?? [];
+  const own = playbooks.find((playbook) => playbook.name === name)?.actions ?? [];
+  const definitions = undoes === undefined ? own : own.flatMap(({ undo }) => undo?.action ?? []);
   return new Map(
     actions.map((action) => {
       const definition = definitions.find(({ operation }) => operation === action.operation);
@@ -65,21 +70,4 @@ function hasMatchingGuard(definition: ActionDefinition, { guard }: Action): bool
   const reads = Object.entries(definition.reads);
   const hasSameReads = reads.every(([name, { operation }]) => guard.reads[name]?.operation === operation);
   return hasSameReads && reads.length === Object.keys(guard.reads).length && definition.isValidInput(guard.inputs);
-}
-
-/** IDs of those findings of the plan that are accepted now. */
-export async function readAcceptedFindings(
-  { actions }: Plan,
-  config: Config,
-  context: Context,
-): Promise<ReadonlySet<string>> {
-  const { database, files } = await openPublished(config);
-  try {
-    const ids = actions.flatMap(findingIds);
-    const now = context.clock.now().toISOString();
-    const rows = await database.rows(await files.read('remediation/finding_states'), { ids, now });
-    return new Set(rows.filter(({ state }) => state === 'accepted').map(({ finding_id }) => String(finding_id)));
-  } finally {
-    database.close();
-  }
 }

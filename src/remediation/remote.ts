@@ -18,11 +18,18 @@ export interface ReadOptions {
 export class RemoteServices {
   readonly #targets: readonly Target[];
   readonly #clients: ServiceClients;
+  readonly #beforeWrite: () => void;
 
-  /** `signal` ends waits and transfers in progress. */
-  constructor(config: Config, context: Context, signal: AbortSignal) {
+  /** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
+  constructor(config: Config, context: Context, signal: AbortSignal, beforeWrite: () => void = () => {}) {
+    this.#beforeWrite = beforeWrite;
     this.#targets = config.targets;
     this.#clients = new ServiceClients(config, context, signal);
+  }
+
+  /** How long a change at the target may take until readings show it. */
+  lagMs(target: string): number {
+    return this.#target(target).lag * 1000;
   }
 
   /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */
@@ -54,7 +61,11 @@ export class RemoteServices {
 
   /** Sends the action with the target's `writeToken`. Returns the JSON of the response; undefined where it is not JSON. */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
-    const response = await this.#client(target).call(getOperation(operation), params, { body, write: true });
+    const response = await this.#client(target).call(getOperation(operation), params, {
+      body,
+      write: true,
+      beforeRequest: this.#beforeWrite,
+    });
     return parseBody(response);
   }
 
@@ -63,8 +74,12 @@ export class RemoteServices {
   }
 
   #client(name: string): ServiceClient {
+    return this.#clients.get(this.#target(name));
+  }
+
+  #target(name: string): Target {
     const target = this.#targets.find((candidate) => candidate.name === name);
-    if (target) return this.#clients.get(target);
+    if (target) return target;
     throw new TidemarkError('UNSAFE', `target ${name} is not configured`, { hint: 'configure it, or make a new plan' });
   }
 }
@@ -79,13 +94,10 @@ async function readItems(client: ServiceClient, operation: Operation, args: Args
   return items;
 }
 
-/** Failures that say something about the subject. A bad token, a rate limit or a broken network do not. */
-const SUBJECT_FAILURES = new Set(['not-found', 'invalid', 'server', 'conflict', 'timeout']);
-
 function isResult({ failure, serviceMessage }: ServiceError, allowFailure: boolean): boolean {
   // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
   const isUnsupported = /not support/iu.test(serviceMessage);
-  return failure === 'not-found' || (allowFailure && SUBJECT_FAILURES.has(failure)) || isUnsupported;
+  return failure === 'not-found' || (allowFailure && failure === 'invalid') || isUnsupported;
 }
 
 /** The documents do not show the response of most writes. */

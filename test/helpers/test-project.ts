@@ -13,6 +13,9 @@ import { type Cleanup, tempFolder } from './temp.ts';
 /** Advertised in headers, so that no pull starts slowly. */
 const REQUESTS_PER_SECOND = 1000;
 
+/** The sandbox shows a change at once. */
+const LAG_SECONDS = 0.2;
+
 /** `tidemark.yaml` as plain data, for tests to change before it is written. */
 export interface ConfigDocument {
   targets: Record<string, unknown>[];
@@ -48,6 +51,7 @@ export async function testProject(options: TestProjectOptions = {}): Promise<Tes
   const sandbox = await startSandbox({ rate: REQUESTS_PER_SECOND, ...start });
   cleanup(() => sandbox.close());
   const config = parse(sandbox.config()) as ConfigDocument;
+  for (const target of config.targets) target.lag = LAG_SECONDS;
   const write = () => writeFile(join(folder, 'tidemark.yaml'), stringify(config));
   await write();
 

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
@@ -37,7 +37,7 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
     test.each(named)('$name: $expected', async ({ name, change, reason }) => {
       const live = liveState(place);
       restoreState(place, initial);
-      await rm(join(place.folder, 'data', 'ledger.ndjson'), { force: true });
+      await writeFile(join(place.folder, 'data', 'ledger.ndjson'), '');
       const words = ['playbook', 'plan', name, '-o', place.planFile, '--json', '--max-percent', '100'];
       const plan = (await place.tidemark(words)).json<Plan>();
       await place.approve();

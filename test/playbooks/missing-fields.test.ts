@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
-/** A list that is refused just before the action is unknown, not empty. */
+/** A list that answers 404 just before the action, or is not supported, is unknown: the action stays pending. */
 const cases = [
   ['remove-empty-pools', /\/agents$/u, 404, 'its agents are not reported'],
   ['remove-retired-keys', /\/key\/[^/]+\/kms$/u, 404, 'its providers are not reported'],

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ActionResult } from '../../src/remediation/execute-action.ts';
@@ -77,8 +77,11 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
   afterEach(async () => {
     harness.faultHook = undefined;
     harness.reset((all) => all);
-    for (const file of ['ledger.ndjson', 'STOP', 'apply.lock'])
-      await rm(join(place!.folder, 'data', file), { force: true });
+    const data = join(place!.folder, 'data');
+    await rm(join(data, 'STOP'), { recursive: true, force: true });
+    // An empty ledger, because one that is missing is an error.
+    await rm(join(data, 'ledger.ndjson'), { recursive: true, force: true });
+    await writeFile(join(data, 'ledger.ndjson'), '');
   });
   afterAll(async () => {
     for (const end of ends.reverse()) await end();

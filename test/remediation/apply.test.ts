@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock } from '../../src/warehouse/lock.ts';
@@ -57,21 +57,33 @@ test('a plan that was changed is refused', async () => {
 
 test('a subject that drifted since the plan is skipped with the reason, one that is gone needs no change', async () => {
   const plan = await harness.planAndApprove();
-  harness.findAgent(plan, 0).status = 'idle';
-  harness.findAgent(plan, 1).lastPingAt = harness.place.sandbox.now.getTime();
-  const gone = harness.findAgent(plan, 2).id;
-  const { agents } = harness.place.sandbox.services.platform.state;
-  agents.splice(
-    agents.findIndex(({ id }) => id === gone),
-    1,
-  );
+  harness.findAgent(plan, 0).lastPingAt = harness.place.sandbox.now.getTime();
+  removeAgent(harness.findAgent(plan, 2).id);
   const applied = await harness.apply();
   expect(harness.statuses(applied)).toEqual([
-    ['skipped', 'its status is idle'],
     ['skipped', expect.stringMatching(/^it pinged at /u)],
+    ['applied', null],
     ['skipped', 'no change needed: the agent is gone'],
   ]);
-  expect(harness.writes()).toEqual([]);
+  expect(harness.writes()).toHaveLength(1);
+  expect(harness.statuses(await harness.apply())).toEqual(harness.statuses(applied));
+});
+
+test('readings that contradict half of the plan stop it as a fault of the service, and nothing is recorded', async () => {
+  const plan = await harness.planAndApprove();
+  const changed = [harness.findAgent(plan, 0), harness.findAgent(plan, 2)];
+  const states = changed.map(({ status }) => status);
+  for (const agent of changed) agent.status = 'idle';
+  const applied = await harness.apply([], 1);
+  expect(applied.stopped).toEqual({
+    reason:
+      'readings contradict 2 of 3 actions, as a fault of the service would: check the service, then apply the plan again or make a new one',
+    exit: 1,
+  });
+  expect(applied.rows.map(({ action_id, status }) => [action_id, status])).toEqual([['a2', 'applied']]);
+  for (const [index, agent] of changed.entries()) agent.status = states[index]!;
+  const again = await harness.apply();
+  expect(again.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });
 
 test('a refused write fails with the message of the service, and is tried again by the next apply', async () => {
@@ -94,25 +106,18 @@ test('a refused write fails with the message of the service, and is tried again 
   expect(harness.writes()).toHaveLength(4);
 });
 
-test('a lost response is resolved by a read', async () => {
+test('a lost response is resolved by readings over the lag that agree', async () => {
   const plan = await harness.planAndApprove();
-  const { agents } = harness.place.sandbox.services.platform.state;
   const lost = { done: String(plan.actions[0]?.params.id), undone: String(plan.actions[1]?.params.id) };
   harness.faultHook = ({ method, path }) => {
     if (method !== 'DELETE') return undefined;
-    if (path.endsWith(lost.done)) {
-      agents.splice(
-        agents.findIndex(({ id }) => id === lost.done),
-        1,
-      );
-      return { status: 502, body: 'bad gateway' };
-    }
-    return path.endsWith(lost.undone) ? { status: 502, body: 'bad gateway' } : undefined;
+    if (path.endsWith(lost.done)) removeAgent(lost.done);
+    return path.endsWith(lost.done) || path.endsWith(lost.undone) ? { status: 502, body: 'bad gateway' } : undefined;
   };
   const applied = await harness.apply([], 1);
   expect(harness.statuses(applied)).toEqual([
-    ['applied', expect.stringContaining('a read shows that it was applied')],
-    ['failed', expect.stringContaining('a read shows that it was not applied')],
+    ['applied', expect.stringContaining('readings show that it was applied')],
+    ['failed', expect.stringContaining('readings over 0.2 s agree that it was not applied')],
     ['applied', null],
   ]);
   expect(harness.writes()).toHaveLength(3);
@@ -137,10 +142,17 @@ test('an action that the service accepted and a read does not show is unconfirme
   harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
   const applied = await harness.apply([], 1);
-  expect(harness.statuses(applied)[0]).toEqual(['unconfirmed', 'the service accepted it, and a read does not show it']);
+  const reason = 'the service accepted it, and readings over 0.2 s do not show it';
+  expect(harness.statuses(applied)[0]).toEqual(['unconfirmed', reason]);
   harness.faultHook = undefined;
   await harness.apply([], 1);
-  expect(harness.writes(), 'left to a person').toHaveLength(3);
+  expect(harness.writes(), 'never repeated').toHaveLength(3);
+  removeAgent(String(plan.actions[0]?.params.id));
+  expect(harness.statuses(await harness.apply())[0]).toEqual([
+    'applied',
+    'confirmed late: readings show that it was applied: the agent is gone',
+  ]);
+  expect(harness.writes()).toHaveLength(3);
 });
 
 test('an action whose subject cannot be read is not sent', async () => {
@@ -203,25 +215,25 @@ test('a signal stops it before the next action, and the current one is completed
   expect(harness.writes()).toHaveLength(1);
 });
 
-test('of two concurrent applies, one acts and the other is refused', async () => {
+test('while a plan is applied, another apply is refused and sends nothing', async () => {
   await harness.planAndApprove();
-  const words = ['playbook', 'apply', harness.place.planFile, '--json'];
-  let second: ReturnType<typeof harness.place.tidemark> | undefined;
-  let isOver = false;
-  // The first is kept busy reading until the second, which begins meanwhile, has come to its end.
-  harness.faultHook = ({ method }) => {
-    if (method !== 'GET') return undefined;
-    second ??= harness.place.tidemark(words).finally(() => {
-      isOver = true;
-    });
-    return isOver ? undefined : { status: 503, body: '' };
-  };
-  const first = await harness.place.tidemark(words);
-  expect([first.exit, await second]).toMatchObject([
-    0,
-    { exit: 6, stderr: expect.stringContaining('locked by plan p-') },
-  ]);
+  const file = join(harness.place.folder, 'data', 'apply.lock');
+  const lock = await acquireLock(file, 'plan p-other');
+  expect(await refusals()).toContain('locked by plan p-other');
+  expect(harness.place.sandbox.log).toEqual([]);
+  await lock.release();
+  await harness.apply();
   expect(harness.writes()).toHaveLength(3);
+});
+
+test.each([
+  ['a folder', (file: string) => mkdir(file)],
+  ['a link to nowhere', (file: string) => symlink('/nonexistent', file)],
+])('%s named STOP stops it as well', async (_, create) => {
+  await harness.planAndApprove();
+  await create(join(harness.place.folder, 'data', 'STOP'));
+  expect((await harness.apply([], 6)).stopped?.reason).toContain('STOP exists');
+  expect(harness.writes()).toEqual([]);
 });
 
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
@@ -246,6 +258,12 @@ test('a finding that was accepted since the plan is skipped', async () => {
   expect(later.actions.map(({ finding_id }) => finding_id)).not.toContain(id);
   expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
 });
+
+function removeAgent(id: string): void {
+  const { agents } = harness.place.sandbox.services.platform.state;
+  const index = agents.findIndex((agent) => agent.id === id);
+  if (index >= 0) agents.splice(index, 1);
+}
 
 async function edit(place: TestProject, change: Record<string, unknown>): Promise<void> {
   await place.configure((config) => Object.assign(config, change));

@@ -1,0 +1,56 @@
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { type Warehouse, withWarehouse } from '../warehouse/session.ts';
+import { assertNeverWritten, isLedgerMissing, type LedgerRow, ledgerFile, readLedger, toLedgerRow } from './ledger.ts';
+import { ensureWarehouseId } from './warehouse-id.ts';
+
+/** The table `actions`, a copy of the ledger in the warehouse. */
+
+/**
+ * Copies the ledger to the table `actions`, and assigns an ID to a warehouse without one. Called in every run.
+ * @throws TidemarkError DATA for a damaged ledger. With `log` the error is logged instead, and the table is left unchanged.
+ */
+export async function syncLedger(warehouse: Warehouse, { data }: Config, log?: Log): Promise<void> {
+  const { database, files } = warehouse;
+  await ensureWarehouseId(warehouse);
+  const rows = await readRows(warehouse, data, log);
+  if (!rows) return;
+  await database.transaction(async () => {
+    await database.run(await files.read('remediation/clear_actions'));
+    await database.run(await files.read('remediation/insert_actions'), { rows: JSON.stringify(rows) });
+  });
+}
+
+async function readRows(
+  { database, files }: Warehouse,
+  data: string,
+  log: Log | undefined,
+): Promise<readonly LedgerRow[] | undefined> {
+  try {
+    const entries = await readLedger(data);
+    if (await isLedgerMissing(data)) {
+      const [row] = await database.rows(await files.read('remediation/count_actions'));
+      assertNeverWritten(ledgerFile(data), Number(row?.actions ?? 0));
+    }
+    return entries.map(toLedgerRow);
+  } catch (error) {
+    if (!log || !(error instanceof TidemarkError)) throw error;
+    log.warn(`the table actions was not updated: ${formatError(error)}`);
+    return undefined;
+  }
+}
+
+/** The ledger is the source of truth. Where a run holds the warehouse, that run copies it to the table `actions`. */
+export async function copyLedger(config: Config, context: Context): Promise<void> {
+  const { log, clock } = context;
+  try {
+    await withWarehouse({ config, purpose: 'playbook apply', now: clock.now(), log }, (warehouse) =>
+      syncLedger(warehouse, config),
+    );
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    log.warn(`the next run will update the table actions: ${error.message}`);
+  }
+}

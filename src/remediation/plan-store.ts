@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { type Plan, readPlan, writePlan } from './plan-file.ts';
+
+/** The folder `data/plans/`, which keeps every plan under its ID. */
+
+type DataFolder = Pick<Config, 'data'>;
+
+export function planFile({ data }: DataFolder, planId: string): string {
+  return join(data, 'plans', `${planId}.json`);
+}
+
+/** Keeps a plan, or its approval. @returns its file */
+export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> {
+  const file = planFile(config, plan.plan_id);
+  await writePlan(file, plan);
+  return file;
+}
+
+/** IDs have no other characters, so none is a path. */
+const ID_PREFIX = /^p-[A-Za-z0-9-]*$/u;
+const MAX_LISTED = 5;
+
+/**
+ * The file of a plan, from its path, its ID or the beginning of its ID.
+ * @throws TidemarkError USAGE where there is none or more than one.
+ */
+export async function findPlanFile(config: DataFolder, cwd: string, reference: string): Promise<string> {
+  const file = resolve(cwd, reference);
+  if (existsSync(file)) return file;
+  const ids = ID_PREFIX.test(reference) ? (await listPlanIds(config)).filter((id) => id.startsWith(reference)) : [];
+  const [id, ...others] = ids;
+  if (id !== undefined && (others.length === 0 || id === reference)) return planFile(config, id);
+  const problem =
+    id === undefined
+      ? `${reference} is neither a file nor the ID of a plan in ${join(config.data, 'plans')}`
+      : `${reference} is the beginning of ${ids.length} plan IDs, such as ${ids.slice(0, MAX_LISTED).join(', ')}`;
+  throw new TidemarkError('USAGE', problem, { hint: '`tidemark playbook plan` prints the ID of the plan it makes' });
+}
+
+/** The plan of an ID; undefined where it is not kept, or its file is damaged. */
+export async function readKeptPlan(config: DataFolder, planId: string): Promise<Plan | undefined> {
+  if (!ID_PREFIX.test(planId)) return undefined;
+  try {
+    return await readPlan(planFile(config, planId));
+  } catch (error) {
+    if (error instanceof TidemarkError) return undefined;
+    throw error;
+  }
+}
+
+/** Oldest first. */
+export async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
+  try {
+    const names = await readdir(join(data, 'plans'));
+    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+    return ids.filter((id) => ID_PREFIX.test(id)).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

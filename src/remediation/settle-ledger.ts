@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { acquireLock } from '../warehouse/lock.ts';
+import type { Playbook } from './define.ts';
+import { type ActionResult, isUnsettled, settleOnly } from './execute-action.ts';
+import { Ledger, type LedgerEntry } from './ledger.ts';
+import { copyLedger } from './ledger-table.ts';
+import { readKeptPlan } from './plan-store.ts';
+import { resolveDefinitions } from './preconditions.ts';
+import { PublishedReads } from './published-reads.ts';
+import { RemoteServices } from './remote.ts';
+
+export interface SettleLedgerOptions {
+  readonly config: Config;
+  readonly context: Context;
+  readonly playbooks: readonly Playbook[];
+  /** Only actions of this plan. @default every plan */
+  readonly planId?: string | undefined;
+  /** Only actions of this playbook. @default every playbook */
+  readonly playbook?: string;
+}
+
+/** What the ledger says of an action after it was read again. */
+export type SettledAction = ActionResult & { readonly isSettled: boolean };
+
+/**
+ * Reads every action again that was left open or unconfirmed, and records what became of it. It changes nothing on the services.
+ * @throws TidemarkError LOCKED while a plan is applied.
+ */
+export async function settleLedger(options: SettleLedgerOptions): Promise<readonly SettledAction[]> {
+  const { config, context } = options;
+  const now = context.clock.now();
+  const lock = await acquireLock(join(config.data, 'apply.lock'), 'playbook ledger --settle', { now });
+  const remote = new RemoteServices(config, context, context.signal);
+  const published = new PublishedReads(config, context);
+  let ledger: Ledger | undefined;
+  try {
+    ledger = await Ledger.open(config.data, lock, await published.recordedActions());
+    const results: SettledAction[] = [];
+    for (const entry of selectEntries(ledger, options)) {
+      if (context.signal.aborted) break;
+      const result = await settleEntry(entry, { remote, published, ledger, context }, options);
+      context.log.info(`${result.plan_id} ${result.action_id}: ${result.status}: ${result.reason}`);
+      results.push(result);
+    }
+    return results;
+  } finally {
+    await ledger?.close();
+    await remote.close();
+    await lock.release();
+    await copyLedger(config, context);
+  }
+}
+
+/** Whether a settle would find anything to read. */
+export function selectEntries(
+  ledger: Pick<Ledger, 'entries'>,
+  { planId, playbook }: Pick<SettleLedgerOptions, 'planId' | 'playbook'>,
+): readonly LedgerEntry[] {
+  return ledger
+    .entries()
+    .filter(isUnsettled)
+    .filter(({ row }) => planId === undefined || row.plan_id === planId)
+    .filter(({ row }) => playbook === undefined || row.playbook === playbook);
+}
+
+interface SettleDeps {
+  readonly remote: RemoteServices;
+  readonly published: PublishedReads;
+  readonly ledger: Ledger;
+  readonly context: Context;
+}
+
+async function settleEntry(
+  entry: LedgerEntry,
+  deps: SettleDeps,
+  { config, playbooks }: SettleLedgerOptions,
+): Promise<SettledAction> {
+  const { row } = entry;
+  const plan = await readKeptPlan(config, row.plan_id);
+  const action = plan?.actions.find(({ action_id }) => action_id === row.action_id);
+  const definition = plan && action && resolveDefinitions(plan, playbooks).get(action);
+  if (!plan || !action || !definition) {
+    const reason = `plan ${row.plan_id} is not in ${join(config.data, 'plans')}: check the subject`;
+    return { ...row, status: 'unconfirmed', reason, satisfied: false, finished_at: null, isSettled: false };
+  }
+  const result = await settleOnly({ ...deps, plan }, action, definition, entry);
+  return { ...result, isSettled: result.status !== 'unconfirmed' };
+}

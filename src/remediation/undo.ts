@@ -1,0 +1,134 @@
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import type { ActionDefinition, Playbook } from './define.ts';
+import { type ActionOutcome, type LedgerEntry, readLedger } from './ledger.ts';
+import { observeAction } from './observe-action.ts';
+import { buildPlan } from './plan.ts';
+import { buildAction, type NewAction } from './plan-actions.ts';
+import { type Action, findingIds, type Plan } from './plan-file.ts';
+import { resolveDefinitions } from './preconditions.ts';
+import { PublishedReads } from './published-reads.ts';
+import { getPlaybook, isReversible } from './registry.ts';
+import { RemoteServices } from './remote.ts';
+import type { PlanCandidate } from './select-findings.ts';
+
+export interface UndoOptions {
+  readonly config: Config;
+  readonly context: Context;
+  readonly playbooks: readonly Playbook[];
+}
+
+/**
+ * Makes a plan that restores what a plan applied, from the ledger's `before` and `after`. It is approved and applied like any other
+ * plan. An action whose subject was changed since is skipped, with the reason. It reads the services and changes nothing on them.
+ * @throws TidemarkError UNSAFE where the playbook cannot be undone, or nothing is left to undo.
+ */
+export async function createUndoPlan(plan: Plan, { config, context, playbooks }: UndoOptions): Promise<Plan> {
+  const playbook = assertUndoable(plan, playbooks);
+  const entries = await readLedger(config.data);
+  const applied = selectApplied(plan, entries);
+  if (applied.length === 0) throw new TidemarkError('UNSAFE', `no action of plan ${plan.plan_id} was applied`);
+  const remote = new RemoteServices(config, context, context.signal);
+  const published = new PublishedReads(config, context);
+  const definitions = resolveDefinitions(plan, playbooks);
+  const actions: NewAction[] = [];
+  const skipped: { finding_id: string; reason: string }[] = [];
+  try {
+    for (const { action, outcome } of applied) {
+      const definition = definitions.get(action) as ActionDefinition;
+      const deps = { config, context, plan, remote, published, entries };
+      const planned = await planUndo(action, definition, outcome, deps);
+      if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
+      else actions.push(planned);
+    }
+  } finally {
+    await remote.close();
+  }
+  if (actions.length === 0) throw nothingToUndo(plan, skipped);
+  const origin = { now: context.clock.now(), warehouseId: plan.warehouse_id, runId: plan.run_id };
+  return buildPlan(playbook, { actions, skipped }, { ...origin, undoes: plan.plan_id });
+}
+
+function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: readonly Playbook[]): Playbook {
+  const playbook = getPlaybook(playbooks, name);
+  if (undoes !== undefined) {
+    throw new TidemarkError('UNSAFE', `plan ${plan_id} undoes plan ${undoes} and cannot be undone itself`, {
+      hint: `run \`tidemark playbook plan ${name}\` to repeat the actions`,
+    });
+  }
+  if (isReversible(playbook)) return playbook;
+  throw new TidemarkError('UNSAFE', `what ${name} does cannot be undone`, {
+    hint: 'docs/playbooks.md lists the playbooks that can be undone',
+  });
+}
+
+interface Applied {
+  readonly action: Action;
+  readonly outcome: ActionOutcome;
+}
+
+/** The last action first, because an action may rest on an earlier one. */
+function selectApplied({ plan_id, actions }: Plan, entries: readonly LedgerEntry[]): readonly Applied[] {
+  const selected = actions.flatMap((action): Applied[] => {
+    const entry = entries.find(({ row }) => row.plan_id === plan_id && row.action_id === action.action_id);
+    return entry && !entry.isOpen && entry.row.status === 'applied' ? [{ action, outcome: entry.row }] : [];
+  });
+  return selected.reverse();
+}
+
+interface UndoDeps {
+  readonly config: Config;
+  readonly context: Context;
+  readonly plan: Plan;
+  readonly remote: RemoteServices;
+  readonly published: PublishedReads;
+  readonly entries: readonly LedgerEntry[];
+}
+
+/** The restoring action, or why there is none. */
+async function planUndo(
+  action: Action,
+  { undo }: ActionDefinition,
+  { before, after }: ActionOutcome,
+  { config, context, plan, remote, published, entries }: UndoDeps,
+): Promise<NewAction | string> {
+  const target = config.targets.find(({ name }) => name === action.target);
+  if (!undo || !target) return `${action.summary}: target ${action.target} is not configured`;
+  const planned = undo.plan(action.guard.inputs, before, after);
+  if (typeof planned === 'string') return `${action.summary}: ${planned}`;
+  const restoring = { action: undo.action, inputs: planned.inputs, summary: planned.summary };
+  const built = buildAction(restoring, toCandidates(action), target, { isUndo: true });
+  const ledger = { entry: (key: { plan_id: string; action_id: string }) => findEntry(entries, key) };
+  try {
+    const numbered = { action_id: action.action_id, ...built };
+    const { precondition } = await observeAction({ plan, remote, published, ledger }, numbered, undo.action);
+    return precondition.state === 'ready' ? built : `${action.summary}: ${precondition.reason}`;
+  } catch (error) {
+    if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
+    return context.redactor.text(`${action.summary}: the subject could not be read: ${formatError(error)}`);
+  }
+}
+
+function findEntry(entries: readonly LedgerEntry[], key: { readonly plan_id: string; readonly action_id: string }) {
+  return entries.find(({ row }) => row.plan_id === key.plan_id && row.action_id === key.action_id);
+}
+
+/** The findings of an action, as far as a plan shows them. */
+function toCandidates(action: Action): readonly PlanCandidate[] {
+  const { target, subject_name, why, since } = action;
+  return findingIds(action).map((findingId) => ({
+    finding_id: findingId,
+    target,
+    subject_id: '',
+    subject_name,
+    title: why,
+    since,
+    detail: null,
+  }));
+}
+
+function nothingToUndo({ plan_id }: Plan, skipped: readonly { readonly reason: string }[]): TidemarkError {
+  const reasons = skipped.slice(0, 3).map(({ reason }) => reason);
+  return new TidemarkError('UNSAFE', `nothing of plan ${plan_id} can be undone: ${reasons.join('; ')}`);
+}
