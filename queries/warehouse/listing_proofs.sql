@@ -33,6 +33,7 @@ with
       state.source,
       coalesce(configured.sees[state.source], configured.sees['*']) as declared,
       configured.flavor = 'hashicorp' as is_product,
+      if(configured.flavor = 'hashicorp', ' (pull the source tokens)', ' (declare it as `sees` of the target)') as advice,
       coalesce(configured.namespace, if(configured.flavor = 'hashicorp', 'default', '*')) as namespace,
       coalesce(tokens.is_known, false) as is_token_known,
       coalesce(tokens.is_management or tokens.type = 'acl-disabled', false) as sees_everything,
@@ -60,11 +61,11 @@ with
         when source = 'acl_policies' and is_token_known
           then 'the token is not a management token, so it sees only its own policies'
         when source = 'acl_policies'
-          then 'a token that is not a management token sees only its own policies, and nothing tells what the token is'
+          then 'a token that is not a management token sees only its own policies, and nothing tells what the token is' || advice
         when source = 'volumes' and namespace <> '*' then format('only the volumes of the namespace {} are listed', namespace)
         when source <> 'volumes' or not coalesce(is_product, false) or sees_everything or sees_every_namespace then null
         when is_token_known then 'the token does not see the volumes of every namespace'
-        else 'volumes of namespaces that the token may not read are not listed, and nothing tells what the token is'
+        else 'volumes of namespaces that the token may not read are not listed, and nothing tells what the token is' || advice
       end as why,
     from facts
   )

@@ -11,6 +11,7 @@ const TEMPLATES = [
   'interrupted_runs',
   'source_state_at',
   'source_state',
+  'assessed_targets',
   'list_table',
   'list_value',
   'list_history',
@@ -43,6 +44,7 @@ export async function migrate(
       await files.read('warehouse/interrupted_runs'),
       await files.read('warehouse/source_state_at'),
       await files.read('warehouse/source_state'),
+      await files.read('warehouse/assessed_targets'),
       ...(await Promise.all(all.filter(({ source }) => source).map((table) => viewStatements(files, table)))).flat(),
       ...(await Promise.all(all.map((table) => commentStatements(files, table)))).flat(),
     ];
@@ -120,7 +122,7 @@ async function addColumn(
   const parts = { table: quoteIdent(to), column: quoteIdent(name) };
   const added = await files.render('warehouse/add_column', { ...parts, type });
   if (filledColumn?.column !== name) return added;
-  return `${added}\n${await files.render('warehouse/fill_column', { ...parts, value: filledColumn.value })}`;
+  return `${added}\n${await files.render('warehouse/fill_column', { ...parts, type, value: filledColumn.value })}`;
 }
 
 /** Key columns that were added to a table are added to its member table as well. */

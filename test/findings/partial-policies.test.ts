@@ -34,7 +34,7 @@ async function gate(target: string) {
 test('a list of policies without `anonymous` is no proof: the rule is unknown, and the gate is closed', async () => {
   const { exit, stderr, unassessed } = await gate('');
   const reason =
-    'the policy anonymous is not listed: a token that is not a management token sees only its own policies, and nothing tells what the token is';
+    'the policy anonymous is not listed: a token that is not a management token sees only its own policies, and nothing tells what the token is (declare it as `sees` of the target)';
   expect(unassessed).toEqual([{ rule: 'anonymous-write', reason }]);
   expect(stderr).toContain(`warning: nomad: not assessed since 2026-11-20: anonymous-write: ${reason}`);
   expect(stderr).toContain(`cannot tell whether other findings are critical: nomad: anonymous-write: ${reason}`);

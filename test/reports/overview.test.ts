@@ -165,4 +165,27 @@ describe('the overview', () => {
     expect(now.summary).toMatchObject({ findings_open: 0 });
     expect(now.changes).toMatchObject([{ rule: 'drifted-workspace', found: 0, resolved: 1 }]);
   });
+
+  it('lists the rules that could not be assessed, as of its time', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    await warehouse.pull(SECOND, { workspaces: [workspace('a')] });
+    await warehouse.database.run(
+      `insert into unassessed_rules values
+       ('nomad', 'anonymous-write', 'critical', 'the list is partial', $first::timestamptz, null),
+       ('nomad', 'lost-volume-claim', 'warning', 'source volumes is failed', $first::timestamptz, $second::timestamptz)`,
+      { first: FIRST, second: SECOND },
+    );
+    const before = await warehouse.data('overview', FIRST);
+    expect(before.summary).toMatchObject({
+      unassessed: 2,
+      headline: expect.stringContaining('; 2 rules not assessed'),
+    });
+    expect(before.unassessed).toMatchObject([{ rules: 'anonymous-write' }, { rules: 'lost-volume-claim' }]);
+    const { summary, unassessed } = await warehouse.data('overview', SECOND);
+    expect(summary).toMatchObject({ unassessed: 1, assessed: true });
+    expect(unassessed).toMatchObject([
+      { target: 'nomad', severity: 'critical', reason: 'the list is partial', since: FIRST },
+    ]);
+  });
 });

@@ -157,3 +157,37 @@ describe('the storage report', () => {
     expect(pick(data.lost_claims)).toEqual(['default/a']);
   });
 });
+
+describe('where a source never completed', () => {
+  it('no volume is orphaned, missing or unprotected: the numbers are unknown', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, {
+      external_volumes: [external('a'), external('b')],
+      external_volume_listings: [listing],
+      volume_snapshots: [snapshot('s', 'gone', AS_OF)],
+      volume_snapshot_listings: [listing],
+    });
+    const { summary, orphaned, stale_snapshots } = await warehouse.data('storage', AS_OF);
+    expect(summary).toMatchObject({ external_volumes: 2, orphaned: null, missing: null, unprotected: null });
+    expect((summary as { headline: string }).headline).toContain('? missing, ? orphaned, ? unprotected');
+    expect(orphaned).toEqual([]);
+    expect(stale_snapshots).toEqual([]);
+  });
+
+  it('so they are where the rule is recorded as unassessed', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(AS_OF, {
+      volumes: [volume('a')],
+      external_volumes: [external('b')],
+      external_volume_listings: [listing],
+    });
+    expect((await warehouse.data('storage', AS_OF)).summary).toMatchObject({ orphaned: 1, missing: 1 });
+    await warehouse.database.run(
+      `insert into unassessed_rules by name
+       select target, 'orphaned-external-volume' as rule, 'warning' as severity, 'why' as reason, $at::timestamptz as since
+       from (select distinct target from volumes)`,
+      { at: AS_OF },
+    );
+    expect((await warehouse.data('storage', AS_OF)).summary).toMatchObject({ orphaned: null, missing: 1 });
+  });
+});

@@ -1,6 +1,6 @@
 -- grain: one row per rule whose findings changed with the last run
 -- title: Findings that changed
--- about: Findings that the last run opened, reopened or resolved.
+-- about: Findings that the last run opened, reopened or resolved. What an interrupted run changed counts as well.
 -- empty: No finding changed.
 -- labels: rule=Rule; found=New; reopened=Reopened; returned=No longer accepted; resolved=Resolved
 with
@@ -14,9 +14,17 @@ select
   count(*) filter (reason = 'reopened') as reopened,
   count(*) filter (reason in ('acceptance ended', 'got worse')) as returned,
   count(*) filter (reason = 'gone') as resolved,
-from finding_events as events, last_run, latest_pull
+from finding_events as events
+cross join last_run
+cross join latest_pull
+left join interrupted_runs as interrupted on interrupted.started_at = events.changed_at
 where
-  events.changed_at = last_run.last_at
+  events.changed_at <= $as_of::timestamptz
+  -- also what an interrupted run changed and no later one reported
+  and (
+    events.changed_at = last_run.last_at
+    or (interrupted.started_at is not null and coalesce(interrupted.reported_at >= $as_of::timestamptz, true))
+  )
   and last_run.last_at >= latest_pull.last_at
   and reason in ('found', 'reopened', 'acceptance ended', 'got worse', 'gone')
 group by events.rule

@@ -23,7 +23,8 @@ with
         from unassessed_rules
         where since <= $as_of::timestamptz and coalesce(ended_at > $as_of::timestamptz, true)
       ) as unassessed,
-      (select count(*) from rule_evaluations where first_assessed_at <= $as_of::timestamptz) > 0 or unassessed > 0 as assessed,
+      exists (from rule_evaluations where first_assessed_at <= $as_of::timestamptz)
+      or exists (from unassessed_rules where since <= $as_of::timestamptz) as assessed,
     from state_then
   )
 select

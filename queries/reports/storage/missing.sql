@@ -10,6 +10,8 @@ select
   volumes.plugin_id,
   volumes.external_id,
 from volumes_at($as_of) as volumes
+semi join assessed_targets('missing-external-volume', ['external_volumes', 'volumes'], $as_of) as assessed
+  on assessed.target = volumes.target
 join external_volume_listings_at($as_of) as listing
   on listing.target = volumes.target and listing.plugin_id = volumes.plugin_id and listing.supported
 anti join external_volumes_at($as_of) as held

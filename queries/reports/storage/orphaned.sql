@@ -1,7 +1,7 @@
 -- grain: one row per volume in a provider that is not registered
 -- title: Orphaned
 -- sources: external_volumes, volumes
--- about: Volumes in the storage provider that are not registered. They may incur cost without being used.
+-- about: Only where all registered volumes are known. Volumes in the storage provider that are not registered. They may incur cost without being used.
 -- empty: Every volume in the providers is registered.
 -- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; nodes=Attached to; is_abnormal=Abnormal
 select
@@ -12,6 +12,8 @@ select
   held.published_node_ids as nodes,
   held.is_abnormal,
 from external_volumes_at($as_of) as held
+semi join assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of) as assessed
+  on assessed.target = held.target
 anti join volumes_at($as_of) as volumes
   on volumes.target = held.target
   and volumes.external_id = held.external_id

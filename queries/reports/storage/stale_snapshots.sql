@@ -9,6 +9,7 @@ with
       taken.*,
       coalesce(taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400), false) as old,
       coalesce(listing.supported, false)
+      and assessed.target is not null
       and taken.external_source_volume_id is not null
       and registered.external_id is null
       and held.external_id is null as is_volume_missing,
@@ -23,6 +24,8 @@ with
       and held.external_id = taken.external_source_volume_id
     left join external_volume_listings_at($as_of) as listing
       on listing.target = taken.target and listing.plugin_id = taken.plugin_id
+    left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
+      on assessed.target = taken.target
   )
 select
   target,

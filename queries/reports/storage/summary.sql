@@ -9,6 +9,13 @@ with
     from source_state_at($as_of)
     where source = 'volumes' and as_of is not null
   ),
+  -- whether there is a target for which the number is known
+  assessable as (
+    select
+      exists (from assessed_targets('missing-external-volume', ['external_volumes', 'volumes'], $as_of)) as missing,
+      exists (from assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of)) as orphaned,
+      exists (from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)) as unprotected,
+  ),
   claims as (
     select
       target,
@@ -30,7 +37,11 @@ with
       volumes.controllers_healthy < volumes.controllers_expected
       or volumes.nodes_healthy < volumes.nodes_expected as unhealthy,
       coalesce(claims.ended, false) as lost_claim,
-      coalesce(volume_list.supported, false) and volumes.external_id is not null as can_miss,
+      coalesce(volume_list.supported, false)
+      and volumes.external_id is not null
+      and volumes.target in (
+        from assessed_targets('missing-external-volume', ['external_volumes', 'volumes'], $as_of)
+      ) as can_miss,
       exists (
         from external_volumes_at($as_of) as held
         where
@@ -41,7 +52,11 @@ with
       claims.volume_id is null
       and coalesce(volumes.current_readers, 0) = 0
       and coalesce(volumes.current_writers, 0) = 0 as unclaimed,
-      coalesce(snapshot_list.supported, false) and volumes.external_id is not null as can_protect,
+      coalesce(snapshot_list.supported, false)
+      and volumes.external_id is not null
+      and volumes.target in (
+        from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)
+      ) as can_protect,
       ready.last_at,
     from volumes_at($as_of) as volumes
     left join claims
@@ -82,6 +97,9 @@ with
       select
         *,
         is_ambiguous is not true
+        and target in (
+          from assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of)
+        )
         and not exists (
           from volumes_at($as_of) as volumes
           where
@@ -97,6 +115,7 @@ with
       taken.size_bytes,
       taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400) as old,
       coalesce(listing.supported, false)
+      and assessed.target is not null
       and taken.external_source_volume_id is not null
       and registered.external_id is null
       and held.external_id is null as is_volume_missing,
@@ -111,6 +130,8 @@ with
       and held.external_id = taken.external_source_volume_id
     left join external_volume_listings_at($as_of) as listing
       on listing.target = taken.target and listing.plugin_id = taken.plugin_id
+    left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
+      on assessed.target = taken.target
   ),
   snapshot_counts as (
     select
@@ -122,8 +143,14 @@ with
   ),
   counted as (
     select
-      volume_counts.*,
-      external_counts.*,
+      volume_counts.* replace (
+        if(assessable.missing, volume_counts.missing, null) as missing,
+        if(assessable.unprotected, volume_counts.unprotected, null) as unprotected
+      ),
+      external_counts.* replace (
+        if(assessable.orphaned, external_counts.orphaned, null) as orphaned,
+        if(assessable.orphaned, external_counts.orphaned_bytes, null) as orphaned_bytes
+      ),
       snapshot_counts.*,
       case when comparable.yes then (select count(*) from volumes_before($as_of)) end as volumes_before,
       case when comparable.yes
@@ -132,7 +159,7 @@ with
       case when comparable.yes then (select count(*) from external_volumes_before($as_of)) end as external_volumes_before,
       case when comparable.yes then (select count(*) from volume_snapshots_before($as_of)) end as snapshots_before,
       not comparable.yes as baseline,
-    from volume_counts, external_counts, snapshot_counts, comparable
+    from volume_counts, external_counts, snapshot_counts, comparable, assessable
   )
 select
   *,
@@ -141,8 +168,8 @@ select
     unschedulable,
     volumes,
     lost_claims,
-    missing,
-    orphaned,
-    unprotected
+    coalesce(missing::varchar, '?'),
+    coalesce(orphaned::varchar, '?'),
+    coalesce(unprotected::varchar, '?')
   ) as headline,
 from counted;

@@ -18,6 +18,8 @@ select
   ready.last_at as last_snapshot_at,
   date_diff('hour', ready.last_at, $as_of::timestamptz) // 24 as age_days,
 from volumes_at($as_of) as volumes
+semi join assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of) as assessed
+  on assessed.target = volumes.target
 join volume_snapshot_listings_at($as_of) as listing
   on listing.target = volumes.target and listing.plugin_id = volumes.plugin_id and listing.supported
 left join ready
