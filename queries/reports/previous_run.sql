@@ -1,7 +1,10 @@
--- grain: at most one row: as_of of the run before the last one, as of $as_of
+-- grain: at most one row: as_of of the last run before the current one whose changes were reported, as of $as_of
 with
-  seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz)
-select as_of
+  seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz),
+  current_run as (select max(as_of) as as_of from seen)
+select max(seen.as_of) as as_of
 from seen
-order by as_of desc
-limit 1 offset 1;
+join current_run on seen.as_of < current_run.as_of
+left join interrupted_runs as interrupted on interrupted.started_at = seen.as_of
+where interrupted.started_at is null or interrupted.reported_at < current_run.as_of
+having max(seen.as_of) is not null;

@@ -6,7 +6,7 @@ create table if not exists outbox (
   run_id varchar not null, -- run of the digest
   recipient varchar not null, -- address of the recipient
   subject varchar not null, -- subject line
-  status varchar not null, -- `pending`, `sent`, or `refused` (permanently: the server rejects the recipient, or it was pending too long)
+  status varchar not null, -- `pending`, `sent`, `refused` (permanently: the server rejects the recipient, or it was pending too long) or `replaced` (by the digest of a later run, because its own run was interrupted)
   attempts bigint not null, -- number of delivery attempts
   reason varchar, -- why it was not sent, one line
   created_at timestamptz not null, -- when the run created it

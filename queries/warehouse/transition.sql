@@ -54,6 +54,8 @@ with
     select
       matched.*,
       coalesce(assessed.baseline, false) as baseline,
+      -- what an interrupted run found is new until a run reports it
+      interrupted.started_at is null or coalesce(interrupted.reported_at < $as_of::timestamptz, false) as reported,
       case
         when assessed.assessed and not matched.seen.unknown then 'found'
         when assessed.assessed and matched.seen.unknown then 'unsure'
@@ -70,6 +72,7 @@ with
     from matched
     left join assessments as assessed using (rule, target)
     left join doubts using (rule, target, subject_id)
+    left join interrupted_runs as interrupted on interrupted.started_at = matched.known.state_since
   ),
   changed as (
     select
@@ -81,7 +84,7 @@ with
         when known.state = 'accepted' and verdict = 'found' and seen.rank > known.accepted_rank then 'got worse'
         when known.state = 'accepted' and verdict = 'found' and seen.weight > known.accepted_weight then 'got worse'
         when known.state = 'accepted' and known.accepted_until <= $as_of::timestamptz then 'acceptance ended'
-        when known.state = 'new' and known.state_since < $as_of::timestamptz and verdict <> 'untouched' then 'no longer new'
+        when known.state = 'new' and reported and known.state_since < $as_of::timestamptz and verdict <> 'untouched' then 'no longer new'
         when known.state <> 'resolved' and verdict = 'found' and seen.severity <> known.severity then 'severity changed'
       end as change,
     from judged

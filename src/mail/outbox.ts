@@ -2,12 +2,14 @@ import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Message } from './message.ts';
 
-export type OutboxStatus = 'pending' | 'sent' | 'refused';
+export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
 
 /** A warehouse, as far as the outbox needs it. */
 export interface OutboxStore {
   readonly database: Database;
   readonly files: SqlFiles;
+  /** Throws where the lock of the warehouse was lost: nothing may be sent then. */
+  readonly assertHeld?: () => void;
 }
 
 export interface PendingMessage {
@@ -16,9 +18,13 @@ export interface PendingMessage {
   readonly createdAt: string;
 }
 
-/** Adds messages to the outbox. One that is in the outbox already stays unchanged. */
+/**
+ * Adds messages to the outbox. One that is in the outbox already stays unchanged; one of an interrupted run that was not sent is
+ * replaced by the message to the same recipient.
+ */
 export async function writeOutbox({ database, files }: OutboxStore, messages: readonly Message[]): Promise<void> {
   const sql = await files.read('mail/outbox_write');
+  const replace = await files.read('mail/outbox_replace');
   await database.transaction(async () => {
     for (const message of messages) {
       await database.run(sql, {
@@ -31,6 +37,8 @@ export async function writeOutbox({ database, files }: OutboxStore, messages: re
         created_at: message.composedAt,
         content: JSON.stringify(message),
       });
+      const { messageId, job, runId } = message;
+      await database.run(replace, { message_id: messageId, job, run_id: runId, recipient: message.to.address });
     }
   });
 }

@@ -119,6 +119,7 @@ async function sendOne(
   }
   const { sender } = resolveMailSettings(config);
   const mail = await toMailOptions(message, sender, config.output);
+  store.assertHeld?.();
   await markSending(store, message.messageId, now);
   return deliver(transport, mail, (text) => context.redactor.text(text));
 }

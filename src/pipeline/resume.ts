@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/duration.ts';
@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts';
 import { type Manifest, targetFingerprint } from '../landing/manifest.ts';
 import { landingDirectory, listLandings, readManifests } from '../landing/store.ts';
 
-/** A run that has begun and is not known to have ended. */
+/** A run that has begun, and has not done everything that it promised. */
 interface InFlightRun {
   readonly run_id: string;
   readonly job: string;
@@ -27,18 +27,20 @@ export async function markInFlight(config: Config, run: InFlightRun): Promise<vo
   await writeFile(join(directory, MARK), `${JSON.stringify(run)}\n`);
 }
 
-/** A job that has ended leaves no run to resume. */
+/** Removes the marks of a job: it leaves no run to resume. */
 export async function clearInFlight(config: Config, job: string): Promise<void> {
-  for (const { run_id } of await listInFlight(config, job)) {
-    await rm(join(landingDirectory(config, run_id), MARK), { force: true });
+  for (const { run_id } of (await listInFlight(config)).filter((run) => run.job === job)) {
+    const directory = landingDirectory(config, run_id);
+    await rm(join(directory, MARK), { force: true });
+    if ((await readdir(directory)).length === 0) await rmdir(directory);
   }
 }
 
-/** Interrupted runs of a job, oldest first. */
-async function listInFlight(config: Config, job: string): Promise<readonly InFlightRun[]> {
+/** The runs that are marked, oldest first. Under the lock they are interrupted runs, and the one in progress. */
+export async function listInFlight(config: Config): Promise<readonly InFlightRun[]> {
   const marks = (await listLandings(config)).map((run) => join(landingDirectory(config, run), MARK));
   const runs = await Promise.all(marks.filter((mark) => existsSync(mark)).map(readMark));
-  return runs.filter((run): run is InFlightRun => run?.job === job);
+  return runs.filter((run): run is InFlightRun => typeof run?.run_id === 'string');
 }
 
 async function readMark(file: string): Promise<InFlightRun | null | undefined> {
@@ -53,6 +55,8 @@ async function readMark(file: string): Promise<InFlightRun | null | undefined> {
 export interface ResumeOptions {
   readonly config: Config;
   readonly job: string;
+  /** The run that resumes. */
+  readonly runId: string;
   readonly asOf: Date;
   readonly log: Log;
   /** Pulls to resume, as `TARGET/SOURCE`. */
@@ -61,10 +65,10 @@ export interface ResumeOptions {
 
 /** Manifests of the sources that interrupted runs of a job have landed completely, by `TARGET/SOURCE`. */
 export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap<string, Manifest>> {
-  const { config, job, asOf, log } = options;
+  const { config, job, runId, asOf, log } = options;
   const isRecent = ({ started_at }: InFlightRun) =>
     Math.abs(asOf.getTime() - Date.parse(started_at)) <= RESUME_WITHIN_MS;
-  const recent = (await listInFlight(config, job)).filter(isRecent);
+  const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
   const manifests = new Map<string, Manifest>();
   for (const { run_id } of recent) {
     for (const [key, manifest] of await readManifests(config, run_id)) {

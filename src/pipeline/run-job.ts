@@ -7,12 +7,22 @@ import type { Attachment } from '../mail/message.ts';
 import { applyJobPlaybooks, type JobPlan, type JobPlaybookResult, planJobPlaybooks } from '../remediation/job.ts';
 import { syncLedger } from '../remediation/ledger-table.ts';
 import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
+import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { BUILT_IN, type Definitions } from './plugins.ts';
 import { pullSources, selectPulls } from './pull.ts';
-import { type RenderResult, renderStage } from './render.ts';
+import { type RenderResult, renderPublished, renderStage } from './render.ts';
+import { clearInFlight } from './resume.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
-import { allDelivered, type ComposeStageResult, composeStage, type MailResult, sendStage } from './send.ts';
+import {
+  allDelivered,
+  type ComposeStageResult,
+  composeStage,
+  hasPendingMail,
+  type MailResult,
+  type SendStageResult,
+  sendStage,
+} from './send.ts';
 import { validateJob } from './validate-job.ts';
 
 export interface JobResult extends RunResult {
@@ -24,7 +34,10 @@ export interface JobResult extends RunResult {
   readonly mail: MailResult;
 }
 
-/** Runs a job: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. */
+/**
+ * Runs a job under one lock: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. A run
+ * that is cut off before the end stays marked as unfinished: for the next one, nothing of it counts as reported.
+ */
 export async function runJob(
   config: Config,
   context: Context,
@@ -43,15 +56,64 @@ export async function runJob(
 
 async function runStages(config: Config, context: Context, job: Job, definitions: Definitions): Promise<JobResult> {
   const pulls = selectJobPulls(config, job, definitions);
-  const { result, stages } = await withRun({ config, context, job: job.name, pulls }, (run) =>
-    updateWarehouse(run, job, pulls, definitions),
-  );
-  const { findings, plans, digests } = stages;
-  const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
-  const reports = await renderStage(config, context, job.reports, new Date(result.as_of), definitions.playbooks);
-  const sent = await sendStage(config, context);
-  const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
-  return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail };
+  const lock = { config, purpose: job.name, now: context.clock.now(), log: context.log };
+  return withWarehouseLock(lock, async (writer) => {
+    const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
+      updateWarehouse(run, job, pulls, definitions),
+    );
+    const { findings, plans, digests } = stages;
+    if (result.status === 'interrupted') return { ...result, findings, ...NOTHING_DELIVERED };
+    const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
+    const asOf = new Date(result.as_of);
+    const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
+    const hasActions = playbooks.some(({ applied }) => applied !== null);
+    const { reports, sent } = await deliverStages(delivery, writer, hasActions);
+    if (!context.signal.aborted) await clearInFlight(config, job.name);
+    const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
+    return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail };
+  });
+}
+
+/** An interrupted run ends after the pulls: the next one resumes it, and reports what it changed. */
+const NOTHING_DELIVERED: Pick<JobResult, 'reports' | 'failed_reports' | 'playbooks' | 'mail'> = {
+  reports: [],
+  failed_reports: [],
+  playbooks: [],
+  mail: { deliveries: [], skipped: [], problem: null },
+};
+
+interface Delivery {
+  readonly config: Config;
+  readonly context: Context;
+  readonly job: Job;
+  readonly asOf: Date;
+  readonly playbooks: Definitions['playbooks'];
+}
+
+interface Delivered {
+  readonly reports: RenderResult;
+  readonly sent: SendStageResult;
+}
+
+/**
+ * Writes the reports and sends the mail. Actions and mail change the warehouse, which is then published once more
+ * (docs/decisions/0019-one-lock-per-job.md).
+ */
+async function deliverStages(
+  { config, context, job, asOf, playbooks }: Delivery,
+  writer: WarehouseWriter,
+  hasActions: boolean,
+): Promise<Delivered> {
+  const options = { names: job.reports, asOf, playbooks };
+  if (!hasActions && !(await hasPendingMail(config))) {
+    const reports = await renderPublished(config, context, options);
+    return { reports, sent: { deliveries: [], problem: null } };
+  }
+  return writer.write(async (warehouse) => {
+    if (hasActions) await syncLedger(warehouse, config, context.log);
+    const reports = await renderStage(config, context, warehouse, options);
+    return { reports, sent: await sendStage(config, context, warehouse) };
+  });
 }
 
 interface WarehouseStages {
@@ -61,7 +123,7 @@ interface WarehouseStages {
   readonly digests: ComposeStageResult;
 }
 
-/** The stages that write to the warehouse. An interrupted run ends after the pulls: the next one resumes it. */
+/** The stages that write to the warehouse. */
 async function updateWarehouse(
   run: RunContext,
   job: Job,

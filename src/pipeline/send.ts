@@ -4,8 +4,8 @@ import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { composeMessages } from '../mail/compose.ts';
 import type { Attachment } from '../mail/message.ts';
-import { listPending, writeOutbox } from '../mail/outbox.ts';
-import { type Delivery, sendPending } from '../mail/send.ts';
+import { listPending, type OutboxStore, writeOutbox } from '../mail/outbox.ts';
+import { type Delivery, sendFromOutbox } from '../mail/send.ts';
 import { openPublished } from '../warehouse/session.ts';
 import type { RunContext } from './run.ts';
 
@@ -47,10 +47,10 @@ export async function composeStage(run: RunContext, job: Job, extras: Extras): P
 }
 
 /** Sends the pending messages of this run and of earlier ones. */
-export async function sendStage(config: Config, context: Context): Promise<SendStageResult> {
-  if (!config.mail || !(await hasPending(config))) return { deliveries: [], problem: null };
+export async function sendStage(config: Config, context: Context, store: OutboxStore): Promise<SendStageResult> {
+  if (!config.mail) return { deliveries: [], problem: null };
   try {
-    return { deliveries: await sendPending({ config, context }), problem: null };
+    return { deliveries: await sendFromOutbox(store, { config, context }), problem: null };
   } catch (error) {
     return { deliveries: [], problem: logFailure(context, error) };
   }
@@ -63,8 +63,9 @@ function logFailure({ log }: Context, error: unknown): string {
   return formatError(error);
 }
 
-/** Reads the published warehouse: a run without mail does not need the lock. */
-async function hasPending(config: Config): Promise<boolean> {
+/** Whether the published warehouse has pending messages. */
+export async function hasPendingMail(config: Config): Promise<boolean> {
+  if (!config.mail) return false;
   const published = await openPublished(config);
   try {
     return (await listPending(published, null)).length > 0;

@@ -20,36 +20,51 @@ export interface Warehouse {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly tables: ReadonlyMap<string, Table>;
+  /** Call it just before each write to the outside. @throws LockError if the lock was lost */
+  assertHeld(): void;
   /** Finishes a deferred migration. Nothing else may use the database meanwhile. Does nothing if the migration is complete. */
   finishMigration(): Promise<void>;
 }
 
-export interface SessionOptions {
+interface WriteOptions {
+  /** `work` calls `finishMigration` itself, and uses no view before that. @default the migration is finished before `work` */
+  readonly deferMigration?: boolean;
+}
+
+/** The right to write to the warehouse, while its lock is held. */
+export interface WarehouseWriter {
+  /**
+   * Opens the working warehouse, migrates it, lets `work` write, and publishes a copy of the result. Readers of
+   * `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt, it is
+   * moved aside and `work` runs again on a copy of the published one.
+   */
+  write<T>(work: (warehouse: Warehouse) => Promise<T>, options?: WriteOptions): Promise<T>;
+}
+
+export interface LockedOptions {
   readonly config: Config;
   /** What the lock is held for, as shown to other processes. */
   readonly purpose: string;
   readonly now: Date;
   readonly log: Log;
-  /** `work` calls `finishMigration` itself, and uses no view before that. @default the migration is finished before `work` */
-  readonly deferMigration?: boolean;
 }
 
-interface PublishHook<T> {
-  /** Runs after publishing, under the lock. */
-  readonly onPublished?: (result: T) => Promise<void>;
+export type SessionOptions = LockedOptions & WriteOptions;
+
+/** Writes to the warehouse once: a lock with a single `write`. @throws as `withWarehouseLock` */
+export function withWarehouse<T>(options: SessionOptions, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouseLock(options, (writer) => writer.write(work, options));
 }
 
 /**
- * Opens the working warehouse under the lock, migrates it, lets `work` write, and publishes a copy of the result. Readers of
- * `data/warehouse.duckdb` see the old or the new warehouse, never a mixture. If the working file turns out to be corrupt, it is
- * moved aside and `work` runs again on a copy of the published one.
- * @throws TidemarkError LOCKED while another process writes; INCOMPLETE with the bytes needed if the disk is full.
+ * Holds the lock of the warehouse during `work`.
+ * @throws TidemarkError LOCKED while another process holds it; INCOMPLETE with the bytes needed if the disk is full.
  */
-export async function withWarehouse<T>(
-  options: SessionOptions & PublishHook<T>,
-  work: (warehouse: Warehouse) => Promise<T>,
+export async function withWarehouseLock<T>(
+  options: LockedOptions,
+  work: (writer: WarehouseWriter) => Promise<T>,
 ): Promise<T> {
-  const { config, purpose, now, log } = options;
+  const { config, purpose, now } = options;
   const { data } = config;
   const paths = warehouseFiles(data);
   try {
@@ -58,14 +73,9 @@ export async function withWarehouse<T>(
     try {
       await removeLeftovers(paths);
       await assertDiskSpace(data);
-      const session = { ...options, paths, lock };
-      const result = await runSession(session, work).catch(async (error: unknown) => {
-        if (classifyStorageError(error) !== 'corrupt') throw error;
-        await restoreFromPublished(paths, log);
-        return runSession(session, work).catch(rethrowCorruptPublished(paths));
+      return await work({
+        write: (write, writeOptions = {}) => runSafely({ ...options, ...writeOptions, paths, lock }, write),
       });
-      await options.onPublished?.(result);
-      return result;
     } finally {
       await lock.release();
     }
@@ -74,6 +84,16 @@ export async function withWarehouse<T>(
     const free = await freeBytes(data);
     throw diskFullError(data, Math.max(await requiredBytes(data), free + 1), free, error);
   }
+}
+
+/** Runs a session again on a copy of the published file if the working file is corrupt. */
+async function runSafely<T>(session: LockedSession, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  const { paths, log } = session;
+  return runSession(session, work).catch(async (error: unknown) => {
+    if (classifyStorageError(error) !== 'corrupt') throw error;
+    await restoreFromPublished(paths, log);
+    return runSession(session, work).catch(rethrowCorruptPublished(paths));
+  });
 }
 
 /** Neither file can be used; only the landings are left. */
@@ -96,8 +116,13 @@ class MigratingWarehouse implements Warehouse {
     readonly database: Database,
     readonly files: SqlFiles,
     readonly tables: ReadonlyMap<string, Table>,
+    private readonly lock: Lock,
     private readonly completeMigration: () => Promise<void>,
   ) {}
+
+  assertHeld(): void {
+    this.lock.assertHeld();
+  }
 
   finishMigration(): Promise<void> {
     this.migration ??= this.completeMigration().then(() => {
@@ -124,7 +149,7 @@ async function runSession<T>(
   let isUsable = true;
   try {
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
-    warehouse = new MigratingWarehouse(database, files, tables, await migrate(database, files, tables));
+    warehouse = new MigratingWarehouse(database, files, tables, lock, await migrate(database, files, tables));
     if (!deferMigration) await warehouse.finishMigration();
     const result = await work(warehouse);
     await database.run('checkpoint');
