@@ -64,11 +64,14 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
 }
 
 function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): string | undefined {
-  const { since, metrics, counts, sources } = data;
+  const { since, metrics, counts, sources, unassessed } = data;
   if (when === 'findings' && counts.current === 0) return 'there are no findings';
   if (when !== 'changed' || since === null) return undefined;
   const isChanged =
-    metrics.some(hasChanged) || counts.new > 0 || counts.resolved > 0 || sources.some((source) => source.changed);
+    metrics.some(hasChanged) ||
+    counts.new > 0 ||
+    counts.resolved > 0 ||
+    [...sources, ...unassessed].some((row) => row.changed);
   return isChanged ? undefined : 'nothing changed';
 }
 

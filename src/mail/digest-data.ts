@@ -39,6 +39,8 @@ export interface DigestData {
   readonly oldest: readonly Row[];
   readonly trend: readonly Row[];
   readonly sources: readonly Row[];
+  /** Rules that could not be assessed, by target and reason. */
+  readonly unassessed: readonly Row[];
   /** The findings of the digest, for the attached CSV. */
   readonly attached: readonly Row[];
 }
@@ -85,6 +87,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
     since,
     metrics,
     sources,
+    unassessed: await query('unassessed', params),
     targets: [...new Set(sources.map(({ target }) => String(target)))],
     workspaces: Number((await query('workspace_count', params))[0]?.workspaces),
     counts: counts as unknown as DigestData['counts'],

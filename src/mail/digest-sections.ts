@@ -28,7 +28,7 @@ export function subjectScope({ targets }: Pick<Config, 'targets'>, audience: Aud
 
 /** The metrics that are not zero or changed, in their order; `all quiet` where there is none and the routes match something. */
 export function subjectHeadline(audience: Audience, data: DigestData): string {
-  const { metrics, sources } = data;
+  const { metrics, sources, unassessed } = data;
   const stale = sources.filter((source) => source.stale === true).length;
   const phrases = [...metrics]
     .sort((a, b) => a.subjectOrder - b.subjectOrder)
@@ -36,7 +36,10 @@ export function subjectHeadline(audience: Audience, data: DigestData): string {
     .slice(0, MAX_SUBJECT_PHRASES);
   if (sources.length === stale) return ['no fresh data', ...phrases].join(', ');
   const stalePhrase = stale > 0 ? [stale === 1 ? '1 stale source' : `${stale} stale sources`] : [];
-  const headline = [...phrases, ...stalePhrase];
+  // Where a source is stale, its rules are not assessed either.
+  const gaps = stale > 0 ? 0 : new Set(unassessed.flatMap(({ rules }) => rules as readonly string[])).size;
+  const gapPhrase = gaps > 0 ? [gaps === 1 ? '1 rule not assessed' : `${gaps} rules not assessed`] : [];
+  const headline = [...phrases, ...stalePhrase, ...gapPhrase];
   if (headline.length > 0) return headline.join(', ');
   return isEmptyRoute(audience, data) ? 'no matching workspaces' : 'all quiet';
 }
@@ -216,4 +219,21 @@ function toStaleSources(group: readonly Row[], asOf: Date): StaleSources {
         : String(status),
     error: sanitizeHeader(`${error}${errors.size > 1 ? '; …' : ''}`, 200),
   };
+}
+
+export interface UnassessedStatus {
+  /** One line for the rules of a target that cannot be assessed for the same reason. */
+  readonly lines: readonly { readonly rules: string; readonly since: string; readonly reason: string }[];
+  /** Number of such lines that are left out. */
+  readonly omitted: number;
+}
+
+/** What the digest cannot tell: findings of these rules are as they were, and others may be missing. */
+export function buildUnassessedStatus(rows: readonly Row[], maxLines: number): UnassessedStatus {
+  const lines = rows.slice(0, maxLines).map(({ target, rules, reason, since }) => ({
+    rules: sanitizeHeader(`${target}: ${(rules as readonly string[]).join(', ')}`, 200),
+    since: formatTime(String(since)),
+    reason: sanitizeHeader(String(reason), 200),
+  }));
+  return { lines, omitted: rows.length - lines.length };
 }

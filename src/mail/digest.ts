@@ -9,6 +9,7 @@ import {
   buildFindingList,
   buildSourceStatus,
   buildSparkline,
+  buildUnassessedStatus,
   type FindingList,
   formatSubject,
   isEmptyRoute,
@@ -17,6 +18,7 @@ import {
   type Sparkline,
   subjectHeadline,
   subjectScope,
+  type UnassessedStatus,
 } from './digest-sections.ts';
 import { type Audience, formatRoute } from './recipients.ts';
 
@@ -36,6 +38,7 @@ export interface Digest {
   readonly openFindings: FindingList;
   readonly oldest: readonly AgedFinding[];
   readonly sources: SourceStatus;
+  readonly unassessed: UnassessedStatus;
   readonly links: readonly { readonly title: string; readonly href: string }[];
   /** Reports whose pages are attached. */
   readonly pages: readonly string[];
@@ -95,6 +98,7 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
     sparklines: data.metrics.flatMap((metric) => buildSparkline(metric, data.trend)),
     oldest: isLongInterval ? listOldest(data, asOf, maxLines) : [],
     sources: buildSourceStatus(data.sources, asOf, maxLines),
+    unassessed: buildUnassessedStatus(data.unassessed, maxLines),
     links: listLinks(config, job.reports),
     pages: config.reportsUrl === undefined && audience.isUnfiltered ? job.reports : [],
     notes: options.notes.map((note) => sanitizeHeader(note, 300)),

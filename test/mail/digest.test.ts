@@ -48,6 +48,22 @@ describe('a digest', () => {
     for (const words of ['New: 3', 'Resolved: 2', 'Still open: 1', 'Workspace b drifts']) expect(html).toContain(words);
   });
 
+  test('says which rules could not be assessed, since when and why, and is not quiet then', async () => {
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    await warehouse.evaluate(FIRST);
+    expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
+    await warehouse.database.run(
+      `insert into unassessed_rules by name
+       select 'acme' as target, 'empty-agent-pool' as rule, 'info' as severity, 'the list is partial' as reason, $at::timestamptz as since`,
+      { at: FIRST },
+    );
+    const { subject, text, html } = await warehouse.digest(FIRST);
+    expect(subject).toBe('Tidemark acme: 1 rule not assessed');
+    expect(text).toContain('- acme: empty-agent-pool: the list is partial (since 2026-11-18 02:15 UTC)');
+    expect(html).toContain('the list is partial');
+  });
+
   test('has nothing to compare with at first, and lists nothing as new', async () => {
     const warehouse = await createMailWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });

@@ -50,6 +50,7 @@ select
       ),
       ''
     ),
-    case when assessed then format('{} open findings, {} of them critical', findings_open, critical) end
+    case when assessed then format('{} open findings, {} of them critical', findings_open, critical) end,
+    case when unassessed > 0 then format('{} not assessed', if(unassessed = 1, '1 rule', unassessed || ' rules')) end
   ) as headline,
 from counted;
