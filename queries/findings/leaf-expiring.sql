@@ -20,7 +20,7 @@ with
   )
 select
   target,
-  service as subject_id,
+  case when coalesce(namespace, 'default') = 'default' then service else format('{}/{}', namespace, service) end as subject_id,
   service as subject_name,
   case
     when valid_before is null then 'its expiry is not reported'
@@ -33,6 +33,7 @@ select
   end as title,
   json_object(
     'service', service,
+    'namespace', namespace,
     'service_uri', service_uri,
     'valid_after', iso_time(valid_after),
     'valid_before', iso_time(valid_before)

@@ -6,13 +6,16 @@ with
   ),
   items as (
     select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,
+      -- the real product writes `2006-01-02 15:04:05 +0000 UTC`
+      try_cast(regexp_replace(body ->> 'Timestamp', ' ?([+-]\d\d)(\d\d) \w+$', '\1:\2') as timestamptz) as measured_at,
       unnest([body -> 'Gauges', body -> 'PrecisionGauges', body -> 'Counters', body -> 'Samples', body -> 'Points']) as list,
     from responses
   ),
-  metrics as (select kind, unnest(list::json[]) as item from items where json_type(list) = 'ARRAY'),
+  metrics as (select kind, measured_at, unnest(list::json[]) as item from items where json_type(list) = 'ARRAY'),
   named as (
     select
       kind,
+      measured_at,
       item,
       item ->> 'Name' as name,
       nullif((item -> 'Labels')::varchar, 'null') as labels,
@@ -33,6 +36,7 @@ select distinct on (kind, name, labels)
   (item ->> 'Mean')::double as mean,
   (item ->> 'Stddev')::double as stddev,
   (item ->> 'Rate')::double as rate,
+  measured_at,
   json_merge_patch(
     item,
     case

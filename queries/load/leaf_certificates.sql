@@ -8,6 +8,10 @@ select
   coalesce(nullif(item ->> 'Service', ''), service) as service,
   item ->> 'ServiceURI' as service_uri,
   item ->> 'SerialNumber' as serial_number,
+  -- the community edition of the real product names the namespace in the URI only
+  coalesce(nullif(item ->> 'Namespace', ''), nullif(regexp_extract(item ->> 'ServiceURI', '/ns/([^/]+)/', 1), ''), 'default') as namespace,
+  (item ->> 'CreateIndex')::ubigint as create_index,
+  (item ->> 'ModifyIndex')::ubigint as modify_index,
   nullif(item ->> 'ValidAfter', '')::timestamptz as valid_after,
   nullif(item ->> 'ValidBefore', '')::timestamptz as valid_before,
   json_merge_patch(

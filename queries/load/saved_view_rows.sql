@@ -15,13 +15,14 @@ with
     from pages
   ),
   fields as (
-    select view_id, position, item ->> 'id' as row_id, (item -> 'attributes')::map(varchar, json) as fields
+    select view_id, position, item ->> 'id' as row_id, item ->> 'type' as row_type, (item -> 'attributes')::map(varchar, json) as fields
     from items
   )
 select
   view_id,
   position,
   row_id,
+  row_type,
   -- a service may send a field in both spellings: the snake_case one is kept
   to_json(map_from_entries(list_transform(
     list_filter(

@@ -1,4 +1,4 @@
--- grain: one row per volume, allocation and mode; the claim maps identify the allocations, the list or the map describes them
+-- grain: one row per volume, allocation and mode; the claim maps identify the allocations, the list or the map describes them; times are Unix nanoseconds
 with
   volumes as (
     select body as volume
@@ -42,4 +42,25 @@ select
   allocation ->> 'ClientStatus' as client_status,
   allocation ->> 'DesiredStatus' as desired_status,
   namespace,
+  allocation ->> 'Name' as name,
+  allocation ->> 'EvalID' as eval_id,
+  allocation ->> 'JobType' as job_type,
+  allocation ->> 'NodeName' as node_name,
+  allocation ->> 'DesiredDescription' as desired_description,
+  allocation ->> 'ClientDescription' as client_description,
+  allocation ->> 'PreviousAllocation' as previous_allocation,
+  allocation ->> 'NextAllocation' as next_allocation,
+  allocation -> 'RescheduleTracker' as reschedule_tracker,
+  allocation -> 'TaskStates' as task_states,
+  (allocation ->> 'CreateIndex')::ubigint as create_index,
+  (allocation ->> 'ModifyIndex')::ubigint as modify_index,
+  make_timestamptz(nullif((allocation ->> 'CreateTime')::bigint, 0) // 1000) as created_at,
+  make_timestamptz(nullif((allocation ->> 'ModifyTime')::bigint, 0) // 1000) as modified_at,
+  case
+    when allocation is not null
+      then json_merge_patch(
+        allocation,
+        '{"ID": null, "NodeID": null, "JobID": null, "TaskGroup": null, "ClientStatus": null, "DesiredStatus": null, "Name": null, "EvalID": null, "JobType": null, "NodeName": null, "DesiredDescription": null, "ClientDescription": null, "PreviousAllocation": null, "NextAllocation": null, "RescheduleTracker": null, "TaskStates": null, "CreateIndex": null, "ModifyIndex": null, "CreateTime": null, "ModifyTime": null}'
+      )
+  end as extra,
 from described

@@ -1,4 +1,5 @@
--- grain: one row per volume of the list; fields that are returned only by reading the volume are in `extra`
+-- grain: one row per volume of the list; some fields are returned only by reading the volume
+-- Times are Unix nanoseconds, 0 where the service does not know them.
 -- The real product nests topology segments, and returns `ResourceExhausted` as a time, with `0001-01-01T00:00:00Z` for none.
 with
   lines as (
@@ -24,7 +25,7 @@ select
   namespace,
   item ->> 'Name' as name,
   case
-    when json_type(item -> '$.Topologies[0].Segments') = 'OBJECT' then to_json(item -> '$.Topologies[*].Segments')
+    when len(item -> '$.Topologies[*].Segments') > 0 then to_json(item -> '$.Topologies[*].Segments') -- null stands beside objects
     else item -> 'Topologies'
   end as topologies,
   item ->> 'AccessMode' as access_mode,
@@ -46,8 +47,17 @@ select
   end as resource_exhausted,
   (item ->> 'CreateIndex')::ubigint as create_index,
   (item ->> 'ModifyIndex')::ubigint as modify_index,
+  known -> 'RequestedCapabilities' as requested_capabilities,
+  coalesce(nullif(known ->> 'Version', ''), known ->> 'ProviderVersion') as provider_version,
+  (known ->> 'Capacity')::bigint as capacity_bytes,
+  (known ->> 'RequestedCapacityMin')::bigint as requested_capacity_min_bytes,
+  (known ->> 'RequestedCapacityMax')::bigint as requested_capacity_max_bytes,
+  known -> 'MountOptions' as mount_options,
+  known -> 'Parameters' as parameters,
+  make_timestamptz(nullif((known ->> 'CreateTime')::bigint, 0) // 1000) as created_at,
+  make_timestamptz(nullif((known ->> 'ModifyTime')::bigint, 0) // 1000) as modified_at,
   json_merge_patch(
     known,
-    '{"ID": null, "ExternalID": null, "Namespace": null, "Name": null, "Topologies": null, "AccessMode": null, "AttachmentMode": null, "CurrentReaders": null, "CurrentWriters": null, "Schedulable": null, "PluginID": null, "Provider": null, "ControllerRequired": null, "ControllersHealthy": null, "ControllersExpected": null, "NodesHealthy": null, "NodesExpected": null, "ResourceExhausted": null, "CreateIndex": null, "ModifyIndex": null, "RequestedCapabilities": null, "Allocations": null, "ReadAllocs": null, "WriteAllocs": null, "Version": null, "Secrets": null}'
+    '{"ID": null, "ExternalID": null, "Namespace": null, "Name": null, "Topologies": null, "AccessMode": null, "AttachmentMode": null, "CurrentReaders": null, "CurrentWriters": null, "Schedulable": null, "PluginID": null, "Provider": null, "ControllerRequired": null, "ControllersHealthy": null, "ControllersExpected": null, "NodesHealthy": null, "NodesExpected": null, "ResourceExhausted": null, "CreateIndex": null, "ModifyIndex": null, "RequestedCapabilities": null, "Allocations": null, "ReadAllocs": null, "WriteAllocs": null, "Version": null, "ProviderVersion": null, "Capacity": null, "RequestedCapacityMin": null, "RequestedCapacityMax": null, "MountOptions": null, "Parameters": null, "CreateTime": null, "ModifyTime": null, "Secrets": null}'
   ) as extra,
 from items

@@ -2,6 +2,7 @@
 -- key: kind, name, labels
 -- source: autoscaler_metrics
 -- volatile: yes
+-- computed: measured_at
 create table if not exists autoscaler_metrics_history (
   target varchar not null, -- name of the target in tidemark.yaml
   kind varchar, -- `gauge`, `counter`, `sample` or `point`
@@ -15,6 +16,7 @@ create table if not exists autoscaler_metrics_history (
   mean double, -- mean
   stddev double, -- standard deviation
   rate double, -- per second over the interval
+  measured_at timestamptz, -- time of the snapshot of all metrics
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

@@ -1,6 +1,8 @@
--- grain: one row per configured service of the mesh
--- key: service
+-- grain: one row per configured service and namespace of the mesh, without the certificate and its key
+-- key: service, namespace
 -- source: leaf_certificates
+-- computed: create_index, modify_index
+-- filled_column: namespace from coalesce(nullif(regexp_extract(service_uri, '/ns/([^/]+)/', 1), ''), 'default')
 create table if not exists leaf_certificates_history (
   target varchar not null, -- name of the target in tidemark.yaml
   service varchar, -- name of the service
@@ -8,6 +10,9 @@ create table if not exists leaf_certificates_history (
   serial_number varchar, -- serial number, colon-hex
   valid_after timestamptz, -- start of validity
   valid_before timestamptz, -- end of validity
+  namespace varchar, -- namespace of the service; `default` where the service names none
+  create_index ubigint, -- index at creation
+  modify_index ubigint, -- index at the last change
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

@@ -2,6 +2,7 @@
 -- key: volume_id, allocation_id, mode, namespace
 -- source: volumes
 -- volatile: yes
+-- computed: modify_index, modified_at
 create table if not exists volume_allocations_history (
   target varchar not null, -- name of the target in tidemark.yaml
   volume_id varchar, -- ID of the volume
@@ -13,6 +14,20 @@ create table if not exists volume_allocations_history (
   client_status varchar, -- status that the node reports
   desired_status varchar, -- status that the scheduler requests
   namespace varchar, -- namespace of the volume
+  name varchar, -- name of the allocation
+  eval_id varchar, -- evaluation that placed it
+  job_type varchar, -- type of the job: service, batch, system
+  node_name varchar, -- name of the node
+  desired_description varchar, -- why the scheduler requests that status
+  client_description varchar, -- why the node reports that status
+  previous_allocation varchar, -- allocation that it replaces
+  next_allocation varchar, -- allocation that replaces it
+  reschedule_tracker json, -- reschedules that led to it: time in Unix nanoseconds, delay, previous allocation and node
+  task_states json, -- state, restarts, times and events by task
+  create_index ubigint, -- index at creation
+  modify_index ubigint, -- index at the last change
+  created_at timestamptz, -- creation time
+  modified_at timestamptz, -- time of the last change
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

@@ -23,6 +23,15 @@ create table if not exists volumes_history (
   resource_exhausted bigint, -- as documented; Unix seconds when the service returns a time, 0 for none
   create_index ubigint, -- index at creation
   modify_index ubigint, -- index at the last change
+  requested_capabilities json, -- access and attachment modes that it may be claimed with
+  provider_version varchar, -- version of the storage provider's plugin
+  capacity_bytes bigint, -- capacity, bytes
+  requested_capacity_min_bytes bigint, -- requested minimum capacity, bytes; 0 for none
+  requested_capacity_max_bytes bigint, -- requested maximum capacity, bytes; 0 for none
+  mount_options json, -- file system and mount options, without the mount flags, which may contain secrets
+  parameters json, -- parameters for the storage plugin
+  created_at timestamptz, -- creation time; null when the service does not know it
+  modified_at timestamptz, -- time of the last change; null when the service does not know it
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

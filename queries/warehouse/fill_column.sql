@@ -1,3 +1,2 @@
--- Gives existing rows the value of a column that was added.
-update {{table}}
-set {{column}} = {{value}};
+-- Gives existing rows the value of a column that was added. An update would conflict with the change of the table.
+alter table {{table}} alter column {{column}} set data type {{type}} using {{value}};

@@ -22,7 +22,7 @@ export const mesh = {
       name: 'mesh.connect.authorize',
       path: '/agent/connect/authorize',
       description: 'checks whether a client may connect to a service',
-      params: {},
+      params: { ns: queryParam('namespace, where the body has none (enterprise only)') },
       body: {
         schema: authorize,
         required: true,

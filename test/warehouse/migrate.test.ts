@@ -104,3 +104,25 @@ test('a warehouse of version 0.1.0 keeps its rows under the new names', async ()
   expect(await database.rows("select external_id from workspaces_before('2026-11-21')")).toHaveLength(1);
   expect(await database.rows('select workspaces from tf_versions')).toEqual([{ workspaces: 'ws-1, ws-2' }]);
 });
+
+test('leaf certificates of an earlier version get the namespace in their URI, and keep their versions', async () => {
+  await open();
+  await database.run(
+    'create table leaf_certificates_history (target varchar, service varchar, service_uri varchar, extra json, valid_from timestamptz, valid_to timestamptz)',
+  );
+  const uri = (path: string) => `spiffe://mesh/${path}svc/web`;
+  const rows = [`'a', '${uri('ns/team-a/dc/dc1/')}'`, `'b', '${uri('')}'`, `'c', null`];
+  for (const row of rows) {
+    await database.run(
+      `insert into leaf_certificates_history (service, service_uri, target, valid_from) values (${row}, 't', '2026-11-01')`,
+    );
+  }
+  await (await begin())();
+  expect(await database.rows('select service, namespace from leaf_certificates order by service')).toEqual([
+    { service: 'a', namespace: 'team-a' },
+    { service: 'b', namespace: 'default' },
+    { service: 'c', namespace: 'default' },
+  ]);
+  await (await begin())();
+  expect(await database.rows('select count(*) as n from leaf_certificates_history')).toEqual([{ n: 3 }]);
+});

@@ -41,6 +41,8 @@ const volume = z.looseObject({
   Namespace: text,
   PluginID: text,
   RequestedCapabilities: z.array(capability, 'must be a list of {AccessMode, AttachmentMode}').nullish(),
+  // A flat map, or in Nomad a map under `Segments`.
+  Topologies: z.array(z.record(z.string(), z.unknown()).nullable(), 'must be a list of topologies').nullish(),
   Secrets: textMap,
 });
 const volumes = <T extends z.ZodType>(item: T) =>

@@ -20,7 +20,7 @@ export function schedulerTables(state: SchedulerState, flavor: Flavor): Tables {
     acl_policies: [...state.policies.values()].map((policy) => policyRow(policy, flavor)),
     volumes: volumes.map((volume) => volumeRow(state, volume, flavor)),
     volume_allocations: volumes.flatMap((volume) => claimRows(state, volume, flavor)),
-    external_volumes: plugins.filter(can('LIST_VOLUMES')).flatMap((plugin) => externalRows(state, plugin)),
+    external_volumes: plugins.filter(can('LIST_VOLUMES')).flatMap((plugin) => externalRows(state, plugin, flavor)),
     external_volume_listings: [
       ...plugins.map((plugin) => listingRow(plugin, 'LIST_VOLUMES', flavor)),
       ...(flavor === 'spec' ? [{ target, plugin_id: '*', supported: true, error: null, extra: null }] : []),
@@ -93,8 +93,8 @@ function volumeRow({ plugins }: SchedulerState, volume: VolumeRecord, flavor: Fl
   };
 }
 
-function exhausted({ exhaustedAt, id }: VolumeRecord, live: boolean): number | bigint {
-  if (exhaustedAt === null) return 0;
+function exhausted({ exhaustedAt, id }: VolumeRecord, live: boolean): number | bigint | null {
+  if (exhaustedAt === null) return live ? null : 0;
   return live ? Math.floor(exhaustedAt.getTime() / 1000) : toNanoseconds(exhaustedAt, createRandom(id));
 }
 
@@ -143,9 +143,19 @@ function describedFields(allocation: Allocation, flavor: Flavor) {
     modify_index: allocation.modifyIndex,
     created_at: atSecond(allocation.createdAt),
     modified_at: atSecond(allocation.modifiedAt),
-    extra: live ? { Namespace: allocation.namespace } : null,
+    extra: live ? { Namespace: allocation.namespace, ...STUB_FIELDS } : null,
   };
 }
+
+/** What has no column. */
+const STUB_FIELDS = {
+  JobVersion: 0,
+  DeploymentStatus: null,
+  DesiredTransition: expect.any(Object),
+  FollowupEvalID: '',
+  PreemptedAllocations: null,
+  PreemptedByAllocation: '',
+};
 
 const UNKNOWN_ALLOCATION = {
   name: null,
@@ -167,7 +177,7 @@ const UNKNOWN_ALLOCATION = {
 
 const ENDED = new Set(['complete', 'failed', 'lost']);
 
-function externalRows({ volumes, allocations }: SchedulerState, plugin: StoragePlugin): Rows {
+function externalRows({ volumes, allocations }: SchedulerState, plugin: StoragePlugin, flavor: Flavor): Rows {
   return [...plugin.externals.values()].map(({ id, capacityBytes, snapshotId, abnormal, status }) => {
     const claims = [...volumes.values()]
       .filter(({ pluginId, externalId }) => pluginId === plugin.id && externalId === id)
@@ -183,7 +193,7 @@ function externalRows({ volumes, allocations }: SchedulerState, plugin: StorageP
       is_abnormal: abnormal,
       status: filled(status),
       is_ambiguous: null,
-      extra: null,
+      extra: flavor === 'spec' ? null : { CloneID: '', VolumeContext: null },
     };
   });
 }
@@ -199,7 +209,7 @@ function snapshotRows(plugin: StoragePlugin, flavor: Flavor): Rows {
     is_ready: ready,
     is_ambiguous: null,
     parameters,
-    extra: flavor === 'spec' ? null : { Name: '' },
+    extra: flavor === 'spec' ? null : { Name: '', Secrets: null },
   }));
 }
 
