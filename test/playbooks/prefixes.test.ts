@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import type { StoragePlugin } from '../../src/sandbox/scheduler/plugins.ts';
+import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+
+/** The API documents take a plugin ID as a prefix, so that a request for `eb50` concerns `eb50aa` as well. */
+
+const SHORT = 'eb50';
+const LONG = 'eb50aa';
+
+type Plugins = Map<string, StoragePlugin>;
+
+/** Adds a plugin with a longer ID, which has one volume and one snapshot. */
+function addLongerPlugin(plugins: Plugins): StoragePlugin {
+  const short = plugins.get(SHORT)!;
+  const external = { id: 'vol-of-longer', capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
+  const snapshot = {
+    id: 'snap-of-longer',
+    sourceId: 'vol-of-longer',
+    sizeBytes: 1n,
+    createdAt: new Date('2020-01-01T00:00:00Z'),
+    ready: true,
+    parameters: null,
+  };
+  const longer = {
+    ...short,
+    id: LONG,
+    externals: new Map([[external.id, external]]),
+    snapshots: new Map([[snapshot.id, snapshot]]),
+  };
+  plugins.set(LONG, longer);
+  return longer;
+}
+
+const plugins = ({ sandbox }: PlaybookHarness): Plugins => sandbox.services.scheduler.state.plugins;
+
+async function reasons(place: PlaybookHarness): Promise<readonly (string | null)[]> {
+  const { rows } = (await place.apply()).json<{ rows: { reason: string | null; params: { plugin_id?: string } }[] }>();
+  return rows.map(({ reason }) => reason);
+}
+
+test('a volume of a plugin that nothing else names is not adopted under the shorter ID', async () => {
+  const place = await playbookHarness({
+    playbook: 'adopt-orphaned-volumes',
+    prepare: ({ scheduler }) => void addLongerPlugin(scheduler.plugins),
+  });
+  const plan = await place.plan();
+  const planned = plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-longer');
+  expect(planned).toHaveLength(1);
+  await place.approve();
+  await place.apply();
+  const registered = [...place.sandbox.services.scheduler.state.volumes.values()];
+  expect(registered.filter(({ externalId }) => externalId === 'vol-of-longer')).toEqual([]);
+  const ledger = await place.ledger();
+  for (const { action_id } of planned) {
+    const row = ledger.find((candidate) => candidate.action_id === action_id);
+    expect(row?.reason).toBe(`the service takes ${SHORT} as a prefix, which may also mean ${LONG}`);
+  }
+});
+
+test('no snapshot is deleted with an ID that another plugin begins with', async () => {
+  const place = await playbookHarness({ playbook: 'drop-stale-snapshots' });
+  const plan = await place.plan();
+  await place.approve();
+  const longer = addLongerPlugin(plugins(place));
+  const before = plugins(place).get(SHORT)!.snapshots.size;
+  const shared = plan.actions.filter(({ params }) => params.plugin_id === SHORT);
+  expect(shared.length).toBeGreaterThan(0);
+  const refused = (await reasons(place)).filter((reason) => reason?.includes(`may also mean ${LONG}`));
+  expect(refused).toHaveLength(shared.length);
+  expect([plugins(place).get(SHORT)!.snapshots.size, longer.snapshots.size]).toEqual([before, 1]);
+});
+
+test('a snapshot of a plugin with a longer ID is deleted under its own ID', async () => {
+  const place = await playbookHarness({
+    playbook: 'drop-stale-snapshots',
+    prepare: ({ scheduler }) => void addLongerPlugin(scheduler.plugins),
+  });
+  const plan = await place.plan();
+  const own = plan.actions.filter(({ params }) => params.snapshot_id === 'snap-of-longer');
+  expect(own.map(({ params }) => params.plugin_id)).toEqual([LONG]);
+});
+
+test('the real product takes an ID as it is: another plugin that begins with it does not matter', async () => {
+  const place = await playbookHarness({ playbook: 'drop-stale-snapshots', flavor: 'hashicorp' });
+  await place.plan();
+  await place.approve();
+  const all = plugins(place);
+  all.set('aws-ebs01', { ...all.get('aws-ebs0')!, id: 'aws-ebs01', externals: new Map(), snapshots: new Map() });
+  expect((await reasons(place)).filter((reason) => reason?.includes('as a prefix'))).toEqual([]);
+});
