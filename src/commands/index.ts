@@ -31,6 +31,11 @@ export const commands: readonly {
     load: async () => (await import('./doctor.ts')).registerDoctor,
   },
   {
+    name: 'permissions',
+    description: 'print the least rights that the tokens need, as policies of the services',
+    load: async () => (await import('./permissions.ts')).registerPermissions,
+  },
+  {
     name: 'pull',
     description: 'extract from the targets and load the warehouse',
     load: async () => (await import('./pull.ts')).registerPull,

@@ -62,8 +62,13 @@ export interface Operation {
   readonly retryPolicy: RetryPolicy;
   /** False when it destroys something that no operation can restore. */
   readonly reversible: boolean;
-  /** The permission that the token needs, in the service's terms. */
+  /**
+   * The permission that the token needs, in the service's terms. `tidemark permissions` reads it (src/services/rights.ts): the
+   * clauses before a semicolon, separated by commas.
+   */
   readonly permission: string;
+  /** The permission in the real product, where it differs. */
+  readonly hashicorpPermission?: string;
   /** A section of a page in docs/services, such as `docs/services/mesh.md#ca-roots`. */
   readonly docsUrl: string;
   /** `page`: by `page[number]`, as in JSON:API; `token`: by `next_token`. */

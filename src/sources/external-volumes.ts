@@ -1,4 +1,5 @@
 import { scheduler } from '../services/scheduler/operations.ts';
+import { listPlugins } from '../services/scheduler/plugins.ts';
 import { checkPluginAccess, extractByPlugin } from './shared/plugins.ts';
 import type { SourceDefinition } from './source.ts';
 
@@ -6,7 +7,7 @@ import type { SourceDefinition } from './source.ts';
 export const externalVolumes: SourceDefinition = {
   name: 'external_volumes',
   kind: 'scheduler',
-  operations: [scheduler.volumes.list, scheduler['external-volumes'].list],
+  operations: [listPlugins, scheduler.volumes.list, scheduler['external-volumes'].list],
   extract: (context) => extractByPlugin(context, scheduler['external-volumes'].list),
   checkAccess: (client) => checkPluginAccess(client, scheduler['external-volumes'].list),
 };

@@ -11,7 +11,7 @@ import { requiredString, type SourceDefinition } from './source.ts';
 export const leafCertificates: SourceDefinition = {
   name: 'leaf_certificates',
   kind: 'mesh',
-  operations: [mesh['ca-leaf'].read],
+  operations: [listServices, mesh['ca-leaf'].read],
   async extract({ client, landing, forEachLimited }) {
     const unknown = await findUnknownServices(client);
     for (const service of unknown) landing.addNote(`service ${service} is not in the catalog: its leaf is not read`);

@@ -1,4 +1,5 @@
 import { scheduler } from '../services/scheduler/operations.ts';
+import { listPlugins } from '../services/scheduler/plugins.ts';
 import { checkPluginAccess, extractByPlugin } from './shared/plugins.ts';
 import type { SourceDefinition } from './source.ts';
 
@@ -6,7 +7,7 @@ import type { SourceDefinition } from './source.ts';
 export const volumeSnapshots: SourceDefinition = {
   name: 'volume_snapshots',
   kind: 'scheduler',
-  operations: [scheduler.volumes.list, scheduler.snapshots.list],
+  operations: [listPlugins, scheduler.volumes.list, scheduler.snapshots.list],
   extract: (context) => extractByPlugin(context, scheduler.snapshots.list),
   checkAccess: (client) => checkPluginAccess(client, scheduler.snapshots.list),
 };

@@ -24,6 +24,9 @@ const write = {
 const DOCS = 'docs/services/scheduler.md';
 const MANAGEMENT = 'management';
 const WRITE_VOLUME = 'namespace:csi-write-volume';
+/** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
+const WITH_PLUGIN = { hashicorpPermission: 'namespace:csi-write-volume, plugin:read' } as const;
+const LIST_WITH_PLUGIN = { hashicorpPermission: 'namespace:csi-list-volume, plugin:read' } as const;
 const policyName = pathParam('name of the policy');
 const volumeId = pathParam('full ID of the volume');
 /** The API documents do not list it. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
@@ -125,6 +128,7 @@ export const scheduler = {
       },
       validate: validateVolumeId('Volumes', 'ID'),
       permission: WRITE_VOLUME,
+      ...WITH_PLUGIN,
       docsUrl: `${DOCS}#volumes`,
     }),
     create: defineOperation({
@@ -143,6 +147,7 @@ export const scheduler = {
       },
       validate: validateVolumeId('Volumes', 'ID'),
       permission: WRITE_VOLUME,
+      ...WITH_PLUGIN,
       docsUrl: `${DOCS}#volumes`,
     }),
     deregister: defineOperation({
@@ -157,6 +162,7 @@ export const scheduler = {
         namespace,
       },
       permission: WRITE_VOLUME,
+      ...WITH_PLUGIN,
       docsUrl: `${DOCS}#volumes`,
     }),
     delete: defineOperation({
@@ -169,6 +175,7 @@ export const scheduler = {
       description: 'deletes a volume in the storage provider, with its data',
       params: { volume_id: volumeId, namespace },
       permission: WRITE_VOLUME,
+      ...WITH_PLUGIN,
       docsUrl: `${DOCS}#volumes`,
     }),
     detach: defineOperation({
@@ -178,8 +185,8 @@ export const scheduler = {
       path: `${VOLUME}/detach`,
       description: 'detaches a volume from a node',
       params: { volume_id: volumeId, node: { ...queryParam('node to detach from'), required: true }, namespace },
-      // Nomad requires csi-mount-volume: docs/services/scheduler.md#real-product.
       permission: WRITE_VOLUME,
+      hashicorpPermission: 'namespace:csi-mount-volume, plugin:read',
       docsUrl: `${DOCS}#volumes`,
     }),
   },
@@ -195,6 +202,7 @@ export const scheduler = {
       itemsPath: 'Volumes',
       validate: validatePrefixes,
       permission: WRITE_VOLUME,
+      ...LIST_WITH_PLUGIN,
       docsUrl: `${DOCS}#external-volumes`,
       pagination: 'token',
     }),
@@ -216,6 +224,7 @@ export const scheduler = {
       validate: validatePrefixes,
       hashicorp: toHashicorpSecretsHeader,
       permission: 'namespace:csi-list-volume',
+      ...LIST_WITH_PLUGIN,
       docsUrl: `${DOCS}#snapshots`,
       pagination: 'token',
     }),
@@ -235,6 +244,7 @@ export const scheduler = {
       validate: validateVolumeId('Snapshots', 'SourceVolumeID'),
       hashicorp: toHashicorpSnapshotPath,
       permission: WRITE_VOLUME,
+      ...WITH_PLUGIN,
       docsUrl: `${DOCS}#snapshots`,
     }),
     delete: defineOperation({
@@ -248,6 +258,7 @@ export const scheduler = {
       params: { plugin_id: pluginId, snapshot_id: { ...queryParam('ID of the snapshot'), required: true } },
       validate: validatePrefixes,
       permission: WRITE_VOLUME,
+      ...WITH_PLUGIN,
       docsUrl: `${DOCS}#snapshots`,
     }),
   },

@@ -12,6 +12,7 @@ export const listPlugins = defineOperation({
   mutates: false,
   retryPolicy: 'safe',
   reversible: true,
-  permission: 'plugin:list',
+  permission: 'none',
+  hashicorpPermission: 'plugin:list',
   docsUrl: 'docs/services/scheduler.md#external-volumes',
 });

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import type { PermissionText } from '../../src/pipeline/permissions/format.ts';
+import type { TokenGrant } from '../../src/sandbox/types.ts';
+import { operations } from '../../src/services/index.ts';
+import type { Operation } from '../../src/services/operation.ts';
+import { requiredRights } from '../../src/services/rights.ts';
+import { listPlugins } from '../../src/services/scheduler/plugins.ts';
+import { tokenOperations } from '../../src/services/token/operations.ts';
+import { sources } from '../../src/sources/index.ts';
+import { hasSource } from '../../src/sources/source.ts';
+import { createTarget } from '../helpers/http-service.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+
+const NAMES = { platform: 'acme', secrets: 'vault', scheduler: 'nomad', mesh: 'consul' } as const;
+type TokenKind = keyof typeof NAMES;
+const KINDS = Object.keys(NAMES) as TokenKind[];
+
+async function startProject(kind: TokenKind): Promise<TestProject> {
+  const place = await testProject({ workspaces: 5, flavor: 'hashicorp' });
+  await place.configure((config) => {
+    config.targets = [findTarget(config, NAMES[kind])];
+  });
+  return place;
+}
+
+async function askPermissions(place: TestProject, words: readonly string[] = []): Promise<readonly PermissionText[]> {
+  const { exit, stdout, stderr } = await place.tidemark(['permissions', '--json', ...words]);
+  expect(stderr).toBe('');
+  expect(exit).toBe(0);
+  return JSON.parse(stdout) as PermissionText[];
+}
+
+let policies = 0;
+
+/** Each grant has a policy of its own: a second one of the same name would replace it. */
+function toGrant(kind: TokenKind, text: string): TokenGrant {
+  if (kind !== 'platform') return { rules: { [`tidemark-${policies++}`]: text } };
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return { permissions: lines.map((line) => line.split(/\s/u)[0] ?? '') };
+}
+
+/** The rights of a text one by one, with what needs them: a block, a line of the platform. */
+function splitRights(kind: TokenKind, text: string): readonly { readonly right: string; readonly neededBy: string }[] {
+  const pattern = kind === 'platform' ? /^# (.+)\n(\w.*\n)/gmu : /^# (.+)\n((?:\w+[^{\n]*\{[^}]*\}\n)+)/gmu;
+  return [...text.matchAll(pattern)].map(([, neededBy = '', right = '']) => ({ right, neededBy }));
+}
+
+/** The sources that a pull with the token does not complete. */
+async function pullWith(place: TestProject, kind: TokenKind, text: string): Promise<readonly string[]> {
+  const token = place.sandbox.createToken(kind, toGrant(kind, text));
+  await place.configure((config) => {
+    findTarget(config, NAMES[kind]).token = token;
+  });
+  const { stdout } = await place.tidemark(['pull', '--json', '--fresh']);
+  const { pulls } = JSON.parse(stdout) as { pulls: { source: string; status: string }[] };
+  return pulls.filter(({ status }) => status !== 'complete').map(({ source }) => source);
+}
+
+describe.each(KINDS)('the rights that permissions prints for %s', (kind) => {
+  test('are enough for every source, and each of them is needed', async () => {
+    const place = await startProject(kind);
+    const [printed] = await askPermissions(place);
+    const { text = '' } = printed ?? {};
+    expect(await pullWith(place, kind, text)).toEqual([]);
+    const all = splitRights(kind, text);
+    expect(all.length).toBeGreaterThan(0);
+    for (const { right, neededBy } of all.filter((one) => one.neededBy !== 'tokens')) {
+      const failed = await pullWith(place, kind, text.replace(right, ''));
+      const needing = neededBy.split(', ').filter((name) => !name.includes('-'));
+      expect(failed, right).not.toEqual([]);
+      expect(
+        failed.filter((source) => !needing.includes(source)),
+        right,
+      ).toEqual([]);
+    }
+  });
+});
+
+describe.each([
+  ['remove-empty-providers', 'secrets'],
+  ['drop-stale-snapshots', 'scheduler'],
+  ['reap-dead-agents', 'platform'],
+] as const)('the rights for the playbook %s', (playbook, kind) => {
+  test('are enough to plan with the token and to apply with the write token, and not with one less', async () => {
+    const harness = await playbookHarness({ playbook, flavor: 'hashicorp' });
+    const words = ['--target', NAMES[kind], '--playbook', playbook];
+    const [reading, writing] = await askPermissions(harness, words);
+    expect(reading?.token).toBe('token');
+    expect(writing?.token).toBe('writeToken');
+    const use = async (write: string) => {
+      const token = harness.sandbox.createToken(kind, toGrant(kind, reading?.text ?? ''));
+      const writeToken = harness.sandbox.createToken(kind, toGrant(kind, write));
+      await harness.configure((config) => Object.assign(findTarget(config, NAMES[kind]), { token, writeToken }));
+    };
+    const text = writing?.text ?? '';
+    for (const { right } of splitRights(kind, text)) {
+      await use(text.replace(right, NO_RIGHT[kind]));
+      await harness.plan(['--max-percent', '100']);
+      await harness.approve();
+      await harness.apply([], 1);
+    }
+    await use(text);
+    await harness.plan(['--max-percent', '100']);
+    await harness.approve();
+    await harness.apply([], 0);
+  });
+});
+
+/** A policy must not be empty. */
+const NO_RIGHT = {
+  secrets: 'path "other" {\n  capabilities = ["read"]\n}\n',
+  scheduler: 'node {\n  policy = "read"\n}\n',
+  platform: 'none\n',
+};
+
+describe('playbooks', () => {
+  test('of other kinds of targets add nothing', async () => {
+    const place = await startProject('mesh');
+    const texts = await askPermissions(place, ['--playbook', 'reap-dead-agents']);
+    expect(texts).toHaveLength(1);
+    expect(texts[0]?.text).not.toContain('reap-dead-agents');
+  });
+
+  test('that are unknown are errors', async () => {
+    const place = await startProject('mesh');
+    const { exit, stderr } = await place.tidemark(['permissions', '--playbook', 'reap-dead-agent']);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('did you mean reap-dead-agents?');
+  });
+});
+
+test('without --json the output is a file of the service, with comments', async () => {
+  const place = await startProject('scheduler');
+  const { stdout } = await place.tidemark(['permissions', '--target', 'nomad']);
+  expect(stdout).toBe(`# token of nomad (scheduler): nomad acl policy apply tidemark FILE
+# no policy grants acl_policies: use a token of type management, or leave it out
+# volumes, external_volumes, volume_snapshots
+namespace "*" {
+  capabilities = ["csi-read-volume"]
+}
+# external_volumes, volume_snapshots
+plugin {
+  policy = "read"
+}
+`);
+});
+
+test('sources that a target does not have need no rights', async () => {
+  const place = await startProject('secrets');
+  await place.configure((config) => {
+    findTarget(config, 'vault').sources = ['mesh_roles'];
+  });
+  const [printed] = await askPermissions(place);
+  expect(printed?.text).toContain('path "consul/roles/+"');
+  expect(printed?.text).not.toContain('keymgmt');
+});
+
+const all: readonly Operation[] = [...operations.values(), listPlugins, ...Object.values(tokenOperations)];
+test.each(['spec', 'hashicorp'] as const)('the permission of every operation is understood, flavor %s', (flavor) => {
+  for (const operation of all) {
+    const target = createTarget(operation.kind, 'http://127.0.0.1', { flavor });
+    expect(() => requiredRights(operation, target), operation.name).not.toThrow();
+  }
+});
+
+describe.each(KINDS)('the sources of %s', (kind) => {
+  test('call only the operations that they declare', async () => {
+    const place = await startProject(kind);
+    const target = createTarget(kind, 'http://127.0.0.1', { flavor: 'hashicorp' });
+    for (const source of sources.filter((one) => hasSource(target, one))) {
+      place.sandbox.log.length = 0;
+      await place.pull(['--source', source.name]);
+      const patterns = (source.operations ?? []).map(toPattern);
+      const undeclared = place.sandbox.log.filter(
+        ({ method, path }) => !patterns.some((one) => one.method === method && one.path.test(decodeURIComponent(path))),
+      );
+      expect(undeclared.map(({ method, path }) => `${source.name}: ${method} ${path}`)).toEqual([]);
+    }
+  });
+});
+
+function toPattern({ method, path }: Operation) {
+  const text = path.replace(/^\/mesh\//u, '/consul/').replaceAll(/\{[^}]+\}/gu, '.+');
+  return { method, path: new RegExp(`^/(?:v1|api/v2)${text}$`, 'u') };
+}
