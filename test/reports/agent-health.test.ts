@@ -171,3 +171,12 @@ describe('the agent-health report', () => {
     ]);
   });
 });
+
+it('does not know which pools have no live agent while the agents never completed', async () => {
+  const warehouse = await createReportWarehouse();
+  await warehouse.pull(FIRST, { agent_pools: [{ pool_id: 'p', name: 'p' }] });
+  const { summary, pools_down } = await warehouse.data('agent-health', FIRST);
+  expect(summary).toMatchObject({ pools: 1, pools_without_live_agents: null, empty_pools: null });
+  expect((summary as { headline: string }).headline).toContain('? of 1 pools');
+  expect(pools_down).toEqual([]);
+});

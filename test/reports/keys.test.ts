@@ -107,3 +107,12 @@ describe('the keys report', () => {
     expect(summary).toMatchObject({ overdue: 1, overdue_before: 2 });
   });
 });
+
+it('does not know which keys and providers are unused while the distributions never completed', async () => {
+  const warehouse = await createReportWarehouse();
+  const at = '2026-11-20T02:15:00Z';
+  await warehouse.pull(at, { keys: [{ name: 'k' }], kms_providers: [{ name: 'aws' }] });
+  const { summary, undistributed } = await warehouse.data('keys', at);
+  expect(summary).toMatchObject({ keys: 1, providers: 1, undistributed: null, empty_providers: null });
+  expect(undistributed).toEqual([]);
+});

@@ -15,6 +15,8 @@ with
       count(agents.agent_id) as agents,
       max(agents.last_ping_at) as last_ping_at,
     from agent_pools_at($as_of) as pools
+    semi join assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of) as assessed
+      on assessed.target = pools.target
     left join agents_at($as_of) as agents using (target, pool_id)
     group by all
     having count(*) filter (agents.status in ('idle', 'busy')) = 0

@@ -8,6 +8,8 @@ with
   down as (
     select pools.target, pools.pool_id, pools.name as pool_name
     from agent_pools_at($as_of) as pools
+    semi join assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of) as assessed
+      on assessed.target = pools.target
     left join agents_at($as_of) as agents using (target, pool_id)
     group by all
     having count(*) filter (agents.status in ('idle', 'busy')) = 0

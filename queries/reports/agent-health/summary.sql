@@ -11,15 +11,21 @@ with
     from source_state_at($as_of)
     where source in ('agents', 'agent_pools') and as_of is not null
   ),
+  assessed as (
+    select target
+    from assessed_targets('pool-without-live-agents', ['agent_pools', 'agents'], $as_of)
+  ),
+  -- live and agents: null where the agents of the target are not known
   pools as (
     select
       pools.target,
       pools.pool_id,
-      count(agents.agent_id) as agents,
-      count(agents.agent_id) filter (agents.status in ('idle', 'busy')) as live,
+      if(assessed.target is null, null, count(agents.agent_id)) as agents,
+      if(assessed.target is null, null, count(agents.agent_id) filter (agents.status in ('idle', 'busy'))) as live,
     from agent_pools_at($as_of) as pools
-    left join agents_at($as_of) as agents using (target, pool_id)
-    group by pools.target, pools.pool_id
+    left join assessed on assessed.target = pools.target
+    left join agents_at($as_of) as agents on agents.target = pools.target and agents.pool_id = pools.pool_id
+    group by pools.target, pools.pool_id, assessed.target
   ),
   pools_before as (
     select
@@ -50,6 +56,7 @@ with
       select coalesce(status, 'unknown') as status, count(*) as agents from agents_at($as_of) group by 1
     )
   ),
+  knowledge as (select exists (from assessed) or not exists (from pools) as is_known),
   attached as (
     select count(distinct row(links.target, links.workspace_id)) as stranded_workspaces
     from agent_pool_workspaces_at($as_of) as links
@@ -61,13 +68,13 @@ with
       (select count(*) from pools) as pools,
       agent_counts.agents,
       statuses.by_status,
-      (select count(*) from pools where live = 0) as pools_without_live_agents,
+      if(is_known, (select count(*) from pools where live = 0), null) as pools_without_live_agents,
       agent_counts.silent_agents,
       agent_counts.silent_when_pulled,
       agent_counts.live_agents,
       agent_counts.unnamed_agents,
-      (select count(*) from pools where agents = 0) as empty_pools,
-      attached.stranded_workspaces,
+      if(is_known, (select count(*) from pools where agents = 0), null) as empty_pools,
+      if(is_known, attached.stranded_workspaces, null) as stranded_workspaces,
       case when state.comparable then (select count(*) from pools_before) end as pools_before,
       case when state.comparable then (select count(*) from agents_before($as_of)) end as agents_before,
       case when state.comparable then (select count(*) from pools_before where live = 0) end as pools_without_live_agents_before,
@@ -75,10 +82,15 @@ with
         then (select count(*) from agents_before($as_of) where status in ('idle', 'busy'))
       end as live_agents_before,
       not state.comparable as baseline,
-    from agent_counts, statuses, attached, state
+    from agent_counts, statuses, attached, state, knowledge
   )
 select
   *,
-  format('{} of {} pools have no live agent; {} of {} agents silent', pools_without_live_agents, pools, silent_agents, agents)
-    as headline,
+  format(
+    '{} of {} pools have no live agent; {} of {} agents silent',
+    coalesce(pools_without_live_agents::varchar, '?'),
+    pools,
+    silent_agents,
+    agents
+  ) as headline,
 from counted;

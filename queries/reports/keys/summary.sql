@@ -31,7 +31,10 @@ with
       count(*) filter (rotated_at is null) as age_unknown,
       coalesce(sum(versions_enabled), 0) as versions_enabled,
       count(*) filter (versions_enabled > $key_versions_kept::bigint) as too_many_versions,
-      count(*) filter (held.key_name is null) as undistributed,
+      count(*) filter (
+        held.key_name is null
+        and rotated.target in (from assessed_targets('retired-key', ['key_distributions', 'keys'], $as_of))
+      ) as undistributed,
       count(*) filter (deletion_allowed) as deletion_allowed,
       max(date_diff('hour', rotated_at, $as_of::timestamptz) // 24) as oldest_days,
     from rotated
@@ -60,11 +63,23 @@ with
   ),
   counted as (
     select
-      key_counts.*,
+      key_counts.* replace (
+        if(
+          exists (from assessed_targets('retired-key', ['key_distributions', 'keys'], $as_of)),
+          key_counts.undistributed,
+          null
+        ) as undistributed
+      ),
       (select count(*) from kms_providers_at($as_of)) as providers,
       (
-        select count(*)
+        select if(
+          exists (from assessed_targets('empty-kms-provider', ['key_distributions', 'kms_providers'], $as_of)),
+          count(*),
+          null
+        )
         from kms_providers_at($as_of) as providers
+        semi join assessed_targets('empty-kms-provider', ['key_distributions', 'kms_providers'], $as_of) as assessed
+          on assessed.target = providers.target
         anti join key_distributions_at($as_of) as held
           on held.target = providers.target and held.provider_name = providers.name
       ) as empty_providers,

@@ -10,5 +10,6 @@ select
   keys.latest_version,
   keys.deletion_allowed,
 from keys_at($as_of) as keys
+semi join assessed_targets('retired-key', ['key_distributions', 'keys'], $as_of) as assessed on assessed.target = keys.target
 anti join key_distributions_at($as_of) as held on held.target = keys.target and held.key_name = keys.name
 order by keys.name, keys.target;
