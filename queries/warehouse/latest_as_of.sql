@@ -1,3 +1,3 @@
--- The latest `valid_from` of the warehouse. A new run must be later, whatever the clock says.
+-- grain: one row: the latest `valid_from` of the warehouse
 select max(as_of) as latest
 from pulls;

@@ -111,7 +111,7 @@ async function finishRun({ runId, asOf, clock, warehouse: { database, files } }:
  * within one millisecond reorder or overlap history.
  */
 async function nextAsOf({ database, files }: Warehouse, now: Date): Promise<Date> {
-  const [row] = await database.rows(await files.read('warehouse/latest_as_of'));
+  const [row] = await database.rows(await files.read('warehouse/latest_run'));
   const latest = typeof row?.latest === 'string' ? Date.parse(row.latest) : Number.NEGATIVE_INFINITY;
   return now.getTime() > latest ? now : new Date(latest + 1);
 }

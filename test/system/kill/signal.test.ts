@@ -57,7 +57,13 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { exit, stderr } = await child.ended;
     expect(exit, stderr).toBe(1);
     expect(stderr).toContain('scaler: autoscaler_health: failed: autoscaler.health.read at scaler: aborted: stopped');
-    expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
+    expect(await readdir(join(place.folder, 'data'))).toEqual([
+      'landing',
+      'lock',
+      'lock.owner',
+      'warehouse.duckdb',
+      'work',
+    ]);
     expect(await findInconsistencies(join(place.folder, 'data', 'warehouse.duckdb'))).toEqual([]);
     expect(await place.rows('select status from runs')).toEqual([{ status: 'interrupted' }]);
     expect(await place.rows('select status, count(*) as n from pulls group by all order by all')).toEqual([

@@ -1,0 +1,71 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
+
+async function project(): Promise<TestProject> {
+  const place = await testProject({ workspaces: 30 });
+  await mkdir(join(place.folder, 'jobs'));
+  const job = { pull: ['workspaces'], reports: ['overview', 'drift'] };
+  await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify(job));
+  await place.tidemark(['run', 'nightly']);
+  place.sandbox.tick();
+  return place;
+}
+
+async function readSummary({ folder }: TestProject, report: string): Promise<Record<string, number>> {
+  return JSON.parse(await readFile(join(folder, 'out', `${report}.json`), 'utf8')).summary;
+}
+
+const readNews = async (place: TestProject) => ({
+  ...(await readSummary(place, 'drift')),
+  findings_new: (await readSummary(place, 'overview')).findings_new,
+});
+
+test('a run that published and could not report is interrupted: the next one has its news, and the one after it has not', async () => {
+  const place = await project();
+  const out = join(place.folder, 'out');
+  await rm(out, { recursive: true });
+  await writeFile(out, 'not a folder');
+  expect((await place.tidemark(['run', 'nightly'])).exit).not.toBe(0);
+  await rm(out);
+  expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
+  expect(await place.rows('select status from runs order by started_at')).toEqual([
+    { status: 'complete' },
+    { status: 'interrupted' },
+    { status: 'complete' },
+  ]);
+
+  const other = await project();
+  await other.tidemark(['run', 'nightly']);
+  const news = await readNews(place);
+  expect(news).toEqual(await readNews(other));
+  expect(news.newly_drifted).toBeGreaterThan(0);
+  expect(news.findings_new).toBeGreaterThan(0);
+
+  await place.tidemark(['run', 'nightly']);
+  expect(await readNews(place)).toMatchObject({ newly_drifted: 0, findings_new: 0 });
+});
+
+test('a day later, the news of an interrupted run are those of the next one', async () => {
+  const place = await project();
+  const out = join(place.folder, 'out');
+  await rm(out, { recursive: true });
+  await writeFile(out, 'not a folder');
+  const now = new Date(place.sandbox.now.getTime() + 30 * 3_600_000).toISOString();
+  await place.tidemark(['run', 'nightly']);
+  await rm(out);
+  expect((await place.tidemark(['run', 'nightly', '--now', now])).exit).toBe(0);
+  const { newly_drifted, findings_new } = await readNews(place);
+  expect(newly_drifted).toBeGreaterThan(0);
+  expect(findings_new).toBeGreaterThan(0);
+});
+
+test('a run that is done leaves no mark', async () => {
+  const place = await project();
+  await place.tidemark(['run', 'nightly']);
+  const runs = await readdir(join(place.folder, 'data', 'landing'));
+  const files = await Promise.all(runs.map((run) => readdir(join(place.folder, 'data', 'landing', run))));
+  expect(files.flat()).toEqual(['acme', 'acme']);
+});
