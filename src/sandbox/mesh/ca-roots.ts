@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
 import { formatTimestamp, HOSTILE_TEXTS } from '../fixtures.ts';
 import { createCertificate, keyIdentifier } from '../pki/certificate.ts';
 import { EcKey } from '../pki/keys.ts';
-import type { Random } from '../prng.ts';
+import { createRandom, type Random } from '../prng.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { MeshContext } from './context.ts';
@@ -67,16 +66,22 @@ export class CaRoots implements Resource {
   #add(random: Random, from: Date, days: number, active: boolean): CaRootRecord {
     const index = this.#context.advanceIndex(random.int(1, 9));
     const number = this.records.length;
-    const issuer = { name: `pri-${random.hex(8)}.consul.ca`, key: new EcKey(random) };
-    const common = { notBefore: from, notAfter: new Date(from.getTime() + days * DAY_MS), issuer, isCa: true };
+    const id = Array.from({ length: 20 }, () => random.hex(2)).join(':');
     // A uint64: beyond 2^53 on purpose.
     const serialNumber = 10_000_000_000_000_000_001n + BigInt(random.int(0, 999_999)) * 2n;
+    const issuer = { name: `pri-${id.slice(0, 2)}.consul.ca`, key: new EcKey(createRandom(id)) };
+    const common = { notBefore: from, notAfter: new Date(from.getTime() + days * DAY_MS), issuer, isCa: true };
     const uri = `spiffe://${this.#context.trustDomain}`;
     const rootCert = createCertificate({ ...common, ...{ serialNumber, uri, subject: issuer.name, key: issuer.key } });
-    const lower = { serialNumber: serialNumber + 1n, uri, subject: `${issuer.name}.lower`, key: new EcKey(random) };
+    const lower = {
+      serialNumber: serialNumber + 1n,
+      uri,
+      subject: `${issuer.name}.lower`,
+      key: new EcKey(createRandom(`${id}/lower`)),
+    };
     if (active) this.#context.issuer = issuer;
     const root: CaRootRecord = {
-      id: colonHex(createHash('sha1').update(rootCert).digest()),
+      id,
       name: number === 1 ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${number + 1}`,
       serialNumber,
       signingKeyId: colonHex(keyIdentifier(issuer.key)),

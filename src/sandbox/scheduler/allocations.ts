@@ -125,9 +125,7 @@ export class Allocations {
       EvalID: allocation.evalId,
       Name: allocation.name,
       NodeID: allocation.nodeId,
-      ...(isHashicorp
-        ? { Namespace: allocation.namespace, NodeName: `node-${allocation.nodeId.slice(0, 4)}`, JobType: 'service' }
-        : {}),
+      ...(isHashicorp ? liveFields(allocation) : {}),
       PreviousAllocation: allocation.previousAllocation,
       NextAllocation: allocation.nextAllocation,
       RescheduleTracker: allocation.previousAllocation === '' ? null : { Events: [rescheduled] },
@@ -144,6 +142,27 @@ export class Allocations {
       ModifyTime: toNanoseconds(allocation.modifiedAt, random),
     };
   }
+}
+
+/** The fields that Nomad's stub of an allocation has beyond the specification. */
+function liveFields({ namespace, nodeId }: Allocation) {
+  return {
+    Namespace: namespace,
+    NodeName: `node-${nodeId.slice(0, 4)}`,
+    JobType: 'service',
+    JobVersion: 0,
+    DeploymentStatus: null,
+    DesiredTransition: {
+      ForceReschedule: null,
+      Migrate: null,
+      MigrateDisablePlacement: null,
+      NoShutdownDelay: null,
+      Reschedule: null,
+    },
+    FollowupEvalID: '',
+    PreemptedAllocations: null,
+    PreemptedByAllocation: '',
+  };
 }
 
 /** Nanoseconds since 1970, beyond 2^53: a reader must keep the last digits. */
@@ -199,5 +218,6 @@ function taskEvent(type: string, message: string, at: Date, random: Random, isHa
     StartDelay: 0,
     DiskLimit: 0,
     FailsTask: false,
+    ...(isHashicorp ? { Details: {}, DisplayMessage: message, GenericSource: '' } : {}),
   };
 }

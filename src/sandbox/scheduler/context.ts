@@ -6,6 +6,8 @@ export class SchedulerContext {
   readonly seed: number;
   readonly flavor: Flavor;
   readonly nodes: readonly string[];
+  /** Whether detaching works with the flavor of the real products, which refuse it: docs/services/scheduler.md. */
+  canDetach = false;
   #index = 100;
 
   constructor({ seed, flavor }: ServiceOptions, nodes: readonly string[]) {
@@ -26,6 +28,13 @@ export class SchedulerContext {
 
   json(body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
     return jsonResponse(body, { ...this.#indexHeaders(), ...headers });
+  }
+
+  /** A list of a storage plugin: its position is not the scheduler's. */
+  pluginList(body: Readonly<Record<string, unknown>>): Response {
+    if (this.flavor === 'spec') return this.json(body);
+    const headers = { 'x-nomad-index': '0', 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'false' };
+    return this.json({ Index: 0, KnownLeader: false, LastContact: 0, NextToken: '', ...body }, headers);
   }
 
   /** 200 without a body. */

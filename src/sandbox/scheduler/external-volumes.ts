@@ -30,8 +30,9 @@ export class ExternalVolumes implements Resource {
       [...plugin.externals.values()].map((external) => ({ ...external, plugin })),
     );
     const page = paginate(request, this.#context.flavor, held);
-    return this.#context.json({
-      NextToken: page.nextToken,
+    return this.#context.pluginList({
+      // One driver honours the size of a page and never names a next one.
+      NextToken: plugins.some(({ hidesPages }) => hidesPages) ? '' : page.nextToken,
       Volumes: page.items.map((external) => this.#object(external.plugin, external)),
     });
   }
@@ -44,6 +45,7 @@ export class ExternalVolumes implements Resource {
       PublishedExternalNodeIDs: this.#publishedNodes(plugin, external),
       IsAbnormal: external.abnormal,
       Status: external.status,
+      ...(this.#context.flavor === 'hashicorp' ? { CloneID: '', VolumeContext: null } : {}),
     };
   }
 
@@ -54,6 +56,8 @@ export class ExternalVolumes implements Resource {
       .flatMap(({ claims }) => claims)
       .filter(({ allocationId }) => this.#allocations.isRunning(allocationId))
       .map(({ allocationId }) => providerNodeId(this.#allocations.records.get(allocationId)!.nodeId));
+    // A driver without a node says so with one empty ID.
+    if (nodes.length === 0 && this.#context.flavor === 'hashicorp') return [''];
     return [...new Set(nodes)];
   }
 }

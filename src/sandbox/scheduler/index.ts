@@ -25,6 +25,8 @@ export interface SchedulerState {
   /** By `volumeKey`. */
   readonly volumes: Map<string, VolumeRecord>;
   readonly allocations: Map<string, Allocation>;
+  /** Whether detaching works with the flavor of the real products, which refuse it. */
+  canDetach: boolean;
 }
 
 const NODES = 12;
@@ -64,6 +66,12 @@ export class SchedulerService implements Service {
       plugins: plugins.records,
       volumes: volumes.records,
       allocations: allocations.records,
+      get canDetach() {
+        return context.canDetach;
+      },
+      set canDetach(canDetach) {
+        context.canDetach = canDetach;
+      },
     };
     const resources: readonly Resource[] = [
       this.#access,

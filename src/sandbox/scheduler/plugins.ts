@@ -23,6 +23,8 @@ export interface SnapshotRecord {
   readonly createdAt: Date;
   ready: boolean;
   readonly parameters: Readonly<Record<string, string>> | null;
+  /** The name that the caller gave; the same name again is the same snapshot. */
+  readonly name?: string;
 }
 
 /** A storage plugin with the volumes and snapshots of its provider. */
@@ -33,6 +35,8 @@ export interface StoragePlugin {
   readonly capabilities: readonly Capability[];
   /** Whether a snapshot is ready only on the day after it was created. */
   readonly hasSlowSnapshots: boolean;
+  /** Whether its list of volumes honours `per_page` and names no next page, as the reference driver does. */
+  hidesPages: boolean;
   externals: Map<string, ExternalVolumeRecord>;
   snapshots: Map<string, SnapshotRecord>;
 }
@@ -73,9 +77,10 @@ export class Plugins {
   /** The plugins that `plugin_id` selects, which must have the capability. @throws HttpError 400, 500 */
   select({ query }: Request, capability: Capability): readonly StoragePlugin[] {
     const id = query.get('plugin_id') ?? '';
-    if (id === '') throw new HttpError(400, 'missing plugin ID');
+    const isHashicorp = this.#context.flavor === 'hashicorp';
+    if (id === '') throw isHashicorp ? new HttpError(500, 'no such plugin') : new HttpError(400, 'missing plugin ID');
     const found = this.#find(id);
-    if (found.length === 0) throw new HttpError(500, `no such plugin: ${id}`);
+    if (found.length === 0) throw new HttpError(500, isHashicorp ? 'no such plugin' : `no such plugin: ${id}`);
     return withCapability(found, capability);
   }
 
@@ -106,6 +111,7 @@ export class Plugins {
       version: 'v1.34.0',
       capabilities,
       hasSlowSnapshots,
+      hidesPages: name === HEX && this.#context.flavor === 'hashicorp',
       externals: new Map(),
       snapshots: new Map(),
     });
@@ -135,9 +141,18 @@ export function addSnapshot(
   source: Pick<ExternalVolumeRecord, 'id' | 'capacityBytes'>,
   createdAt: Date,
   parameters: Readonly<Record<string, string>> | null = null,
+  name = '',
 ): SnapshotRecord {
   const id = `snap-0${random.hex(16)}`;
-  const snapshot = { id, sourceId: source.id, sizeBytes: source.capacityBytes, createdAt, ready: true, parameters };
+  const snapshot = {
+    id,
+    sourceId: source.id,
+    sizeBytes: source.capacityBytes,
+    createdAt,
+    ready: true,
+    parameters,
+    name,
+  };
   plugin.snapshots.set(id, snapshot);
   return snapshot;
 }

@@ -55,6 +55,10 @@ export function checkBlockingQuery({ query }: Request): void {
   if (wait !== null && !WAIT.test(wait)) throw new HttpError(400, 'Invalid wait time');
   const index = query.get('index');
   if (index !== null && !/^\d+$/.test(index)) throw new HttpError(400, 'Invalid index');
+  // A client would take the whole list, in another order, for what it asked for.
+  for (const name of ['filter', 'reverse']) {
+    if (query.has(name)) throw new HttpError(400, `the sandbox does not support the parameter ${name}`);
+  }
 }
 
 interface Page<T> {
@@ -79,6 +83,19 @@ export function paginate<T extends { readonly id: string }>(
   const items = perPage === 0 ? rest : rest.slice(0, perPage);
   const last = items.at(-1);
   return { items, nextToken: last && items.length < rest.length ? createToken(last.id) : '' };
+}
+
+/**
+ * One page of records in the order of a key. The token is the key of the first record of the next page, as in Nomad's own
+ * lists. @throws HttpError 400
+ */
+export function paginateByKey<T>(request: Request, records: Iterable<T>, keyOf: (record: T) => string): Page<T> {
+  const perPage = parsePerPage(request, 'hashicorp');
+  const token = request.query.get('next_token') ?? '';
+  const keyed = [...records].map((record) => ({ record, key: keyOf(record) })).filter(({ key }) => key >= token);
+  const sorted = keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const items = perPage === 0 ? sorted : sorted.slice(0, perPage);
+  return { items: items.map(({ record }) => record), nextToken: sorted[items.length]?.key ?? '' };
 }
 
 /** The specification requires `per_page`; Nomad does not, and accepts 0 for all. */

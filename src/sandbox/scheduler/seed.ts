@@ -14,7 +14,7 @@ import {
   type VolumePlan,
   type VolumeUse,
 } from './seed-data.ts';
-import type { VolumeRecord, Volumes } from './volumes.ts';
+import { DEFAULT_DEFINITION, type VolumeRecord, type Volumes } from './volumes.ts';
 
 /** The records of the scheduler, for the generator of its data. */
 export interface SchedulerRecords {
@@ -83,6 +83,7 @@ function createVolume(
     backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
     createIndex: index,
     modifyIndex: index,
+    definition: DEFAULT_DEFINITION,
   };
 }
 

@@ -2,7 +2,13 @@ import { createRandom } from '../prng.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import type { SchedulerContext } from './context.ts';
-import { addSnapshot, type Plugins, type SnapshotRecord, type StoragePlugin } from './plugins.ts';
+import {
+  addSnapshot,
+  type ExternalVolumeRecord,
+  type Plugins,
+  type SnapshotRecord,
+  type StoragePlugin,
+} from './plugins.ts';
 import { type Body, checkBlockingQuery, mapField, objectsField, paginate, parseBody, stringField } from './requests.ts';
 import type { Volumes } from './volumes.ts';
 
@@ -42,7 +48,7 @@ export class VolumeSnapshots implements Resource {
       [...plugin.snapshots.values()].map((snapshot) => ({ ...snapshot, plugin })),
     );
     const page = paginate(request, this.#context.flavor, taken);
-    return this.#context.json({
+    return this.#context.pluginList({
       NextToken: page.nextToken,
       Snapshots: page.items.map((snapshot) => this.#object(snapshot.plugin, snapshot)),
     });
@@ -52,11 +58,12 @@ export class VolumeSnapshots implements Resource {
   #create(request: Request): Response {
     const items = objectsField(parseBody(request), 'Snapshots');
     if (items.length === 0) throw new HttpError(400, 'missing snapshot definition');
-    return this.#context.json({ Snapshots: items.map((item) => this.#createOne(item, request)) });
+    return this.#context.pluginList({ Snapshots: items.map((item) => this.#createOne(item, request)) });
   }
 
   #createOne(item: Body, request: Request): Readonly<Record<string, unknown>> {
     const isHashicorp = this.#context.flavor === 'hashicorp';
+    refuseUnknownFields(item);
     const id = stringField(item, 'SourceVolumeID') || (request.params.volume_id ?? '');
     const volume = this.#volumes.find(request, id);
     if (!volume) throw new HttpError(500, `volume not found: ${id}`);
@@ -69,17 +76,30 @@ export class VolumeSnapshots implements Resource {
     if (!external) {
       throw new HttpError(500, `rpc error: volume ${volume.externalId} not found in the storage provider`);
     }
-    const random = createRandom(`${this.#context.seed}/scheduler/snapshot/${this.#context.nextIndex()}`);
-    const snapshot = addSnapshot(plugin, random, external, request.now, mapField(item, 'Parameters'));
-    snapshot.ready = !plugin.hasSlowSnapshots;
+    const snapshot = this.#findNamed(plugin, item) ?? this.#take(plugin, external, item, request.now);
     return {
       ID: snapshot.id,
       SourceVolumeID: isHashicorp ? '' : volume.id,
-      ...(isHashicorp ? { ExternalSourceVolumeID: external.id, PluginID: plugin.id } : {}),
+      ...(isHashicorp ? { ...LIVE_FIELDS, ExternalSourceVolumeID: external.id, PluginID: '', Parameters: null } : {}),
       SizeBytes: snapshot.sizeBytes,
       CreateTime: toUnixSeconds(snapshot.createdAt),
       IsReady: snapshot.ready,
     };
+  }
+
+  /** A name that exists is its snapshot: the Container Storage Interface requires it of a driver. */
+  #findNamed(plugin: StoragePlugin, item: Body): SnapshotRecord | undefined {
+    const name = stringField(item, 'Name');
+    if (name === '' || this.#context.flavor === 'spec') return undefined;
+    return [...plugin.snapshots.values()].find((snapshot) => snapshot.name === name);
+  }
+
+  #take(plugin: StoragePlugin, external: ExternalVolumeRecord, item: Body, now: Date): SnapshotRecord {
+    const random = createRandom(`${this.#context.seed}/scheduler/snapshot/${this.#context.nextIndex()}`);
+    const parameters = mapField(item, 'Parameters');
+    const snapshot = addSnapshot(plugin, random, external, now, parameters, stringField(item, 'Name'));
+    snapshot.ready = !plugin.hasSlowSnapshots;
+    return snapshot;
   }
 
   /** Deleting a snapshot that does not exist succeeds, as the Container Storage Interface requires. */
@@ -100,9 +120,20 @@ export class VolumeSnapshots implements Resource {
       Parameters: snapshot.parameters,
       PluginID: plugin.id,
       SizeBytes: snapshot.sizeBytes,
-      ...(this.#context.flavor === 'hashicorp' ? { Name: '', SourceVolumeID: '' } : {}),
+      ...(this.#context.flavor === 'hashicorp' ? LIVE_FIELDS : {}),
     };
   }
+}
+
+/** Nomad's other fields of a snapshot, which its drivers leave empty. */
+const LIVE_FIELDS = { Name: '', SourceVolumeID: '', Secrets: null };
+
+const FIELDS = ['ID', 'SourceVolumeID', 'ExternalSourceVolumeID', 'PluginID', 'Name', 'Secrets', 'Parameters'];
+
+/** Clients of Nomad send all fields of its structure, empty ones too. @throws HttpError 400 */
+function refuseUnknownFields(item: Body): void {
+  const unknown = Object.entries(item).find(([field, value]) => !FIELDS.includes(field) && Boolean(value));
+  if (unknown) throw new HttpError(400, `unknown field ${unknown[0]}`);
 }
 
 function toUnixSeconds(date: Date): number {

@@ -1,15 +1,38 @@
 import { createRandom } from '../prng.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
-import { type Allocations, type Claimable, type ClaimMode, NO_TIME, toNanoseconds } from './allocations.ts';
+import { type Allocations, type Claimable, type ClaimMode, toNanoseconds } from './allocations.ts';
 import type { SchedulerContext } from './context.ts';
-import type { ExternalVolumeRecord, Plugins } from './plugins.ts';
-import { checkBlockingQuery, paginate, requestNamespace } from './requests.ts';
+import { type ExternalVolumeRecord, HEX, type Plugins } from './plugins.ts';
+import { checkBlockingQuery, paginateByKey, requestNamespace } from './requests.ts';
 
 export interface VolumeCapability {
   readonly AccessMode: string;
   readonly AttachmentMode: string;
 }
+
+/** What a registration says beside the fields with names of their own; Nomad returns it. */
+export interface VolumeDefinition {
+  readonly capacityMin: bigint;
+  readonly capacityMax: bigint;
+  readonly mountOptions: { readonly FSType: string; readonly MountFlags: readonly string[] } | null;
+  readonly parameters: Readonly<Record<string, string>> | null;
+  readonly context: Readonly<Record<string, string>> | null;
+  readonly requestedTopologies: unknown;
+  readonly cloneId: string;
+  readonly snapshotId: string;
+}
+
+export const DEFAULT_DEFINITION: VolumeDefinition = {
+  capacityMin: 0n,
+  capacityMax: 0n,
+  mountOptions: { FSType: 'ext4', MountFlags: ['noatime'] },
+  parameters: null,
+  context: null,
+  requestedTopologies: null,
+  cloneId: '',
+  snapshotId: '',
+};
 
 export interface VolumeRecord extends Claimable {
   readonly name: string;
@@ -28,6 +51,7 @@ export interface VolumeRecord extends Claimable {
   /** The day of a backup round (`BACKUP_DAYS`) on which its snapshot is created; null when it has no backups. */
   backupSlot: number | null;
   readonly createIndex: number;
+  readonly definition: VolumeDefinition;
 }
 
 /** docs/services/scheduler.md#volumes; the calls that change volumes are in `volume-writes.ts`. */
@@ -89,7 +113,8 @@ export class Volumes implements Resource {
     if (type !== 'csi') throw new HttpError(404, 'resource not found');
     const found = this.#filter(request);
     if (!isHashicorp) return this.#context.json(found.map((volume) => this.listItem(volume)));
-    const page = paginate(request, this.#context.flavor, found);
+    // Nomad pages in the order of namespace and ID, and the token is the next of them.
+    const page = paginateByKey(request, found, ({ namespace, id }) => `${namespace}.${id}`);
     return this.#context.json(
       page.items.map((volume) => this.listItem(volume)),
       page.nextToken === '' ? {} : { 'x-nomad-nexttoken': page.nextToken },
@@ -100,7 +125,7 @@ export class Volumes implements Resource {
     checkBlockingQuery(request);
     const volume = this.find(request);
     if (!volume) throw new HttpError(404, 'volume not found');
-    return this.#context.json(this.#document(volume));
+    return this.#context.json(this.document(volume));
   }
 
   #filter(request: Request): VolumeRecord[] {
@@ -139,7 +164,9 @@ export class Volumes implements Resource {
   #commonFields(volume: VolumeRecord) {
     const plugin = this.#plugins.records.get(volume.pluginId);
     const isHashicorp = this.#context.flavor === 'hashicorp';
-    const segments = volume.topologies.map((topology) => ({ Segments: topology }));
+    // The driver of one plugin says nothing of the node, and Nomad keeps the empty place.
+    const unknown = volume.pluginId === HEX ? [null] : [];
+    const segments = [...unknown, ...volume.topologies.map((topology) => ({ Segments: topology }))];
     const hasModes = volume.claims.length > 0 || !isHashicorp;
     return {
       ID: volume.id,
@@ -158,18 +185,21 @@ export class Volumes implements Resource {
       NodesHealthy: volume.nodesHealthy,
       NodesExpected: volume.nodesExpected,
       ResourceExhausted: this.#resourceExhausted(volume),
+      // Versions of Nomad without these times return 0.
+      ...(isHashicorp ? { CreateTime: 0, ModifyTime: 0 } : {}),
       CreateIndex: volume.createIndex,
       ModifyIndex: volume.modifyIndex,
     };
   }
 
-  /** An integer in the specification, which does not give the unit (here nanoseconds); a time in Nomad. */
-  #resourceExhausted({ id, exhaustedAt }: VolumeRecord): bigint | number | string {
-    if (this.#context.flavor === 'hashicorp') return exhaustedAt?.toISOString() ?? NO_TIME;
+  /** An integer in the specification, which does not give the unit (here nanoseconds); a time or null in Nomad. */
+  #resourceExhausted({ id, exhaustedAt }: VolumeRecord): bigint | number | string | null {
+    if (this.#context.flavor === 'hashicorp') return exhaustedAt?.toISOString() ?? null;
     return exhaustedAt ? toNanoseconds(exhaustedAt, createRandom(id)) : 0;
   }
 
-  #document(volume: VolumeRecord) {
+  /** The response to a read. */
+  document(volume: VolumeRecord) {
     const { records } = this.#allocations;
     const version = this.#plugins.records.get(volume.pluginId)?.version ?? '';
     const known = volume.claims.flatMap(({ allocationId }) => records.get(allocationId) ?? []);
@@ -199,17 +229,22 @@ export class Volumes implements Resource {
   }
 
   #nomadFields(volume: VolumeRecord) {
+    const { definition } = volume;
+    const flags = definition.mountOptions?.MountFlags ?? [];
     return {
       Secrets: volume.secrets,
-      MountOptions: { FSType: 'ext4', MountFlags: ['[REDACTED]'] },
-      Parameters: null,
-      Context: null,
-      RequestedTopologies: null,
+      MountOptions: definition.mountOptions && {
+        FSType: definition.mountOptions.FSType,
+        MountFlags: flags.length === 0 ? null : ['[REDACTED]'],
+      },
+      Parameters: definition.parameters,
+      Context: definition.context,
+      RequestedTopologies: definition.requestedTopologies,
       Capacity: this.external(volume)?.capacityBytes ?? 0,
-      RequestedCapacityMin: 0,
-      RequestedCapacityMax: 0,
-      CloneID: '',
-      SnapshotID: '',
+      RequestedCapacityMin: definition.capacityMin,
+      RequestedCapacityMax: definition.capacityMax,
+      CloneID: definition.cloneId,
+      SnapshotID: definition.snapshotId,
     };
   }
 }

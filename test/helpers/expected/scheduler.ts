@@ -209,7 +209,7 @@ function snapshotRows(plugin: StoragePlugin, flavor: Flavor): Rows {
     is_ready: ready,
     is_ambiguous: null,
     parameters,
-    extra: flavor === 'spec' ? null : { Name: '', Secrets: null },
+    extra: flavor === 'spec' ? null : { Name: '' },
   }));
 }
 
