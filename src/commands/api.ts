@@ -15,6 +15,7 @@ import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
+import { uncheckOperation } from '../services/unchecked.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import { readConfig } from './options.ts';
 import { indent } from './output.ts';
@@ -25,6 +26,7 @@ interface Options {
   readonly all?: true;
   readonly yes?: true;
   readonly list?: true;
+  readonly unchecked?: true;
   readonly help?: true;
 }
 
@@ -38,6 +40,7 @@ export function registerApi(program: Command, context: () => Context): void {
     .option('--body <json>', 'request body: JSON, @FILE, or - for standard input')
     .option('--all', 'follow every page and print one array')
     .option('--yes', 'change something without confirmation')
+    .option('--unchecked', 'send parameters and filters of a read that the API documents do not list')
     .option('--list', 'list the operations')
     .helpOption(false)
     .addOption(new Option('--help', 'show help, for an operation if one is given'))
@@ -49,18 +52,29 @@ export function registerApi(program: Command, context: () => Context): void {
 
 async function api(context: Context, name: string | undefined, parameters: string[], options: Options): Promise<void> {
   if (options.list) return context.stdout(formatOperationList(context.json));
-  const operation = findOperation(name ?? '');
-  if (options.help) return context.stdout(formatOperationHelp(operation));
-  if (options.all && !isList(operation)) {
-    throw new TidemarkError('USAGE', `${operation.name} is not a list: --all does not apply`, { hint: 'remove --all' });
-  }
-  const args = parseArgs(operation, parameters);
+  const documented = findOperation(name ?? '');
+  if (options.help) return context.stdout(formatOperationHelp(documented));
+  checkOptions(documented, options);
+  const args = parseArgs(documented, parameters);
+  const operation = options.unchecked ? uncheckOperation(documented, args) : documented;
   const config = readConfig(context);
   const target = findTarget(config, operation, options.target);
   const body = await readBody(options.body, context);
   validateRequest(operation, target, args, body, context.log);
   if (operation.mutates) await confirm(context, operation, target, args, options.yes ?? false);
   await call(context, config, target, { operation, args, body, all: options.all ?? false });
+}
+
+/** @throws TidemarkError USAGE for an option that does not apply to the operation */
+function checkOptions(operation: Operation, { all, unchecked }: Options): void {
+  if (all && !isList(operation)) {
+    throw new TidemarkError('USAGE', `${operation.name} is not a list: --all does not apply`, { hint: 'remove --all' });
+  }
+  if (unchecked && operation.mutates) {
+    throw new TidemarkError('USAGE', `${operation.name} changes something: --unchecked applies to reads only`, {
+      hint: 'remove --unchecked',
+    });
+  }
 }
 
 interface ApiCall {

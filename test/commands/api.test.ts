@@ -270,3 +270,30 @@ describe('help', () => {
     expect([exit, stderr]).toEqual([2, expect.stringContaining('`agent-1` is not name=value')]);
   });
 });
+
+describe('--unchecked', () => {
+  const pools = ['platform.agent-pools.list', 'filter[allowed_projects][name]=x'];
+  const live = () => sandbox.config().replaceAll('kind: platform', 'kind: platform\n    flavor: hashicorp');
+
+  it('sends a filter that the documents do not list; without it nothing is sent', async () => {
+    const { exit, stderr } = await run(pools, { config: live() });
+    expect(exit).toBe(2);
+    expect(stderr).toContain('filter[allowed_projects][name]: is not a parameter');
+    expect(sandbox.log).toEqual([]);
+    await run([...pools, '--unchecked'], { config: live() });
+    expect(sandbox.log.at(-1)?.query).toBe('filter%5Ballowed_projects%5D%5Bname%5D=x');
+  });
+
+  it('sends a field and a view that the documents do not list', async () => {
+    const query = ['platform.explorer.query', 'type=invented', 'filter=shoe_size:is:9'];
+    expect((await run(query)).exit).toBe(2);
+    await run([...query, '--unchecked']);
+    expect(decodeURIComponent(sandbox.log.at(-1)!.query)).toContain('filter[0][shoe_size][is][0]=9');
+  });
+
+  it('still needs what is in the path, and applies to reads only', async () => {
+    expect((await run(['platform.agents.list', 'x=1', '--unchecked'])).exit).toBe(2);
+    expect((await run([...rotate, '--yes', '--unchecked'])).exit).toBe(2);
+    expect(sandbox.log).toEqual([]);
+  });
+});
