@@ -483,7 +483,7 @@ const schedulerCases: readonly Case[] = [
         {
           ID: 'adopted',
           Name: 'adopted',
-          PluginID: 'eb50',
+          PluginID: ebs(sandbox).id,
           ExternalID: orphan(sandbox),
           RequestedCapabilities: [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }],
           Secrets: { password: 'body-secret-3' },
@@ -497,12 +497,12 @@ const schedulerCases: readonly Case[] = [
   {
     operation: 'scheduler.volumes.create',
     words: () => ['volume_id=created', '--yes'],
-    body: () => ({
+    body: (sandbox) => ({
       Volumes: [
         {
           ID: 'created',
           Name: 'created',
-          PluginID: 'eb50',
+          PluginID: ebs(sandbox).id,
           RequestedCapacityMin: 1_073_741_824,
           RequestedCapacityMax: 2_147_483_648,
           RequestedCapabilities: [{ AccessMode: 'single-node-writer', AttachmentMode: 'file-system' }],
@@ -560,16 +560,15 @@ const schedulerCases: readonly Case[] = [
   {
     operation: 'scheduler.snapshots.create',
     words: () => ['volume_id=unprotected-ledger', '--yes'],
-    body: () => ({ Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: 'eb50', Name: 'now' }] }),
+    body: (sandbox) => ({
+      Snapshots: [{ SourceVolumeID: 'unprotected-ledger', PluginID: ebs(sandbox).id, Name: 'now' }],
+    }),
     method: 'PUT',
     path: () => '/v1/volumes/snapshot/unprotected-ledger',
     hashicorp: { path: () => '/v1/volumes/snapshot' },
     outcome: (response, _text, sandbox) => {
       const [created] = (response as { Snapshots: { ID: string }[] }).Snapshots;
-      return state
-        .scheduler(sandbox)
-        .plugins.get('aws-ebs0')
-        ?.snapshots.has(created?.ID ?? '');
+      return ebs(sandbox).snapshots.has(created?.ID ?? '');
     },
   },
   {
@@ -581,10 +580,16 @@ const schedulerCases: readonly Case[] = [
   },
 ];
 
+/** A plugin whose ID depends on the flavor. */
+function ebs(sandbox: RunningSandbox) {
+  const { plugins } = state.scheduler(sandbox);
+  return (plugins.get('aws-ebs0') ?? plugins.get('eb50'))!;
+}
+
 function orphan(sandbox: RunningSandbox): string {
-  const { plugins, volumes } = state.scheduler(sandbox);
+  const { volumes } = state.scheduler(sandbox);
   const registered = new Set([...volumes.values()].map(({ externalId }) => externalId));
-  return [...plugins.get('aws-ebs0')!.externals.keys()].find((id) => !registered.has(id))!;
+  return [...ebs(sandbox).externals.keys()].find((id) => !registered.has(id))!;
 }
 
 function lostNode(sandbox: RunningSandbox): string {

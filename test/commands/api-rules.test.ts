@@ -347,11 +347,6 @@ const wrongs: readonly Wrong[] = [
     says: ['per_page', 'is required'],
   },
   {
-    rule: 'plugin_id of external volumes',
-    words: ['scheduler.external-volumes.list', 'per_page=1'],
-    says: ['plugin_id', 'is required'],
-  },
-  {
     rule: 'per_page of snapshots',
     words: ['scheduler.snapshots.list', 'plugin_id=ab'],
     says: ['per_page', 'is required'],
@@ -433,7 +428,7 @@ describe('what only warns, or is let through', () => {
   it('a plugin_id that finds nothing at the real product, with all namespaces', async () => {
     const { stderr } = await run(['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0'], undefined, 'hashicorp');
     expect(stderr).toContain('warning: scheduler.volumes.list: plugin_id: finds nothing in the namespace `*`');
-    const named = ['scheduler.volumes.list', 'type=csi', 'plugin_id=aws-ebs0', 'namespace=prod'];
+    const named = ['scheduler.volumes.list', 'type=csi', 'plugin_id=eb50', 'namespace=prod'];
     expect((await run(named, undefined, 'hashicorp')).stderr).toBe('');
   });
 
