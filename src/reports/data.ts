@@ -146,9 +146,9 @@ async function readSourceStates(
   sources: readonly string[],
   options: ReportReadOptions,
 ): Promise<readonly SourceState[]> {
-  const { database, files, asOf, stalenessAt = asOf, thresholds } = options;
+  const { database, files, asOf, stalenessAt = asOf, thresholds, leftOut } = options;
   const rows = await database.rows(await files.read('reports/freshness'), {
-    sources: JSON.stringify(sources),
+    sources: JSON.stringify(sources.filter((source) => !leftOut?.sources.has(source))),
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
     stale_hours: thresholds.staleHours,

@@ -3,8 +3,17 @@ import { extractErrorMessage } from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
 
-/** Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. */
-export function classifyError(operation: Operation, status: number, headers: Headers, text: string): HttpFailure {
+/**
+ * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
+ * that of the request (describe-permission.ts).
+ */
+export function classifyError(
+  operation: Operation,
+  status: number,
+  headers: Headers,
+  text: string,
+  permission: string,
+): HttpFailure {
   const message = extractErrorMessage(text);
   const kind = classifyFailure(operation, status, message);
   const isPause = status === 429 || status === 503;
@@ -12,7 +21,7 @@ export function classifyError(operation: Operation, status: number, headers: Hea
     failure: kind,
     status,
     message,
-    hint: chooseHint(operation, kind, status, message),
+    hint: chooseHint({ ...operation, permission }, kind, status, message),
     retryable: isTransient(operation, status, message) ? 'yes' : 'no',
     notProcessed: status === 429,
     retryAfterMs: isPause ? parseRetryAfter(headers, Date.now()) : undefined,

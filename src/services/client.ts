@@ -10,10 +10,12 @@ import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/timeouts.ts';
 import { createTransport } from '../http/transport.ts';
 import { buildRequest } from './build-request.ts';
 import { collectSecrets } from './collect-secrets.ts';
+import { describePermission } from './describe-permission.ts';
 import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { createPagedList, withRequiredSize } from './paged-list.ts';
 import { followPages } from './pagination.ts';
+import { requireSubject } from './require-subject.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
 import { validateRequest } from './validate-request.ts';
 
@@ -39,6 +41,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   /** Use the `writeToken` of the target, if it has one. */
   readonly write?: boolean;
+  /** Send an update also if its subject does not exist, and so create it. @default refuse (`subjectRead` of the operation) */
+  readonly create?: boolean;
   /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
   readonly maxServerErrorAttempts?: number;
   /** Called just before each request is sent; what it throws prevents the request. */
@@ -105,7 +109,8 @@ export function createServiceClient(target: Target, options: ServiceClientOption
     const { body, metrics = createRequestMetrics(), write = false, ...sendOptions } = requestOptions;
     collectSecrets(operation, args, body, redactor);
     validateRequest(operation, target, args, body, log);
-    const context = { operation, args, redactor, maxBytes: timeouts.maxResponseBytes };
+    const permission = describePermission(operation, target, args);
+    const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes };
     const request = (useFallbackPath: boolean, pageQuery: QueryPairs) =>
       buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
     return { context, request, sendOptions: { signal: undefined, ...sendOptions, metrics } };
@@ -121,9 +126,18 @@ export function createServiceClient(target: Target, options: ServiceClientOption
       );
   };
 
+  const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
+    const send = createSender(operation, args, requestOptions);
+    if (!requestOptions.create) {
+      const { body: _body, write: _write, ...readOptions } = requestOptions;
+      await requireSubject(operation, (args ?? {}) as Args, (subject, own) => call(subject, own, readOptions));
+    }
+    return send();
+  };
+
   return {
     target,
-    call: async (operation, args, requestOptions = {}) => createSender(operation, args, requestOptions)(),
+    call,
     async *pages(operation, args, requestOptions = {}) {
       // Aborts the prefetched pages when the caller stops early.
       const { signal, abort, release } = linkSignals(requestOptions.signal);

@@ -26,6 +26,8 @@ export interface ResponsePage extends ServiceResponse {
 interface ReadContext {
   readonly operation: Operation;
   readonly args: Args;
+  /** What the token needs for the request. */
+  readonly permission: string;
   readonly redactor: Redactor;
   readonly maxBytes: number;
 }
@@ -75,12 +77,12 @@ export async function readErrorResponse(
 
 /** Redacts the text before its message is extracted: extraction folds white space, which would hide a multi-line key. */
 function toFailure(
-  { operation, redactor }: ReadContext,
+  { operation, permission, redactor }: ReadContext,
   status: number,
   headers: Headers,
   text: string,
 ): Result<never> {
-  return failure(classifyError(operation, status, headers, redactor.text(text)));
+  return failure(classifyError(operation, status, headers, redactor.text(text), redactor.text(permission)));
 }
 
 /** Makes the redactor mask generated tokens and private keys; the caller still gets them. */

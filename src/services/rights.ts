@@ -43,7 +43,7 @@ export function requiredRights(operation: Operation, target: Target): readonly R
 
 function organizationAccess({ name }: Operation, permission: string): OrganizationAccess {
   if (/agent pools/u.test(permission)) return 'manage-agent-pools';
-  if (/reads? all workspaces/u.test(permission)) return 'read-workspaces';
+  if (/reads? all workspaces|query of the view/u.test(permission)) return 'read-workspaces';
   throw new Error(`${name}: the permission "${permission}" is not understood`);
 }
 

@@ -62,7 +62,7 @@ test('reports, the overview and the index show only areas that some target has',
   expect(overview).toContain('Storage');
   expect(overview).not.toMatch(/drifting|failing checks|Certificates|Versions|overdue/u);
   const keys = await read('keys.txt');
-  expect(keys).toContain('Roles');
-  expect(keys).not.toMatch(/overdue for rotation|KMS providers/iu);
+  expect(keys).toContain('roles for management tokens');
+  expect(keys).not.toMatch(/NEVER PULLED|KMS providers|overdue/u);
   expect(await read('index.html')).not.toMatch(/drift\.html|certificates\.html/u);
 });
