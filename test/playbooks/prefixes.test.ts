@@ -10,7 +10,7 @@ const LONG = 'eb50aa';
 type Plugins = Map<string, StoragePlugin>;
 
 /** Adds a plugin with a longer ID, which has one volume and one snapshot. */
-function addLongerPlugin(plugins: Plugins): StoragePlugin {
+function addLongerPlugin(plugins: Plugins, id = LONG): StoragePlugin {
   const short = plugins.get(SHORT)!;
   const external = { id: 'vol-of-longer', capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
   const snapshot = {
@@ -23,11 +23,11 @@ function addLongerPlugin(plugins: Plugins): StoragePlugin {
   };
   const longer = {
     ...short,
-    id: LONG,
+    id,
     externals: new Map([[external.id, external]]),
     snapshots: new Map([[snapshot.id, snapshot]]),
   };
-  plugins.set(LONG, longer);
+  plugins.set(id, longer);
   return longer;
 }
 
@@ -55,6 +55,16 @@ test('a volume of a plugin that nothing else names is not adopted under the shor
     const row = ledger.find((candidate) => candidate.action_id === action_id);
     expect(row?.reason).toBe(`the service takes ${SHORT} as a prefix, which may also mean ${LONG}`);
   }
+});
+
+test('a volume of a plugin that is not known is not adopted', async () => {
+  const place = await playbookHarness({
+    playbook: 'adopt-orphaned-volumes',
+    prepare: ({ scheduler }) => void addLongerPlugin(scheduler.plugins, 'ffff'),
+  });
+  const plan = await place.plan();
+  expect(plan.skipped.map(({ reason }) => reason)).toContain('the plugin that has vol-of-longer is not known');
+  expect(plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-longer')).toEqual([]);
 });
 
 test('no snapshot is deleted with an ID that another plugin begins with', async () => {
