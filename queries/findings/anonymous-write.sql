@@ -1,6 +1,7 @@
 -- rule: The ACL policy `anonymous` grants more than read access to requests without a token.
 -- severity: critical
 -- sources: acl_policies
+-- asks: complete listing of acl_policies
 -- subject: ACL policy
 -- grain: one row per target where it does; unknown where its rules are not reported, and where it is not listed although it may exist
 -- A policy that is listed is evidence enough. That it is not listed proves something only where the listing is complete.

@@ -116,7 +116,7 @@ function ruleParams({ asOf, thresholds, targets }: EvaluateOptions): SqlParams {
 }
 
 /** What the configuration says of a target, for the proofs and for rules. */
-function describeTarget({ name, kind, flavor, namespace, sees, managementToken }: AssessedTarget) {
+export function describeTarget({ name, kind, flavor, namespace, sees, managementToken }: AssessedTarget) {
   const declared = typeof sees === 'string' ? { '*': sees } : (sees ?? {});
   return { target: name, kind, flavor, namespace, sees: declared, management_token: managementToken };
 }

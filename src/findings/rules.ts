@@ -22,6 +22,8 @@ export interface Rule {
   readonly withinMinutes: number;
   /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
   readonly proves: readonly string[];
+  /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
+  readonly asks: readonly string[];
   /** Its query, without the closing semicolon. */
   readonly sql: string;
 }
@@ -72,7 +74,8 @@ function parseRule(name: string, sql: string): Rule {
     subject: line('subject'),
     sources: sources === 'none' ? [] : sources.split(/,\s*/u),
     withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
-    proves: header.proves === undefined ? [] : parseProves(name, header.proves, sources),
+    proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
+    asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),
     sql: sql.replace(/;\s*$/u, ''),
   };
 }
@@ -87,14 +90,14 @@ function parseWithin(name: string, text: string): number {
 }
 
 /** `-- proves: complete listing of volumes, external_volumes` */
-function parseProves(name: string, text: string, sources: string): readonly string[] {
+function parseListings(name: string, key: 'proves' | 'asks', text: string, sources: string): readonly string[] {
   const [, list] = /^complete listing of (\w+(?:, ?\w+)*)$/u.exec(text) ?? [];
-  if (list === undefined) return invalidHeader(name, 'proves', 'is not `complete listing of SOURCE, …`');
+  if (list === undefined) return invalidHeader(name, key, 'is not `complete listing of SOURCE, …`');
   const proves = list.split(/,\s*/u);
   const missing = proves.filter((source) => !sources.split(/,\s*/u).includes(source));
   return missing.length === 0
     ? proves
-    : invalidHeader(name, 'proves', `names ${missing.join(', ')}, which is not in \`sources\``);
+    : invalidHeader(name, key, `names ${missing.join(', ')}, which is not in \`sources\``);
 }
 
 function parseSeverity(name: string, key: string, text: string): Severity {

@@ -5,13 +5,15 @@ import type { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceClients } from '../../services/clients.ts';
 import { fitsTarget, hasSource, type SourceDefinition } from '../../sources/source.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { type Check, CheckList } from './check.ts';
+import { checkListings } from './check-listings.ts';
 import { askToken, checkToken, reportToken, type TokenAnswer } from './check-token.ts';
 import { formatSourceSelection, probeSources, type SourceProbe } from './probe-sources.ts';
 
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
 export async function checkTarget(
-  { redactor, clock }: Pick<Context, 'redactor' | 'clock'>,
+  { redactor, clock, files }: Pick<Context, 'redactor' | 'clock'> & { readonly files: SqlFiles },
   clients: ServiceClients,
   target: Target,
   known: readonly SourceDefinition[],
@@ -33,6 +35,7 @@ export async function checkTarget(
   await checkWriteToken(list, clients, target, now);
   checkHeaders(list, probes, now);
   if (isAccepted) checkSources(list, target, probes);
+  if (isAccepted) await checkListings(list, files, target, permittedSources(probes), token);
   checkSelection(list, target, known);
   return list.checks;
 }
@@ -78,6 +81,10 @@ function checkSources(list: CheckList, target: Target, probes: readonly SourcePr
   const absent = probes.filter(({ availability }) => availability === 'absent').map(({ source }) => source.name);
   if (absent.length === 0) return;
   list.fail('sources', `add to this target: ${formatSourceSelection(target, absent)}`);
+}
+
+function permittedSources(probes: readonly SourceProbe[]): readonly string[] {
+  return probes.filter(({ availability }) => availability === 'permitted').map(({ source }) => source.name);
 }
 
 /** Names the sources that the configuration leaves out. */

@@ -1,0 +1,9 @@
+-- grain: one row, or none where nothing tells what the token is
+-- parameters: $target; $token: JSON, null for none
+create or replace temp table tokens as
+select
+  $target as target,
+  $token::json ->> 'type' as type,
+  ($token::json ->> 'is_management')::boolean as is_management,
+  $token::json -> 'rights' as rights,
+where $token::varchar is not null;
