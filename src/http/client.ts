@@ -129,8 +129,10 @@ export class HttpClient {
     const { headersMs, idleMs } = timeouts;
     const deadline = new Deadline(signal, { wholeMs: attemptMs, headersMs, idleMs });
     let hasResponse = false;
+    let ticket: number | undefined;
     try {
-      const { ticket, waitedMs } = await limiter.acquire({ name: target, signal, maxWaitMs, log });
+      const { ticket: acquired, waitedMs } = await limiter.acquire({ name: target, signal, maxWaitMs, log });
+      ticket = acquired;
       metrics.throttleWaitMs += waitedMs;
       deadline.start();
       const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken, beforeRequest };
@@ -147,6 +149,7 @@ export class HttpClient {
       const { timeoutReason } = deadline;
       return failure(classifyAttempt(error, { signal, timeoutReason, timeouts, hasResponse }));
     } finally {
+      if (ticket !== undefined && !hasResponse) limiter.onNoResponse(ticket);
       deadline.dispose();
     }
   }

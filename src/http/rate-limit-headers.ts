@@ -8,6 +8,8 @@ export interface RateLimitInfo {
   readonly remaining: number;
   /** Until the window ends, in milliseconds. */
   readonly resetMs: number;
+  /** How exact that is: a second where the header has whole seconds. */
+  readonly resolutionMs: number;
 }
 
 /** A larger reset is a time (seconds or milliseconds since 1970), not a duration: it would last for decades. */
@@ -28,7 +30,22 @@ export function parseRetryAfter(headers: Headers, nowMs: number): number | undef
     const ms = parseSeconds(retryAfter, nowMs) ?? parseHttpDate(retryAfter, headers, nowMs);
     if (ms !== undefined) return ms;
   }
-  return parseReset(headers, nowMs);
+  // A reset is a pause only where nothing remains: other limits than the advertised one throttle as well.
+  return (parseRemaining(headers) ?? 0) < 1 ? parseReset(headers, sentAt(headers, nowMs)) : undefined;
+}
+
+/**
+ * Reads the rate limits of one service. A reset that is a time is one of the service's clock, whose distance from the local one is
+ * learned from the `Date` of the responses: it has whole seconds, so the smallest difference is the nearest to the truth.
+ */
+export class RateLimitReader {
+  #aheadMs = Number.NEGATIVE_INFINITY;
+
+  read(headers: Headers, nowMs: number): RateLimitInfo | undefined {
+    const sentMs = Date.parse(headers.get('date') ?? '');
+    if (!Number.isNaN(sentMs)) this.#aheadMs = Math.max(this.#aheadMs, sentMs - nowMs);
+    return parseRateLimit(headers, Number.isFinite(this.#aheadMs) ? nowMs + this.#aheadMs : nowMs);
+  }
 }
 
 /** The rate limit that a response advertises; undefined unless limit, remaining and reset are all there. */
@@ -40,22 +57,34 @@ export function parseRateLimit(headers: Headers, nowMs: number): RateLimitInfo |
     parseNumber(headers.get('ratelimit-limit')) ??
     parseMember(draft, 'limit') ??
     parseMember(policy, 'q');
-  const remaining =
+  const remaining = parseRemaining(headers);
+  const reset = findReset(headers);
+  const resetMs = parseReset(headers, nowMs);
+  if (limit === undefined || remaining === undefined || resetMs === undefined || limit < 1) return undefined;
+  return { limit, remaining, resetMs, resolutionMs: reset?.includes('.') ? 1 : 1000 };
+}
+
+function parseRemaining(headers: Headers): number | undefined {
+  const draft = headers.get('ratelimit') ?? '';
+  return (
     parseNumber(headers.get('x-ratelimit-remaining')) ??
     parseNumber(headers.get('ratelimit-remaining')) ??
     parseMember(draft, 'remaining') ??
-    parseMember(draft, 'r');
-  const resetMs = parseReset(headers, nowMs);
-  if (limit === undefined || remaining === undefined || resetMs === undefined || limit < 1) return undefined;
-  return { limit, remaining, resetMs };
+    parseMember(draft, 'r')
+  );
+}
+
+function findReset(headers: Headers): string | null {
+  const draft = headers.get('ratelimit') ?? '';
+  return (
+    headers.get('ratelimit-reset') ??
+    (parseMember(draft, 't') ?? parseMember(draft, 'reset'))?.toString() ??
+    headers.get('x-ratelimit-reset')
+  );
 }
 
 function parseReset(headers: Headers, nowMs: number): number | undefined {
-  const draft = headers.get('ratelimit') ?? '';
-  const reset =
-    headers.get('ratelimit-reset') ??
-    (parseMember(draft, 't') ?? parseMember(draft, 'reset'))?.toString() ??
-    headers.get('x-ratelimit-reset');
+  const reset = findReset(headers);
   if (reset?.trim() === '0') return LESS_THAN_A_SECOND_MS;
   return reset === null ? undefined : parseSeconds(reset, nowMs);
 }
@@ -72,8 +101,13 @@ function parseHttpDate(text: string, headers: Headers, nowMs: number): number | 
   // An HTTP date begins with a weekday; Date.parse would read a stray number as a year.
   const until = /^[a-z]{3}/iu.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(until)) return undefined;
-  const sent = Date.parse(headers.get('date') ?? '');
-  return Math.max(0, until - (Number.isNaN(sent) ? nowMs : sent));
+  return Math.max(0, until - sentAt(headers, nowMs));
+}
+
+/** When a response was sent, by the clock of its service; the local time where it does not say. */
+function sentAt(headers: Headers, nowMs: number): number {
+  const sentMs = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(sentMs) ? nowMs : sentMs;
 }
 
 function parseNumber(text: string | null): number | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseRateLimit, parseRetryAfter } from '../../src/http/rate-limit-headers.ts';
+import { parseRateLimit, parseRetryAfter, RateLimitReader } from '../../src/http/rate-limit-headers.ts';
 
 const NOW_MS = Date.parse('2026-11-20T02:15:00Z');
 
@@ -24,6 +24,16 @@ describe('how long a response asks the client to wait', () => {
     ['X-RateLimit-Reset as a time', { 'x-ratelimit-reset': String(NOW_MS / 1000 + 9) }, 9000],
     ['X-RateLimit-Reset as a time in milliseconds', { 'x-ratelimit-reset': String(NOW_MS + 9000) }, 9000],
     ['X-RateLimit-Reset whose fraction was cut off', { 'x-ratelimit-reset': '0' }, 1000],
+    [
+      'X-RateLimit-Reset as a time of a service whose clock is ahead',
+      { 'x-ratelimit-reset': String(NOW_MS / 1000 + 3609), date: 'Fri, 20 Nov 2026 03:15:00 GMT' },
+      9000,
+    ],
+    [
+      'X-RateLimit-Reset while something remains',
+      { 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': '60' },
+      undefined,
+    ],
     ['Retry-After before X-RateLimit-Reset', { 'retry-after': '5', 'x-ratelimit-reset': '1' }, 5000],
     ['a negative wait', { 'retry-after': '-5' }, undefined],
     ['nothing', {}, undefined],
@@ -37,22 +47,22 @@ describe('the rate limit that a response advertises', () => {
     [
       'X-RateLimit-*',
       { 'x-ratelimit-limit': '30', 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': '0.5' },
-      { limit: 30, remaining: 12, resetMs: 500 },
+      { limit: 30, remaining: 12, resetMs: 500, resolutionMs: 1 },
     ],
     [
       'RateLimit-*',
       { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '99', 'ratelimit-reset': '60' },
-      { limit: 100, remaining: 99, resetMs: 60_000 },
+      { limit: 100, remaining: 99, resetMs: 60_000, resolutionMs: 1000 },
     ],
     [
       'RateLimit with RateLimit-Policy',
       { ratelimit: '"default";r=50;t=30', 'ratelimit-policy': '"default";q=100;w=60' },
-      { limit: 100, remaining: 50, resetMs: 30_000 },
+      { limit: 100, remaining: 50, resetMs: 30_000, resolutionMs: 1000 },
     ],
     [
       'the older RateLimit',
       { ratelimit: 'limit=10, remaining=4, reset=3' },
-      { limit: 10, remaining: 4, resetMs: 3000 },
+      { limit: 10, remaining: 4, resetMs: 3000, resolutionMs: 1000 },
     ],
     ['a limit alone', { 'x-ratelimit-limit': '30' }, undefined],
     [
@@ -63,5 +73,24 @@ describe('the rate limit that a response advertises', () => {
     ['no number', { 'x-ratelimit-limit': 'x', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1' }, undefined],
   ])('%s', (_, headers, info) => {
     expect(parseRateLimit(new Headers(headers), NOW_MS)).toEqual(info);
+  });
+});
+
+describe('a service whose clock is wrong', () => {
+  it('its resets are read by its own clock, which becomes exact with the responses', () => {
+    const reader = new RateLimitReader();
+    const aheadMs = 3_600_000;
+    const resets = [900, 1100, 1950, 2050].map((atMs) => {
+      const headers = new Headers({
+        date: new Date(NOW_MS + atMs + aheadMs).toUTCString(),
+        'x-ratelimit-limit': '30',
+        'x-ratelimit-remaining': '12',
+        'x-ratelimit-reset': String((NOW_MS + aheadMs) / 1000 + 10),
+      });
+      return (reader.read(headers, NOW_MS + atMs)?.resetMs ?? 0) + atMs;
+    });
+    expect(resets[0]).toBe(10_900);
+    expect(resets[1]).toBe(10_100);
+    expect(resets[3]).toBe(10_050);
   });
 });
