@@ -27,13 +27,17 @@ export async function verifyAbsence(
   sources: EvidenceSources,
 ): Promise<AbsenceCheck> {
   let isAbsent = false;
+  let unproven: string | undefined;
   for (const [name, read] of Object.entries(definition.reads)) {
     const result = results[name];
-    const check = result && (await verifyRead(result, read, guard.inputs, sources));
-    if (check?.unproven !== undefined) return check;
-    isAbsent ||= check?.isAbsent ?? false;
+    if (!result) continue;
+    const check = await verifyRead(result, read, guard.inputs, sources);
+    // Once the subject is proven to be gone, what belongs to it is not found either.
+    if (check.isAbsent && check.unproven === undefined && read.absence?.list) return check;
+    isAbsent ||= check.isAbsent;
+    unproven ??= check.unproven;
   }
-  return { isAbsent, unproven: undefined };
+  return { isAbsent, unproven };
 }
 
 const PRESENT: AbsenceCheck = { isAbsent: false, unproven: undefined };

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
@@ -8,10 +7,15 @@ import type { Warehouse } from '../warehouse/session.ts';
 import { type ApplyResult, applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from './apply.ts';
 import { approvePlan } from './approve.ts';
 import type { Playbook } from './define.ts';
+import { isUnsettled } from './execute-action.ts';
+import { readLedger } from './ledger.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { createPlan } from './plan.ts';
-import { type Plan, writePlan } from './plan-file.ts';
+import { findingIds, type Plan } from './plan-file.ts';
+import { keepPlan } from './plan-store.ts';
 import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
+import { settleLedger } from './settle-ledger.ts';
+import { findUnfinishedPlans } from './unfinished-plans.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];
@@ -89,24 +93,50 @@ export async function planJobPlaybooks(
 ): Promise<readonly JobPlan[]> {
   await validateJobPlaybooks(config, job, playbooks);
   const plans: JobPlan[] = [];
-  for (const { name, mode, approvedBy = '' } of job.playbooks) {
+  for (const entry of job.playbooks) {
     if (context.signal.aborted) break;
-    const planned = await catchRefusal(context, name, async () => {
-      const playbook = getPlaybook(playbooks, name);
-      const limits = DEFAULT_LIMITS;
-      const plan = await createPlan({ config, context, playbook, limits, ...(warehouse && { warehouse }) });
-      if (plan.actions.length === 0) return { plan, file: null };
-      const file = join(config.data, 'plans', `${plan.plan_id}.json`);
-      await writePlan(file, plan);
-      return { plan, file };
-    });
-    plans.push(
-      planned instanceof TidemarkError
-        ? { name, mode, approvedBy, plan: null, file: null, refused: planned }
-        : { name, mode, approvedBy, ...planned, refused: null },
-    );
+    plans.push(...(await planEntry(config, context, entry, playbooks, warehouse)));
   }
   return plans;
+}
+
+/** The plan of one playbook; before it, what a killed run of the job left unfinished. */
+async function planEntry(
+  config: Config,
+  context: Context,
+  { name, mode, approvedBy = '' }: JobPlaybook,
+  playbooks: readonly Playbook[],
+  warehouse: Warehouse | undefined,
+): Promise<readonly JobPlan[]> {
+  const base = { name, mode, approvedBy };
+  const plans: JobPlan[] = [];
+  const planned = await catchRefusal(context, name, async () => {
+    const playbook = getPlaybook(playbooks, name);
+    const now = context.clock.now();
+    const unfinished = mode === 'apply' ? await findUnfinishedPlans(config, { name, approvedBy, now }) : [];
+    plans.push(...unfinished.map(({ plan, file }) => ({ ...base, plan, file, refused: null })));
+    if (mode === 'apply') await settleInterrupted(config, context, name, playbooks, warehouse);
+    const excluded = new Map(unfinished.flatMap(({ plan }) => plan.actions.flatMap(findingIds)).map(toContinued));
+    const options = { config, context, playbook, limits: DEFAULT_LIMITS, excluded, ...(warehouse && { warehouse }) };
+    const plan = await createPlan(options);
+    return { plan, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) };
+  });
+  if (planned instanceof TidemarkError) return [...plans, { ...base, plan: null, file: null, refused: planned }];
+  return [...plans, { ...base, ...planned, refused: null }];
+}
+
+const toContinued = (id: string): [string, string] => [id, 'an earlier plan of the job is continued for it'];
+
+/** What an expired plan left open is read again, so that the new plan does not repeat it. */
+async function settleInterrupted(
+  config: Config,
+  context: Context,
+  playbook: string,
+  playbooks: readonly Playbook[],
+  warehouse: Warehouse | undefined,
+): Promise<void> {
+  const isOpen = (await readLedger(config.data)).some((entry) => isUnsettled(entry) && entry.row.playbook === playbook);
+  if (isOpen) await settleLedger({ config, context, playbooks, playbook, ...(warehouse && { warehouse }) });
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
@@ -125,7 +155,10 @@ export async function applyJobPlaybooks(
       continue;
     }
     const applied = await catchRefusal(context, name, async () => {
-      const approved = await approvePlan(file, { by: approvedBy, now: context.clock.now(), irreversible: false });
+      const isContinued = plan !== null && plan.approval !== null;
+      const approved = isContinued
+        ? plan
+        : await approvePlan(file, { by: approvedBy, now: context.clock.now(), irreversible: false });
       return applyPlan(approved, { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true });
     });
     results.push(

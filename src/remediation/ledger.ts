@@ -1,7 +1,8 @@
-import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
+import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import type { JsonValue } from './define.ts';
 
@@ -80,11 +81,11 @@ export class Ledger {
    */
   static async open(data: string, lock: LedgerLock, recordedActions = 0): Promise<Ledger> {
     const file = ledgerFile(data);
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolder(dirname(file));
     const text = await readText(file);
     if (text === undefined) assertNeverWritten(file, recordedActions);
     const entries = parseLedger(file, text ?? '');
-    const ledger = new Ledger(await open(file, 'a'), entries, lock);
+    const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), entries, lock);
     if (text === undefined) await syncFolder(dirname(file));
     if (text && !text.endsWith('\n')) await ledger.#append('\n{"event":"truncated"}\n');
     return ledger;

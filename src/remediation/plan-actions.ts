@@ -3,6 +3,7 @@ import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
+import { withRequiredSize } from '../services/paged-list.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import type { GuardRead, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
 import type { AffectedRows } from './limits.ts';
@@ -162,7 +163,9 @@ function resolveReads(
 ): Action['guard']['reads'] {
   const resolved = Object.entries(reads).map(([name, { params: sources, absence: _, ...read }]) => {
     const params = resolveParams(sources, inputs);
-    validateRequest(getOperation(read.operation), target, params, undefined, NO_LOG);
+    const operation = getOperation(read.operation);
+    const sent = read.allPages ? withRequiredSize(operation, target, params) : params;
+    validateRequest(operation, target, sent, undefined, NO_LOG);
     return [name, { ...read, params }];
   });
   return Object.fromEntries(resolved);

@@ -9,7 +9,8 @@ import { enforceLimits, type PlanLimits } from './limits.ts';
 import { countAffected, type PlannedActions, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { RemoteServices } from './remote.ts';
-import { selectFindings } from './select-findings.ts';
+import { excludeFindings, selectFindings } from './select-findings.ts';
+import { readUnsettledFindings } from './unsettled-findings.ts';
 import { ensureWarehouseId, readWarehouseId } from './warehouse-id.ts';
 
 /** A plan must be approved and applied within this time. */
@@ -22,6 +23,8 @@ export interface PlanOptions {
   readonly limits: PlanLimits;
   /** @default every configured target */
   readonly targets?: readonly string[];
+  /** Findings that are skipped, with the reason. */
+  readonly excluded?: ReadonlyMap<string, string>;
   /** The working warehouse of a run in progress, before it is published. @default the published one */
   readonly warehouse?: Warehouse;
 }
@@ -59,9 +62,10 @@ async function planFrom(
     now,
     staleHours: config.thresholds.staleHours,
   });
+  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(config, now))]);
   const remote = new RemoteServices(config, context, context.signal);
   try {
-    const planned = await planActions(playbook, selection, {
+    const planned = await planActions(playbook, excludeFindings(selection, excluded), {
       config,
       context,
       remote,

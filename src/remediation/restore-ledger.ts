@@ -24,7 +24,7 @@ export async function restoreLedger(config: Config, context: Context): Promise<n
     const rows = await readActions(config);
     if (rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
     lock.assertHeld();
-    await writeFileAtomic(file, toLedgerText(rows), { mode: 0o600 });
+    await writeFileAtomic(file, toLedgerText(rows));
     return rows.length;
   } finally {
     await lock.release();

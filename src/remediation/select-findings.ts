@@ -86,3 +86,18 @@ function explainStaleness(
 function hoursBetween(time: string, now: Date): number {
   return (now.getTime() - Date.parse(time)) / HOUR_MS;
 }
+
+/** Skips candidates for other reasons: finding, reason. */
+export function excludeFindings(
+  { candidates, skipped }: FindingSelection,
+  excluded: ReadonlyMap<string, string>,
+): FindingSelection {
+  const reasons = candidates.flatMap(({ finding_id }) => {
+    const reason = excluded.get(finding_id);
+    return reason === undefined ? [] : [{ finding_id, reason }];
+  });
+  return {
+    candidates: candidates.filter(({ finding_id }) => !excluded.has(finding_id)),
+    skipped: [...skipped, ...reasons],
+  };
+}

@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { acquireLock } from '../warehouse/lock.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, isUnsettled, settleOnly } from './execute-action.ts';
 import { Ledger, type LedgerEntry } from './ledger.ts';
-import { copyLedger } from './ledger-table.ts';
+import { copyLedger, syncLedger } from './ledger-table.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { resolveDefinitions } from './preconditions.ts';
 import { PublishedReads } from './published-reads.ts';
@@ -19,6 +20,8 @@ export interface SettleLedgerOptions {
   readonly planId?: string | undefined;
   /** Only actions of this playbook. @default every playbook */
   readonly playbook?: string;
+  /** The working warehouse of a run in progress, whose table is updated. @default the published one */
+  readonly warehouse?: Warehouse;
 }
 
 /** What the ledger says of an action after it was read again. */
@@ -49,7 +52,8 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
     await ledger?.close();
     await remote.close();
     await lock.release();
-    await copyLedger(config, context);
+    if (options.warehouse) await syncLedger(options.warehouse, config, context.log);
+    else await copyLedger(config, context);
   }
 }
 

@@ -72,6 +72,7 @@ export function createTarget(kind: TargetKind, origin: string, changes: Partial<
     flavor: 'spec',
     explorer: 'csv',
     limits: { concurrency: 8, share: 1 },
+    lag: 30,
     ...changes,
   };
 }

@@ -6,10 +6,13 @@ import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import {
+  copyState,
   listWrites,
   type PlaybookHarness,
   type PlaybookHarnessOptions,
   playbookHarness,
+  type RemoteState,
+  restoreState,
 } from '../helpers/playbook-harness.ts';
 
 export interface Applied {
@@ -17,7 +20,7 @@ export interface Applied {
   readonly stopped: { readonly reason: string; readonly exit: number } | null;
 }
 
-/** One project for all tests of a file. Each test starts with the agents of the first run and without a ledger. */
+/** One project for all tests of a file. Each test starts with the state of the first run and an empty ledger. */
 export interface ApplyHarness {
   readonly place: PlaybookHarness;
   /** Responds instead of a service, in one test. */
@@ -29,7 +32,7 @@ export interface ApplyHarness {
   /** Methods and paths of requests that change something. */
   writes(): readonly string[];
   agents(): readonly string[];
-  /** Restores the agents of the first run, except those that `keep` leaves out, and clears the request log. */
+  /** Restores the state of the first run, except the agents that `keep` leaves out, and clears the request log. */
   reset(keep: (agents: readonly AgentRecord[]) => readonly AgentRecord[]): void;
   /** The agent that an action of the plan is about. */
   findAgent(plan: Plan, index: number): AgentRecord;
@@ -38,7 +41,7 @@ export interface ApplyHarness {
 export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'faultHook'>): ApplyHarness {
   const ends: (() => Promise<void>)[] = [];
   let place: PlaybookHarness | undefined;
-  let agents: AgentRecord[] = [];
+  let initial: RemoteState | undefined;
   const harness: ApplyHarness = {
     get place() {
       return place!;
@@ -55,8 +58,9 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
     writes: () => listWrites(place!.sandbox.log).map(({ method, path }) => `${method} ${path}`),
     agents: () => place!.sandbox.services.platform.state.agents.map(({ id }) => id),
     reset: (keep) => {
+      restoreState(place!, initial!);
       const live = place!.sandbox.services.platform.state.agents;
-      live.splice(0, live.length, ...keep(structuredClone(agents)));
+      live.splice(0, live.length, ...keep(structuredClone(live)));
       place!.sandbox.log.length = 0;
     },
     findAgent: (plan, index) =>
@@ -69,7 +73,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
       cleanup,
       faultHook: (...asked) => harness.faultHook?.(...asked),
     });
-    agents = structuredClone(place.sandbox.services.platform.state.agents);
+    initial = copyState(place);
   });
   beforeEach(() => {
     place!.sandbox.log.length = 0;

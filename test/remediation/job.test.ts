@@ -7,13 +7,14 @@ import { loadJob } from '../../src/config/job.ts';
 import { frozenClock } from '../../src/core/clock.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import { applyJobPlaybooks, type JobPlaybookResult, planJobPlaybooks } from '../../src/remediation/job.ts';
-import { syncLedger } from '../../src/remediation/ledger.ts';
-import { readPlan } from '../../src/remediation/plan-file.ts';
+import { syncLedger } from '../../src/remediation/ledger-table.ts';
+import { planDigest, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
+import { isReversible } from '../../src/remediation/registry.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
 import { quietContext } from '../helpers/context.ts';
 import { applyHarness } from './apply-harness.ts';
 
-const harness = applyHarness({ playbook: 'reap-dead-agents', sources: ['agent_pools'] });
+const harness = applyHarness({ playbook: 'scope-unused-pools', sources: ['agents'] });
 
 async function prepare(playbooks: readonly Record<string, unknown>[]) {
   const { folder } = harness.place;
@@ -38,25 +39,67 @@ test('mode plan writes a plan file, and changes nothing', async () => {
 });
 
 test('mode apply applies reversible actions, approved by the name in the job file', async () => {
-  const [result] = await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
+  const [result] = await runJob([{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }]);
   expect(result?.applied?.rows.map(({ status, approved_by }) => [status, approved_by])).toEqual([
-    ['applied', 'platform team'],
     ['applied', 'platform team'],
     ['applied', 'platform team'],
   ]);
   expect(result?.exit).toBe(0);
-  expect(harness.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(2);
 });
 
 test('a playbook that exceeds its limits is refused, and the next one runs', async () => {
+  const { agents } = harness.place.sandbox.services.platform.state;
+  for (const agent of agents) Object.assign(agent, { status: 'errored', lastPingAt: Date.parse('2026-01-01') });
+  await harness.place.runJob();
   const results = await runJob([
-    { name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' },
+    { name: 'reap-dead-agents', mode: 'plan' },
     { name: 'remove-empty-pools', mode: 'plan' },
   ]);
   expect(results.map(({ refused, exit, plan }) => [refused, exit, plan?.actions.length])).toEqual([
-    [expect.stringContaining('2 of 9 rows of agent_pools in acme are 22.2 %'), 6, undefined],
+    [expect.stringContaining('more than --max-percent 20'), 6, undefined],
     [null, 0, 1],
   ]);
+  expect(harness.writes()).toEqual([]);
+  harness.reset((all) => all);
+  await harness.place.runJob();
+});
+
+test('an apply that was killed is continued by the next run of the job, which plans nothing twice', async () => {
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+  await runJob(playbooks);
+  const file = join(harness.place.folder, 'data', 'ledger.ndjson');
+  const [intent] = (await readFile(file, 'utf8')).split('\n');
+  harness.reset((all) => all);
+  await writeFile(file, `${intent}\n`);
+
+  const results = await runJob(playbooks);
+  expect(results.map(({ plan, applied }) => [plan?.actions.length, applied?.rows.map(({ status }) => status)])).toEqual(
+    [
+      [2, ['applied', 'applied']],
+      [0, undefined],
+    ],
+  );
+  expect(results[0]?.plan?.plan_id).toBe(JSON.parse(intent!).plan_id);
+  expect(harness.writes()).toHaveLength(2);
+});
+
+test('an action that an expired plan left open is settled before the job plans again', async () => {
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+  const [first] = await runJob(playbooks);
+  const file = join(harness.place.folder, 'data', 'ledger.ndjson');
+  const [intent] = (await readFile(file, 'utf8')).split('\n');
+  await writeFile(file, `${intent}\n`);
+  const kept = join(harness.place.folder, 'data', 'plans', `${first!.plan!.plan_id}.json`);
+  const plan = JSON.parse(await readFile(kept, 'utf8'));
+  const expired = { ...plan, expires_at: plan.created_at, approval: null };
+  await writePlan(kept, { ...expired, digest: planDigest(expired) });
+  harness.place.sandbox.log.length = 0;
+
+  const results = await runJob(playbooks);
+  expect(results).toHaveLength(1);
+  const [row] = await harness.place.ledger();
+  expect(row).toMatchObject({ status: 'applied', reason: expect.stringMatching(/^confirmed late: interrupted; /u) });
   expect(harness.writes()).toEqual([]);
 });
 
@@ -66,7 +109,7 @@ test.each([
     'jobs/acting.yaml: playbooks[0].mode: remove-retired-keys has actions that cannot be undone: use mode plan, and approve each plan by hand',
   ],
   [
-    { name: 'reap-dead-agents', mode: 'apply' },
+    { name: 'scope-unused-pools', mode: 'apply' },
     'jobs/acting.yaml: playbooks[0].approvedBy: is required with mode apply: who approves the actions',
   ],
   [
@@ -93,7 +136,7 @@ test('the table actions is a copy of the ledger, and the warehouse keeps its ID'
   const { config, context } = await prepare([]);
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const [before] = await harness.place.rows('select warehouse_id from warehouse_identity');
-  await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: "o'brien\n=cmd" }]);
+  await runJob([{ name: 'scope-unused-pools', mode: 'apply', approvedBy: "o'brien\n=cmd" }]);
   for (let count = 0; count < 2; count++) await withWarehouse(options, (warehouse) => syncLedger(warehouse, config));
   const ledger = await harness.place.ledger();
   expect(await harness.place.rows('select * from actions order by action_id')).toMatchObject(
@@ -106,7 +149,7 @@ test('the table actions is a copy of the ledger, and the warehouse keeps its ID'
 test('a damaged ledger is logged, and does not fail the run', async () => {
   const warnings: string[] = [];
   const { config, context } = await prepare([]);
-  await runJob([{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }]);
+  await runJob([{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }]);
   const before = await harness.place.rows('select count(*) as actions from actions');
   await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
@@ -121,7 +164,7 @@ test('a damaged ledger is logged, and does not fail the run', async () => {
 
 test('tidemark run plans, applies and updates the table', async () => {
   const { folder } = harness.place;
-  const playbooks = [{ name: 'reap-dead-agents', mode: 'apply', approvedBy: 'platform team' }];
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
   await writeFile(join(folder, 'jobs', 'nightly.yaml'), stringify({ pull: ['agents', 'agent_pools'], playbooks }));
   const result = await harness.place.tidemark(['run', 'nightly', '--json']);
   expect([result.exit, /^error/mu.test(result.stderr)]).toEqual([0, false]);
@@ -129,16 +172,19 @@ test('tidemark run plans, applies and updates the table', async () => {
   expect(await harness.place.rows('select distinct status, approved_by from actions')).toEqual([
     { status: 'applied', approved_by: 'platform team' },
   ]);
-  expect(harness.writes()).toHaveLength(3);
+  expect(harness.writes()).toHaveLength(2);
 });
 
-test('tidemark run refuses a job with an irreversible playbook before it pulls', async () => {
-  const { folder } = harness.place;
-  await writeFile(
-    join(folder, 'jobs', 'nightly.yaml'),
-    stringify({ pull: 'all', playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] }),
-  );
-  const result = await harness.place.tidemark(['run', 'nightly']);
-  expect([result.exit, result.stderr]).toEqual([2, expect.stringContaining('has actions that cannot be undone')]);
-  expect(harness.place.sandbox.log).toEqual([]);
-});
+test.each(builtInPlaybooks.filter((playbook) => !isReversible(playbook)).map(({ name }) => name))(
+  'tidemark run refuses a job that would apply the irreversible %s before it pulls',
+  async (name) => {
+    const file = join(harness.place.folder, 'jobs', 'nightly.yaml');
+    await writeFile(file, stringify({ pull: 'all', playbooks: [{ name, mode: 'apply', approvedBy: 'x' }] }));
+    const result = await harness.place.tidemark(['run', 'nightly']);
+    expect([result.exit, result.stderr]).toEqual([
+      2,
+      expect.stringContaining(`${name} has actions that cannot be undone`),
+    ]);
+    expect(harness.place.sandbox.log).toEqual([]);
+  },
+);

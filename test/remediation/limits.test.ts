@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { enforceLimits } from '../../src/remediation/limits.ts';
+import { DEFAULT_LIMITS, enforceLimits } from '../../src/remediation/limits.ts';
 
-const limits = { maxActions: 25, maxPercent: 20 };
+const limits = { maxActions: 25, maxPercent: 20, minRows: 0 };
 const affected = (rows: number, total: number, target = 'acme') => ({ target, table: 'keys', rows, total });
 
 test.each([
@@ -26,4 +26,20 @@ test.each([
 ])('exceeded: %s', (_, actions, rows, message) => {
   expect(() => enforceLimits(limits, actions, rows)).toThrow(expect.objectContaining({ code: 'UNSAFE' }));
   expect(() => enforceLimits(limits, actions, rows)).toThrow(message);
+});
+
+test.each([
+  ['one row of three', 1, 3],
+  ['five rows of five', 5, 5],
+  ['a fifth of many rows', 20, 100],
+])('the default limit is the larger of 20 % and 5 rows: %s', (_, rows, total) => {
+  expect(() => enforceLimits(DEFAULT_LIMITS, rows, [affected(rows, total)])).not.toThrow();
+});
+
+test.each([
+  ['six rows of six', 6, 6],
+  ['more than a fifth of many rows', 21, 100],
+  ['a table that was never pulled', 1, 0],
+])('the default limit is exceeded: %s', (_, rows, total) => {
+  expect(() => enforceLimits(DEFAULT_LIMITS, rows, [affected(rows, total)])).toThrow('no plan was made');
 });

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
@@ -43,7 +44,7 @@ test('three of the agents are within the limits, and the plan has every document
       finding_id: expect.stringMatching(/^f-/u),
       guard: { reads: { agent: { operation: 'platform.agents.show' } } },
     });
-    expect(action).not.toHaveProperty('irreversible');
+    expect(action).toHaveProperty('irreversible', true);
   }
 });
 
@@ -113,6 +114,11 @@ test('findings of a source that was not pulled for staleHours are skipped with t
 test('approving needs --irreversible only for irreversible actions', async () => {
   await harness.place.plan();
   const approve = ['playbook', 'approve', harness.place.planFile, '--by', 'the operator'];
+  const refused = await harness.place.tidemark(approve);
+  expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining('3 of 3 actions cannot be undone')]);
+  expect((await harness.place.tidemark([...approve, '--irreversible'])).exit).toBe(0);
+
+  await harness.place.tidemark(['playbook', 'plan', 'pin-drift-view', '-o', harness.place.planFile]);
   expect((await harness.place.tidemark(approve)).exit).toBe(0);
   expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approval).toMatchObject({
     by: 'the operator',
@@ -120,9 +126,28 @@ test('approving needs --irreversible only for irreversible actions', async () =>
   });
 });
 
+test('a plan is kept under its ID, and show, approve and apply take the ID, its beginning, or a file', async () => {
+  const made = await harness.place.tidemark([...PLAN, '--json']);
+  const { plan_id: id } = made.json<Plan>();
+  expect(made.stderr).toContain(id);
+  const run = (...words: string[]) => harness.place.tidemark(['playbook', ...words]);
+  expect((await run('show', id.slice(0, -3))).stdout).toContain(`plan ${id} of reap-dead-agents`);
+  expect((await run('approve', id, '--by', 'the operator', '--irreversible')).exit).toBe(0);
+  const kept = join(harness.place.folder, 'data', 'plans', `${id}.json`);
+  expect((await run('show', kept)).stdout).toContain('approved by the operator');
+  expect((await run('apply', id)).exit).toBe(0);
+
+  await harness.place.tidemark([...PLAN, '--json']);
+  const many = await run('show', 'p-');
+  expect([many.exit, many.stderr]).toEqual([2, expect.stringContaining('p- is the beginning of')]);
+  const none = await run('show', 'p-1999');
+  expect([none.exit, none.stderr]).toEqual([2, expect.stringContaining('neither a file nor the ID of a plan')]);
+  expect((await run('show', '../p-1')).exit).toBe(2);
+});
+
 test('an approval without a name, or of an expired plan, is refused', async () => {
   await harness.place.plan(['--now', '2026-10-01T05:00:00Z']);
-  const approve = ['playbook', 'approve', harness.place.planFile];
+  const approve = ['playbook', 'approve', harness.place.planFile, '--irreversible'];
   expect((await harness.place.tidemark(approve)).exit).toBe(2);
   expect((await harness.place.tidemark([...approve, '--by', ' '])).exit).toBe(2);
   expect((await harness.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-02T05:00:00Z'])).exit).toBe(6);
@@ -149,7 +174,7 @@ test('the table shows action, target, reason, since and reversible', async () =>
   await harness.place.plan();
   const { stdout } = await harness.place.tidemark(['playbook', 'show', harness.place.planFile]);
   expect(stdout.split('\n')[0]?.split(/ {2,}/u)).toEqual(['ID', 'ACTION', 'TARGET', 'REASON', 'SINCE', 'REVERSIBLE']);
-  expect(stdout).toMatch(/a1 {2}delete agent .* {2}acme {2,}Agent .* has sent no ping since .* {2,}2026-10-01 {2}yes/u);
+  expect(stdout).toMatch(/a1 {2}delete agent .* {2}acme {2,}Agent .* has sent no ping since .* {2,}2026-10-01 {2}no/u);
   expect(stdout).toContain('not approved; valid until');
 });
 

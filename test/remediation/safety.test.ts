@@ -17,18 +17,18 @@ test('an irreversible plan needs --irreversible, and is refused at apply where t
   const plan = await place.plan();
   expect(plan.actions.map(({ operation, irreversible }) => [operation, irreversible])).toEqual([
     ['secrets.keys.delete', true],
-    ['secrets.kms-keys.remove', undefined],
+    ['secrets.kms-keys.remove', true],
     ['secrets.keys.delete', true],
   ]);
   const refused = await place.tidemark(['playbook', 'approve', place.planFile, '--by', 'the operator']);
-  expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining('2 of 3 actions cannot be undone')]);
+  expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining('3 of 3 actions cannot be undone')]);
   expect((await readPlan(place.planFile)).approval).toBeNull();
 
   const half = { by: 'the operator', at: plan.created_at, irreversible: false };
   await writePlan(place.planFile, { ...plan, approval: { ...half, digest: approvalDigest(plan, half) } });
   expect((await place.apply([], 6)).stderr).toContain('cannot be undone and were not approved');
 
-  // Removing the mark from the plan does not help: the operations decide.
+  // Removing the mark from the plan does not help: the playbook decides.
   const harmless = { ...plan, actions: plan.actions.map(({ irreversible: _, ...action }) => action) };
   const remade = { ...harmless, digest: planDigest(harmless) };
   await writePlan(place.planFile, { ...remade, approval: { ...half, digest: approvalDigest(remade, half) } });

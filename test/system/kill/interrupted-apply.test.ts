@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ledgerFile } from '../../../src/remediation/ledger.ts';
-import { listWrites, playbookHarness } from '../../helpers/playbook-harness.ts';
+import { copyState, listWrites, playbookHarness, restoreState } from '../../helpers/playbook-harness.ts';
 import { applyHarness } from '../../remediation/apply-harness.ts';
 
 /** A kill leaves the ledger up to some byte, and a service that did, or did not do, what was sent last. */
@@ -50,7 +50,9 @@ describe('an action that a read can verify', () => {
           ).toEqual([]);
           if (sent) {
             const row = applied.rows.find(({ action_id }) => action_id === open);
-            expect(row?.reason).toBe('interrupted; a read shows that it was applied: the agent is gone');
+            expect(row?.reason).toBe(
+              'confirmed late: interrupted; readings show that it was applied: the agent is gone',
+            );
           }
         }
       }
@@ -67,7 +69,7 @@ describe('an action that a read can verify', () => {
     const applied = await harness.apply([], 1);
     expect(harness.statuses(applied)[0]).toEqual([
       'unconfirmed',
-      'interrupted, and its status is busy now: check the subject, and make a new plan if the action is still needed',
+      'interrupted; its status is busy: check the subject, and make a new plan if the action is still needed',
     ]);
   });
 
@@ -86,53 +88,36 @@ describe('an action that a read can verify', () => {
   });
 });
 
-describe('an action that a read cannot verify', () => {
+describe('an action that may not be repeated', () => {
   test.each([
     ['rotate-old-keys', []],
     ['snapshot-unprotected-volumes', ['external_volumes']],
-  ])('%s: killed after the intent, it is unconfirmed and never sent again', async (playbook, sources) => {
-    const place = await playbookHarness({ playbook, sources });
-    const plan = await place.plan(['--max-percent', '100']);
-    await place.approve();
-    await place.apply();
-    const file = ledgerFile(`${place.folder}/data`);
-    const [intent] = (await readFile(file, 'utf8')).split('\n');
-    await writeFile(file, `${intent}\n`);
-    place.sandbox.log.length = 0;
-
-    const { rows } = (await place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
-    expect(rows[0]).toMatchObject({
-      status: 'unconfirmed',
-      reason: expect.stringContaining('a read cannot show whether it was applied'),
-    });
-    expect(rows.slice(1).map(({ status }) => status)).toEqual(plan.actions.slice(1).map(() => 'skipped'));
-    expect(listWrites(place.sandbox.log)).toEqual([]);
-
-    await place.apply([], 1);
-    expect(listWrites(place.sandbox.log)).toEqual([]);
-    expect((await place.ledger()).map(({ status }) => status)[0]).toBe('unconfirmed');
-  });
-
-  test('a lost response to a rotation is unconfirmed, whatever a read shows', async () => {
-    let cut = true;
-    const place = await playbookHarness({
-      playbook: 'rotate-old-keys',
-      faultHook: ({ method, path }) =>
-        cut && method === 'POST' && path.endsWith('/rotate')
-          ? { status: 500, body: '{"errors": ["broken"]}' }
-          : undefined,
-    });
-    await place.plan(['--max-percent', '100']);
-    await place.approve();
-    const { rows } = (await place.apply(['--max-failures', '1'], 1)).json<{ rows: { status: string }[] }>();
-    expect(rows.map(({ status }) => status)).toEqual(['unconfirmed']);
-    cut = false;
-    place.sandbox.log.length = 0;
-    await place.apply([], 1);
-    expect(listWrites(place.sandbox.log).map(({ path }) => path)).not.toContain(
-      `/v1/keymgmt/key/${encodeURIComponent('ledger-archive')}/rotate`,
-    );
-  });
+  ])(
+    '%s: killed after the intent, it is applied if readings show it, unconfirmed if not, and never repeated',
+    async (playbook, sources) => {
+      const place = await playbookHarness({ playbook, sources });
+      const initial = copyState(place);
+      const plan = await place.plan(['--max-percent', '100']);
+      await place.approve();
+      await place.apply();
+      const file = ledgerFile(`${place.folder}/data`);
+      const lines = (await readFile(file, 'utf8')).split('\n');
+      const settled = (last: string, exit: number) =>
+        writeFile(file, [lines[0], ...lines.slice(2)].join('\n')).then(async () => {
+          place.sandbox.log.length = 0;
+          const { rows } = (await place.apply([], exit)).json<{ rows: { status: string; reason: string }[] }>();
+          expect(rows[0]).toMatchObject({ status: last });
+          expect(rows.slice(1).map(({ status }) => status)).toEqual(plan.actions.slice(1).map(() => 'applied'));
+          expect(listWrites(place.sandbox.log)).toEqual([]);
+          return rows[0]!.reason;
+        });
+      expect(await settled('applied', 0)).toMatch(/^confirmed late: interrupted; readings show that it was applied/u);
+      restoreState(place, initial);
+      expect(await settled('unconfirmed', 1)).toContain('readings do not show it, but it may still be in progress');
+      await place.apply([], 1);
+      expect(listWrites(place.sandbox.log)).toEqual([]);
+    },
+  );
 
   test('a view to create: applied if it exists, unconfirmed if not', async () => {
     const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });

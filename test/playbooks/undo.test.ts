@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import type { Plan } from '../../src/remediation/plan-file.ts';
+import { isReversible } from '../../src/remediation/registry.ts';
+import { copyState, listWrites, playbookHarness, type RemoteState } from '../helpers/playbook-harness.ts';
+
+/** The playbooks whose changes the documents allow to be restored, with the sources that they need beside those of their rules. */
+const REVERSIBLE: Readonly<Record<string, readonly string[]>> = {
+  'scope-unused-pools': [],
+  'pin-drift-view': ['saved_views'],
+  'retire-old-key-versions': [],
+  'trim-anonymous-policy': [],
+  'adopt-orphaned-volumes': ['external_volumes'],
+  'snapshot-unprotected-volumes': ['external_volumes'],
+};
+
+const IRREVERSIBLE = [
+  'reap-dead-agents',
+  'rotate-old-keys',
+  'remove-empty-providers',
+  'remove-empty-pools',
+  'drop-dead-views',
+  'deregister-missing-volumes',
+  'detach-lost-claims',
+  'downgrade-management-roles',
+  'remove-retired-keys',
+  'drop-stale-snapshots',
+];
+
+test('each playbook declares whether it can be undone', () => {
+  const names = (reversible: boolean) =>
+    builtInPlaybooks.filter((playbook) => isReversible(playbook) === reversible).map(({ name }) => name);
+  expect(names(true).sort()).toEqual(Object.keys(REVERSIBLE).sort());
+  expect(names(false).sort()).toEqual([...IRREVERSIBLE].sort());
+});
+
+interface Rows {
+  readonly rows: readonly { readonly status: string; readonly reason: string | null }[];
+}
+
+/** Without the counters of the scheduler, which only grow. The real product reads a lowest enabled version of 0 as 1. */
+function withoutIndexes(state: RemoteState): unknown {
+  const { policies, volumes, ...scheduler } = state.scheduler;
+  const plain = (map: ReadonlyMap<string, object>) =>
+    new Map([...map].map(([key, value]) => [key, { ...value, modifyIndex: 0, modifyTime: 0 }]));
+  const keys = new Map(
+    [...state.secrets.keys].map(([name, key]) => [
+      name,
+      { ...key, minEnabledVersion: Math.max(1, key.minEnabledVersion) },
+    ]),
+  );
+  const secrets = { ...state.secrets, keys };
+  return {
+    ...state,
+    secrets,
+    scheduler: { ...scheduler, index: 0, policies: plain(policies), volumes: plain(volumes) },
+  };
+}
+
+const FLAVORS = ['spec', 'hashicorp'] as const;
+const cases = FLAVORS.flatMap((flavor) => Object.keys(REVERSIBLE).map((playbook) => ({ flavor, playbook })));
+
+test.each(cases)('$playbook ($flavor): undo restores every field that it changed', async ({ playbook, flavor }) => {
+  const sources = REVERSIBLE[playbook]!;
+  const place = await playbookHarness({ playbook, sources, ...(flavor === 'hashicorp' && { flavor }) });
+  const before = copyState(place);
+  const plan = await place.plan(['--max-percent', '100']);
+  expect(plan.actions.filter(({ irreversible }) => irreversible)).toEqual([]);
+  await place.tidemark(['playbook', 'approve', plan.plan_id, '--by', 'the operator']);
+  const applied = await place.tidemark(['playbook', 'apply', plan.plan_id, '--json']);
+  expect(applied.exit, applied.stderr).toBe(0);
+  expect(withoutIndexes(copyState(place))).not.toEqual(withoutIndexes(before));
+
+  place.sandbox.log.length = 0;
+  const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
+  expect(made.exit, made.stderr).toBe(0);
+  const undo = made.json<Plan>();
+  expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approval: null });
+  expect(undo.actions).toHaveLength(plan.actions.length);
+  expect(listWrites(place.sandbox.log), 'an undo plan only reads').toEqual([]);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
+  const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
+  expect(rows.map(({ status, reason }) => [status, reason])).toEqual(undo.actions.map(() => ['applied', null]));
+  expect(withoutIndexes(copyState(place))).toEqual(withoutIndexes(before));
+
+  const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('nothing of plan')]);
+  const twice = await place.tidemark(['playbook', 'undo', undo.plan_id]);
+  expect([twice.exit, twice.stderr]).toEqual([6, expect.stringContaining('cannot be undone itself')]);
+});
+
+test('pin-drift-view: undo of an update restores the query that someone had given the view', async () => {
+  const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+  const run = async () => {
+    const plan = await place.plan(['--max-percent', '100']);
+    await place.approve();
+    await place.apply();
+    return plan;
+  };
+  await run();
+  const view = place.sandbox.services.platform.state.views.find(({ name }) => name.includes('Tidemark'))!;
+  view.query = { ...view.query, filter: [] };
+  const changed = copyState(place);
+  const plan = await run();
+  expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
+  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
+  expect(copyState(place)).toEqual(changed);
+});
+
+test('undo refuses what was changed since, and restores the rest', async () => {
+  const place = await playbookHarness({ playbook: 'scope-unused-pools' });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const { pools } = place.sandbox.services.platform.state;
+  pools.find(({ id }) => id === plan.actions[0]!.params.id)!.allowed.push('ws-new');
+  const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
+  expect(made.exit).toBe(1);
+  const undo = made.json<Plan>();
+  expect(undo.actions.map(({ params }) => params.id)).toEqual([plan.actions[1]!.params.id]);
+  expect(undo.skipped.map(({ reason }) => reason)).toEqual([
+    expect.stringContaining('the pool was changed since the action'),
+  ]);
+
+  // A change after the undo plan was made is found by its guard.
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator']);
+  pools.find(({ id }) => id === plan.actions[1]!.params.id)!.allowed.push('ws-new');
+  const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
+  expect(rows).toMatchObject([{ status: 'skipped', reason: 'the pool was changed since the action' }]);
+});
+
+test('undo of an irreversible playbook is refused', async () => {
+  const place = await playbookHarness({ playbook: 'reap-dead-agents' });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const refused = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([refused.exit, refused.stderr]).toEqual([
+    6,
+    expect.stringContaining('what reap-dead-agents does cannot be undone'),
+  ]);
+});
