@@ -1,4 +1,5 @@
 import { createMatcher, type Matcher } from './multi-matcher.ts';
+import { secretWeakness } from './own-words.ts';
 
 /** What replaces a secret. */
 export const MASK = '***';
@@ -6,7 +7,10 @@ export const MASK = '***';
 /** Masking shorter values would hide ordinary words. */
 const MIN_LENGTH = 4;
 
-/** Masks known secrets in every form in which they may appear: raw, escaped for URLs, JSON and HTML, in base64 and in hex. */
+/**
+ * Masks known secrets in every form in which they may appear: raw, escaped for URLs, JSON and HTML, in base64 and in hex. A weak
+ * secret (own-words.ts), such as `root`, is masked only as a whole value: `ca_roots` stays as it is.
+ */
 export interface Redactor {
   add(secret: string): void;
   text(text: string): string;
@@ -18,24 +22,41 @@ export interface Redactor {
 
 export function createRedactor(): Redactor {
   const known = new Set<string>();
+  const weak = new Set<string>();
+  let weakPattern: RegExp | undefined;
   let maxPatternLength = 0;
   let pattern: RegExp | undefined;
   let matcher: Matcher | undefined;
   return {
     add(secret) {
-      if (secret.length < MIN_LENGTH || known.has(secret)) return;
+      if (secret.length < MIN_LENGTH || known.has(secret) || weak.has(secret)) return;
+      if (secretWeakness(secret) !== undefined) {
+        weak.add(secret);
+        weakPattern = wholeValuePattern(weak);
+        maxPatternLength = Math.max(maxPatternLength, secret.length);
+        return;
+      }
       for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) known.add(form);
       const longestFirst = [...known].sort((a, b) => b.length - a.length);
-      maxPatternLength = longestFirst[0]?.length ?? 0;
+      maxPatternLength = Math.max(maxPatternLength, longestFirst[0]?.length ?? 0);
       pattern = new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
       matcher = createMatcher(known);
     },
-    text: (text) => (pattern && matcher?.inText(text) ? text.replaceAll(pattern, MASK) : text),
-    matches: (bytes) => matcher?.inBytes(bytes) ?? false,
+    text(text) {
+      const masked = pattern && matcher?.inText(text) ? text.replaceAll(pattern, MASK) : text;
+      return weakPattern ? masked.replaceAll(weakPattern, MASK) : masked;
+    },
+    matches: (bytes) => matcher?.inBytes(bytes) || [...weak].some((secret) => bytes.includes(secret)),
     get maxPatternLength() {
       return maxPatternLength;
     },
   };
+}
+
+/** A text as a whole, a quoted text that is not the name of a JSON field, a cell of CSV, or what follows `=` or `Bearer`. */
+function wholeValuePattern(secrets: Iterable<string>): RegExp {
+  const anyOf = [...secrets].map(escapeRegExp).join('|');
+  return new RegExp(`(?<=^|["'=,\\n]|Bearer )(?:${anyOf})(?=$|["'&,\\\\\\r\\n])(?!\\\\?"\\s*:)`, 'gu');
 }
 
 function escapeRegExp(text: string): string {

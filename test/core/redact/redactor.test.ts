@@ -54,3 +54,41 @@ describe('a known secret is masked', () => {
 test('values too short to be secrets are not masked', () => {
   expect(masked('the abc of it', 'abc')).toBe('the abc of it');
 });
+
+describe('a weak secret is masked only as a whole value', () => {
+  test.each([
+    ['a column or table of Tidemark', 'ca_roots: 3 rows', 'ca_roots: 3 rows', 'root'],
+    ['the name of a JSON field', '{"keys":{"a":1}}', '{"keys":{"a":1}}', 'keys'],
+    ['a part of a value', '{"path":"rootfs"}', '{"path":"rootfs"}', 'root'],
+    [
+      'a table name as long as a secret',
+      'vault: key_distributions: failed',
+      'vault: key_distributions: failed',
+      'key_distributions',
+    ],
+    ['a part of a table name', 'external_volumes: 3 rows', 'external_volumes: 3 rows', 'external_vol'],
+    ['a JSON value', '{"SecretID":"root"}', '{"SecretID":"***"}', 'root'],
+    [
+      'an escaped JSON value',
+      '{"error":"token \\"root\\" is unknown"}',
+      '{"error":"token \\"***\\" is unknown"}',
+      'root',
+    ],
+    ['a cell of CSV', 'a,root,b\nroot,"root",c', 'a,***,b\n***,"***",c', 'root'],
+    ['a query and a header', '?token=root&a=1 Bearer root', '?token=***&a=1 Bearer ***', 'root'],
+    ['the whole text', 'root', '***', 'root'],
+  ])('%s', (_where, text, expected, secret) => {
+    expect(masked(text, secret)).toBe(expected);
+  });
+
+  test('beside a strong one, which is masked everywhere', () => {
+    expect(masked('ca_roots of xk29fj4s0z, "root"', 'root', 'xk29fj4s0z')).toBe('ca_roots of ***, "***"');
+  });
+
+  test('bytes that contain it are found, so that a downloaded file is masked', () => {
+    const redactor = createRedactor();
+    redactor.add('root');
+    expect(redactor.matches(Buffer.from('a,root\n'))).toBe(true);
+    expect(redactor.matches(Buffer.from('a,b\n'))).toBe(false);
+  });
+});
