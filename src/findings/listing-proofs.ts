@@ -30,8 +30,8 @@ export async function findUnprovenListings(
     database.run(await files.read(`warehouse/${name}`), params);
   const asOf = new Date(0).toISOString();
   try {
-    const known = token === undefined ? [] : ['tokens'];
-    await run('assumed_sources', { target: target.name, sources: [...sources, ...known], as_of: asOf });
+    const pulled = [...new Set([...sources, 'tokens'])];
+    await run('assumed_sources', { target: target.name, sources: pulled, as_of: asOf });
     await run('assumed_token', { target: target.name, token: token === undefined ? null : JSON.stringify(token) });
     await run('configured_targets', { targets: JSON.stringify([describeTarget(target)]) });
     await run('listing_proofs', { as_of: asOf, stale_hours: 1 });
