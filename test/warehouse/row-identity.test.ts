@@ -1,6 +1,14 @@
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { EXPLORER_FIELDS } from '../../src/services/platform/explorer-fields.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
 /** How rows are told apart, and what counts as a change of a row. */
@@ -139,4 +147,34 @@ test('one more row of a saved view is one new version: the rows after it only mo
     ids.map((row_id, index) => ({ row_id, position: index + 1 })),
   );
   expect(await project.rows('select count(*)::int as n from saved_view_rows_history')).toEqual([{ n: 4 }]);
+});
+
+test('an existing warehouse gets the ordinal without a new version of any row', async () => {
+  const folder = await tempFolder();
+  const database = await openDatabase(join(folder, 'w.duckdb'));
+  onTestFinished(() => database.close());
+  const files = createSqlFiles([PACKAGE_ROOT]);
+  const tables = await loadTables(files);
+  const open = async () => (await migrate(database, files, tables))();
+  const table = tables.get('providers') as Table;
+  const load = async (asOf: string) => {
+    const columns = 'select * exclude (valid_from, valid_to) from providers_history limit 0';
+    await database.run(`create or replace temp table stage_providers as ${columns}`);
+    const row = "'acme' as target, 'aws' as name, 'a/aws' as source, '5.0.0' as version, 'w1, w2' as workspaces";
+    await database.run(`insert into stage_providers by name select ${row}`);
+    const delta = await compareStage(database, files, table, 'acme');
+    await mergeStage(database, files, table, 'acme', asOf);
+    return delta;
+  };
+  await open();
+  await load('2026-11-01T00:00:00Z');
+  // As earlier versions left it.
+  await database.run('alter table providers_rows drop column ordinal');
+  await database.run('alter table providers_members drop column ordinal');
+  await database.run('delete from schema_digest');
+  await open();
+  expect(await load('2026-11-02T00:00:00Z')).toMatchObject({ inserted: 0, changed: 0, deleted: 0 });
+  expect(await database.rows('select workspaces, ordinal from providers')).toEqual([
+    { workspaces: 'w1, w2', ordinal: null },
+  ]);
 });

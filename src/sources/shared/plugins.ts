@@ -89,7 +89,8 @@ export function checkPluginAccess(client: ServiceClient, operation: Operation): 
     const pluginId = optionalString(volume, 'PluginID');
     if (pluginId === undefined) return undefined;
     try {
-      return await client.call(operation, { plugin_id: pluginId, per_page: 1 });
+      const size = client.target.flavor === 'hashicorp' ? {} : { per_page: 1 };
+      return await client.call(operation, { plugin_id: pluginId, ...size });
     } catch (error) {
       if (!isPluginFailure(error)) throw error;
       return undefined;
