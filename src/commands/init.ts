@@ -1,37 +1,85 @@
 import { existsSync } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
+import { type InitTarget, type ProbedTarget, probeTargets, renderConfigFile } from '../pipeline/init-config.ts';
+import { collect } from './options.ts';
 import { writeResult } from './output.ts';
 
 /** The commented examples that `init` copies. */
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 
+interface InitFlags {
+  readonly force?: boolean;
+  readonly platform?: string;
+  readonly organization?: string;
+  readonly secrets?: string;
+  readonly scheduler?: string;
+  readonly autoscaler?: string;
+  readonly mesh?: string;
+  readonly service: readonly string[];
+}
+
 export function registerInit(program: Command, context: () => Context): void {
   program
     .command('init')
-    .description('write a commented tidemark.yaml and .env.example')
+    .description('write a commented tidemark.yaml and .env.example; with URLs, ask the services what they have')
+    .option('--platform <url>', 'HCP Terraform or Terraform Enterprise; the token is in TFE_TOKEN')
+    .option('--organization <name>', 'organization of the platform')
+    .option('--secrets <url>', 'Vault; the token is in VAULT_TOKEN')
+    .option('--scheduler <url>', 'Nomad; the token is in NOMAD_TOKEN')
+    .option('--autoscaler <url>', 'the Nomad Autoscaler')
+    .option('--mesh <url>', 'a Consul agent; the token is in CONSUL_HTTP_TOKEN')
+    .option('--service <name>', 'service of the mesh whose leaf certificate is recorded (repeatable)', collect, [])
     .option('--force', 'replace existing files')
-    .action((options: { force?: boolean }) => init(context(), options.force ?? false));
+    .action((flags: InitFlags) => init(context(), flags));
 }
 
-async function init(context: Context, force: boolean): Promise<void> {
+async function init(context: Context, flags: InitFlags): Promise<void> {
   const config = resolve(context.cwd, context.configFile);
   const env = resolve(context.cwd, '.env.example');
   const existing = [config, env].find((file) => existsSync(file));
-  if (existing && !force) {
+  if (existing && !flags.force) {
     throw new TidemarkError('UNSAFE', `${basename(existing)} already exists`, {
       hint: 'replace it with `tidemark init --force`',
     });
   }
-  await copyFile(join(TEMPLATES, 'tidemark.yaml'), config);
+  const probed = await probeTargets(context, listTargets(flags));
+  const template = join(TEMPLATES, 'tidemark.yaml');
+  if (probed.length === 0) await copyFile(template, config);
+  else await writeFileAtomic(config, renderConfigFile(await readFile(template, 'utf8'), probed));
   await copyFile(join(TEMPLATES, 'env.example'), env);
   const written = [config, env];
-  writeResult(context, { written }, () => {
-    const lines = written.map((file) => `wrote ${basename(file)}\n`).join('');
-    return `${lines}fill in your targets, then try \`tidemark doctor\`\n`;
+  const targets = probed.map(({ name, problem, without }) => ({ name, problem, without }));
+  writeResult(context, probed.length === 0 ? { written } : { written, targets }, () => formatResult(written, probed));
+}
+
+/** @throws TidemarkError USAGE for a platform without its organization */
+function listTargets(flags: InitFlags): readonly InitTarget[] {
+  const { platform, organization, secrets, scheduler, autoscaler, mesh, service } = flags;
+  if (Boolean(platform) !== Boolean(organization)) {
+    throw new TidemarkError('USAGE', '--platform requires --organization, and --organization requires it');
+  }
+  if (service.length > 0 && mesh === undefined) throw new TidemarkError('USAGE', '--service requires --mesh');
+  return [
+    ...(platform && organization ? [{ kind: 'platform', url: platform, organization } as const] : []),
+    ...(secrets ? [{ kind: 'secrets', url: secrets } as const] : []),
+    ...(scheduler ? [{ kind: 'scheduler', url: scheduler } as const] : []),
+    ...(autoscaler ? [{ kind: 'autoscaler', url: autoscaler } as const] : []),
+    ...(mesh ? [{ kind: 'mesh', url: mesh, services: service } as const] : []),
+  ];
+}
+
+function formatResult(written: readonly string[], probed: readonly ProbedTarget[]): string {
+  const files = written.map((file) => `wrote ${basename(file)}\n`);
+  const targets = probed.map(({ name, problem, without }) => {
+    if (problem !== null) return `${name}: not asked: ${problem}\n`;
+    return `${name}: ${without.length === 0 ? 'has all sources' : `does not have ${without.join(', ')}`}\n`;
   });
+  const next = probed.length === 0 ? 'fill in your targets, then try' : 'set the tokens, then try';
+  return [...files, ...targets, `${next} \`tidemark doctor\`\n`].join('');
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import {
   allowedKeys,
@@ -52,6 +53,20 @@ export function loadConfig(
     targets: value.targets.map((target) => withDefaults(target, toAbsolute)),
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),
   };
+}
+
+/**
+ * Targets without a file, with their defaults.
+ * @throws TidemarkError USAGE with one line per problem
+ */
+export function createTargets(documents: readonly unknown[]): readonly Target[] {
+  const issues = validateConfig({ targets: documents });
+  const result = configSchema.safeParse({ targets: documents });
+  const messages = [...issues, ...(result.error?.issues ?? [])].map(
+    ({ path, message }) => `${path.join('.')} ${message}`,
+  );
+  if (!result.success || messages.length > 0) throw new TidemarkError('USAGE', messages.join('\n'));
+  return result.data.targets.map((target) => withDefaults(target, (path) => resolve(path)));
 }
 
 function registerSecrets(config: RawConfig, redactor: Redactor): void {

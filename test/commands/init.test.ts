@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
 import { configSchema, thresholds } from '../../src/config/schema.ts';
 import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -72,4 +74,89 @@ test('writes where --config says', async () => {
   const cwd = await tempFolder();
   await cli(['init', '--config', 'other.yaml'], { cwd });
   expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('targets:');
+});
+
+describe('with URLs of services', () => {
+  async function probe(options: StartOptions, kinds: readonly ('platform' | 'secrets' | 'scheduler' | 'mesh')[]) {
+    const cwd = await tempFolder();
+    const sandbox = await startSandbox({ workspaces: 5, flavor: 'hashicorp', ...options });
+    onTestFinished(() => sandbox.close());
+    const { urls, tokens } = sandbox;
+    const variables = {
+      TFE_TOKEN: tokens.platform.read,
+      VAULT_TOKEN: tokens.secrets.read,
+      NOMAD_TOKEN: tokens.scheduler.read,
+      CONSUL_HTTP_TOKEN: tokens.mesh.read,
+    };
+    const words = kinds.flatMap((kind) => [`--${kind}`, urls[kind]]);
+    const more = kinds.includes('platform') ? ['--organization', 'acme'] : [];
+    const result = await cli(['init', ...words, ...more], { cwd, env: variables });
+    const yaml = existsSync(join(cwd, 'tidemark.yaml')) ? await readFile(join(cwd, 'tidemark.yaml'), 'utf8') : '';
+    return { cwd, result, yaml, variables };
+  }
+
+  test('asks each service what it has, and writes a configuration that doctor and pull accept', async () => {
+    const { cwd, result, yaml, variables } = await probe(
+      {
+        faultHook: ({ path }, service) => {
+          if (path.startsWith('/v1/keymgmt/')) return service.error(404, `no handler for route '${path.slice(4)}/'`);
+          return path.includes('/explorer') ? { status: 404, body: '404 page not found' } : undefined;
+        },
+      },
+      ['platform', 'secrets', 'scheduler', 'mesh'],
+    );
+    expect(result).toMatchObject({ exit: 0, stderr: '' });
+    expect(result.stdout).toContain('vault: does not have keys, kms_providers, key_distributions');
+    expect(result.stdout).toContain('nomad: has all sources');
+    const { targets } = parse(yaml) as { targets: Record<string, unknown>[] };
+    expect(targets.map(({ name, without }) => [name, without])).toEqual([
+      ['acme', ['workspaces', 'tf_versions', 'providers', 'modules', 'saved_views', 'saved_view_rows']],
+      ['vault', ['keys', 'kms_providers', 'key_distributions']],
+      ['nomad', undefined],
+      ['consul', undefined],
+    ]);
+    for (const token of Object.values(variables)) expect(`${yaml}${result.stdout}`).not.toContain(token);
+    const io = { cwd, env: variables };
+    expect((await cli(['doctor', '--now', '2026-10-01T02:15:00Z'], io)).stdout).not.toMatch(
+      /FAIL.*(?:keys|workspaces)/u,
+    );
+    expect((await cli(['pull'], io)).exit).toBe(0);
+  });
+
+  test('writes the mount where an engine is', async () => {
+    const { yaml } = await probe(
+      {
+        faultHook: ({ path }) =>
+          path === '/v1/sys/internal/ui/mounts'
+            ? { status: 200, body: '{"data":{"secret":{"eu-keys/":{"type":"keymgmt"},"consul/":{"type":"consul"}}}}' }
+            : path.startsWith('/v1/keymgmt')
+              ? { status: 404, body: '{"errors":["no handler for route \'keymgmt/key/\'"]}' }
+              : undefined,
+      },
+      ['secrets'],
+    );
+    expect(parse(yaml).targets[0]).toMatchObject({ mounts: { keymgmt: 'eu-keys' } });
+    expect(parse(yaml).targets[0].without).toBeUndefined();
+  });
+
+  test('writes a target that cannot be asked, and says why', async () => {
+    const cwd = await tempFolder();
+    const words = ['init', '--secrets', 'http://127.0.0.1:9', '--scheduler', 'http://127.0.0.1:9'];
+    const { exit, stdout } = await cli(words, { cwd });
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/vault: not asked: VAULT_TOKEN is not set\nnomad: not asked: .*unreachable/u);
+    const yaml = await readFile(join(cwd, 'tidemark.yaml'), 'utf8');
+    expect(yaml).toContain('# vault was not asked: VAULT_TOKEN is not set');
+    expect(parse(yaml).targets).toHaveLength(2);
+  });
+
+  test.each([
+    [['--platform', 'https://a.example'], '--platform requires --organization'],
+    [['--service', 'web'], '--service requires --mesh'],
+    [['--scheduler', 'nomad:4646'], 'must begin with https:// or http://'],
+  ])('refuses %j', async (words, message) => {
+    const { exit, stderr } = await cli(['init', ...words], { cwd: await tempFolder() });
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
+  });
 });

@@ -15,6 +15,8 @@ export interface SourceProbe {
   readonly source: SourceDefinition;
   readonly availability: Availability;
   readonly detail: string;
+  /** Where the engine of a misplaced source is, as `mounts` of the target names it. */
+  readonly mount?: Readonly<Record<string, string>>;
   readonly response?: ServiceResponse;
   readonly error?: ServiceError;
 }
@@ -66,7 +68,7 @@ async function readEngines(client: ServiceClient): Promise<readonly Engine[] | u
   }
 }
 
-type Explanation = Pick<SourceProbe, 'availability' | 'detail'>;
+type Explanation = Pick<SourceProbe, 'availability' | 'detail' | 'mount'>;
 type ExplainOptions = ProbeOptions & { readonly engines: readonly Engine[] | undefined };
 
 function explainFailure(
@@ -97,7 +99,7 @@ function explainMount({ target }: ServiceClient, source: SourceDefinition, { eng
   if (elsewhere) {
     const line = `mounts: { ${mount}: ${elsewhere.path} }`;
     const detail = `wrong mount: the ${title} is at \`${elsewhere.path}\`; add \`${line}\` to the target`;
-    return { availability: 'misplaced', detail };
+    return { availability: 'misplaced', detail, mount: { [mount]: elsewhere.path } };
   }
   const seen = engines === undefined ? '' : ', nor anywhere else that the token can see';
   return {

@@ -1,0 +1,108 @@
+import { stringify } from 'yaml';
+import { createTargets, type Target, type TargetKind } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { ServiceClients } from '../services/clients.ts';
+import { sources as builtInSources } from '../sources/index.ts';
+import { hasSource } from '../sources/source.ts';
+import { askToken } from './doctor/check-token.ts';
+import { probeSources, type SourceProbe } from './doctor/probe-sources.ts';
+
+/** A target as `tidemark init` receives it. */
+export interface InitTarget {
+  readonly kind: TargetKind;
+  readonly url: string;
+  readonly organization?: string;
+  readonly services?: readonly string[];
+}
+
+/** A target of the new configuration, and what its service has. */
+export interface ProbedTarget {
+  readonly name: string;
+  /** The target as YAML contains it. */
+  readonly document: Readonly<Record<string, unknown>>;
+  /** Why the service could not be asked; null if it was. */
+  readonly problem: string | null;
+  readonly without: readonly string[];
+}
+
+/** The name of a target, and the variable with its token. */
+const DEFAULTS: Readonly<Record<TargetKind, { readonly name: string; readonly variable: string | null }>> = {
+  platform: { name: 'platform', variable: 'TFE_TOKEN' },
+  secrets: { name: 'vault', variable: 'VAULT_TOKEN' },
+  scheduler: { name: 'nomad', variable: 'NOMAD_TOKEN' },
+  autoscaler: { name: 'scaler', variable: null },
+  mesh: { name: 'consul', variable: 'CONSUL_HTTP_TOKEN' },
+};
+
+/** Asks each service what it has. Reads the tokens from the environment; nothing is changed. */
+export async function probeTargets(context: Context, given: readonly InitTarget[]): Promise<readonly ProbedTarget[]> {
+  const clients = new ServiceClients(
+    { maxWait: 10 },
+    { ...context, log: { ...context.log, info: () => {} } },
+    context.signal,
+  );
+  try {
+    return await Promise.all(given.map((target) => probeTarget(context, clients, target)));
+  } finally {
+    await clients.close();
+  }
+}
+
+async function probeTarget(context: Context, clients: ServiceClients, given: InitTarget): Promise<ProbedTarget> {
+  const { kind, url, organization, services } = given;
+  const { variable } = DEFAULTS[kind];
+  const name = organization ?? DEFAULTS[kind].name;
+  const token = variable === null ? undefined : context.env[variable];
+  const document = {
+    name,
+    kind,
+    url,
+    ...(organization !== undefined && { organization }),
+    ...(variable !== null && (token || isRequired(kind)) && { token: `\${${variable}}` }),
+    ...(kind === 'scheduler' && { namespace: '*' }),
+    ...(services && services.length > 0 && { services: [...services] }),
+    flavor: 'hashicorp',
+  };
+  if (isRequired(kind) && !token) return { name, document, problem: `${variable} is not set`, without: [] };
+  const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
+  const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
+  if (!target) return { name, document, problem: 'the target is not valid', without: [] };
+  const probes = await probe(context, clients, target);
+  const asked = probes.some(({ availability }) => availability === 'permitted' || availability === 'absent');
+  const without = probes.filter(({ availability }) => availability === 'absent').map(({ source }) => source.name);
+  const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as Record<string, string>;
+  return {
+    name,
+    document: {
+      ...document,
+      ...(Object.keys(mounts).length > 0 && { mounts }),
+      ...(without.length > 0 && { without }),
+    },
+    problem: asked ? null : (probes[0]?.detail ?? 'it has no sources'),
+    without,
+  };
+}
+
+function isRequired(kind: TargetKind): boolean {
+  return kind === 'platform' || kind === 'secrets';
+}
+
+async function probe(context: Context, clients: ServiceClients, target: Target): Promise<readonly SourceProbe[]> {
+  const client = clients.get(target);
+  const answer = await askToken(client);
+  const token = answer !== 'unsupported' && 'info' in answer ? answer.info : undefined;
+  const sources = builtInSources.filter((source) => hasSource(target, source));
+  return probeSources(client, sources, { redactor: context.redactor, token });
+}
+
+/** The template with these targets in place of its examples. */
+export function renderConfigFile(template: string, targets: readonly ProbedTarget[]): string {
+  const start = template.indexOf('targets:\n');
+  const end = template.indexOf('# mail:');
+  const list = targets.map(({ document, problem, name }) => {
+    const note = problem === null ? '' : `  # ${name} was not asked: ${problem.replaceAll(/\s+/gu, ' ')}\n`;
+    const lines = stringify([document], { flowCollectionPadding: false, collectionStyle: 'any' }).trimEnd();
+    return `${note}${lines.replaceAll(/^/gmu, '  ')}\n`;
+  });
+  return `${template.slice(0, start)}targets:\n${list.join('\n')}\n${template.slice(end)}`;
+}
