@@ -96,5 +96,8 @@ test('the real product takes an ID as it is: another plugin that begins with it 
   await place.approve();
   const all = plugins(place);
   all.set('aws-ebs01', { ...all.get('aws-ebs0')!, id: 'aws-ebs01', externals: new Map(), snapshots: new Map() });
+  const { volumes } = place.sandbox.services.scheduler.state;
+  const [volume] = volumes.values();
+  volumes.set('default/of-longer', { ...volume!, id: 'of-longer', pluginId: 'aws-ebs01', externalId: 'vol-of-longer' });
   expect((await reasons(place)).filter((reason) => reason?.includes('as a prefix'))).toEqual([]);
 });
