@@ -1,6 +1,6 @@
 -- grain: one row, or none where nothing tells what the token is
--- parameters: $target; $token: JSON, null for none
-create or replace temp table tokens as
+-- parameters: $target; $token: JSON, null for none; {{name}}: of the table, `tokens`
+create or replace temp table {{name}} as
 select
   $target as target,
   $token::json ->> 'type' as type,

@@ -1,4 +1,4 @@
-import { openDatabase } from '../warehouse/database.ts';
+import { openDatabase, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { type AssessedTarget, describeTarget } from './evaluate.ts';
 
@@ -26,13 +26,17 @@ export async function findUnprovenListings(
   token: KnownToken | undefined,
 ): Promise<readonly UnprovenListing[]> {
   const database = await openDatabase(':memory:');
-  const run = async (name: string, params: Parameters<typeof database.run>[1]) =>
-    database.run(await files.read(`warehouse/${name}`), params);
+  const run = async (name: string, params: SqlParams) => database.run(await files.read(`warehouse/${name}`), params);
+  const assume = async (name: string, table: string, params: SqlParams) =>
+    database.run(await files.render(`warehouse/${name}`, { name: table }), params);
   const asOf = new Date(0).toISOString();
   try {
     const pulled = [...new Set([...sources, 'tokens'])];
-    await run('assumed_sources', { target: target.name, sources: pulled, as_of: asOf });
-    await run('assumed_token', { target: target.name, token: token === undefined ? null : JSON.stringify(token) });
+    await assume('assumed_sources', 'source_state', { target: target.name, sources: pulled, as_of: asOf });
+    await assume('assumed_token', 'tokens', {
+      target: target.name,
+      token: token === undefined ? null : JSON.stringify(token),
+    });
     await run('configured_targets', { targets: JSON.stringify([describeTarget(target)]) });
     await run('listing_proofs', { as_of: asOf, stale_hours: 1 });
     const rows = await database.rows(await files.read('warehouse/unproven_listings'));
