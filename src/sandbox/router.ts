@@ -76,7 +76,7 @@ export class Router {
     const route = 'route' in found ? found.route : undefined;
     const complete = { ...request, params: 'params' in found ? found.params : {} };
     const refusal = route?.isPublic ? undefined : this.#service.authenticate(complete, route);
-    if (refusal) return refusal;
+    if (refusal) return this.#service.onResponse?.(refusal) ?? refusal;
     if (route) return this.#handle(route, complete);
     if (!('allowed' in found) || found.allowed.length === 0) return this.#error(404, 'unknownPath', request);
     // HCP Terraform routes by method and path together: a wrong method is an unknown page.

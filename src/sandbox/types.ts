@@ -122,7 +122,7 @@ export interface Service {
   readonly createToken?: (grant: TokenGrant, now: Date) => string;
   /** The service's own form of an error: JSON:API, `{"errors": […]}`, or plain text. */
   readonly error: (status: number, message: string, source?: ErrorSource) => Response;
-  /** Changes every response of a route, e.g. adds headers. */
+  /** Changes every response of a route, and every refusal, e.g. adds headers. */
   readonly onResponse?: (response: Response) => Response;
   /** Advances the service's data to the given day. `now` is the new time. */
   readonly tick: (day: number, now: Date) => void;

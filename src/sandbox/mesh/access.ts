@@ -37,7 +37,9 @@ export class MeshAccess implements Resource {
     if (state === 'valid') return undefined;
     if (state !== 'missing') {
       if (holdsLeaf && this.#flavor === 'hashicorp') return undefined;
-      return textResponse(403, route?.path === SELF ? 'token does not exist: ACL not found' : 'ACL not found');
+      if (route?.path !== SELF) return textResponse(403, 'ACL not found');
+      const refusal = textResponse(403, 'token does not exist: ACL not found');
+      return { ...refusal, headers: { ...refusal.headers, ...indexHeaders(1, false) } };
     }
     if (route && this.#anonymousPaths.includes(route.path)) return undefined;
     return textResponse(403, 'Permission denied: anonymous token lacks permission "service:write"');
@@ -78,8 +80,16 @@ export class MeshAccess implements Resource {
       CreateIndex: 6,
       ModifyIndex: 6,
     };
-    return jsonResponse(body, { 'x-consul-index': '36', 'x-consul-knownleader': 'true', 'x-consul-lastcontact': '0' });
+    return jsonResponse(body, indexHeaders(36, true));
   }
+}
+
+function indexHeaders(index: number, hasLeader: boolean): Record<string, string> {
+  return {
+    'x-consul-index': String(index),
+    'x-consul-knownleader': String(hasLeader),
+    'x-consul-lastcontact': '0',
+  };
 }
 
 function policyLink(name: string) {

@@ -53,13 +53,15 @@ export class Authorization implements Resource {
         (intention.source === '*' || intention.source === source) &&
         intention.destination === target,
     );
-    if (!matched) return jsonResponse({ Authorized: false, Reason: 'Default behavior configured by ACLs' });
+    const headers = this.#flavor === 'hashicorp' ? { 'x-cache': 'HIT', age: '0' } : {};
+    if (!matched) return jsonResponse({ Authorized: false, Reason: 'Default behavior configured by ACLs' }, headers);
     const layer = matched.hasPermissions ? 'L7' : 'L4';
     const isAuthorized = matched.action === 'allow' && !matched.hasPermissions;
-    return jsonResponse({
+    const decision = {
       Authorized: isAuthorized,
       Reason: `Matched ${layer} intention: ${formatIntention(matched, this.#flavor)}`,
-    });
+    };
+    return jsonResponse(decision, headers);
   }
 }
 

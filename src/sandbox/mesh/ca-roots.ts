@@ -116,7 +116,6 @@ export class CaRoots implements Resource {
       'x-consul-index': index,
       'x-consul-knownleader': 'true',
       'x-consul-lastcontact': '0',
-      'x-consul-default-acl-policy': 'deny',
       'x-cache': 'HIT',
       age: '3',
     };

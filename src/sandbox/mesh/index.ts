@@ -27,6 +27,7 @@ export class MeshService implements Service {
   readonly state: MeshState;
   readonly routes: readonly Route[];
   readonly #seed: number;
+  readonly #isHashicorp: boolean;
   readonly #tokens: TokenStore;
   readonly #access: MeshAccess;
   readonly #roots: CaRoots;
@@ -35,6 +36,7 @@ export class MeshService implements Service {
   constructor(options: ServiceOptions) {
     const { seed, flavor, start } = options;
     this.#seed = seed;
+    this.#isHashicorp = flavor === 'hashicorp';
     this.#tokens = new TokenStore('mesh', options, ['x-consul-token']);
     this.#access = new MeshAccess(this.#tokens, flavor, [CA_ROOTS_PATH]);
     const random = createRandom(`${seed}/mesh/estate`);
@@ -56,6 +58,11 @@ export class MeshService implements Service {
 
   authenticate(request: Request, route: Route | undefined): Response | undefined {
     return this.#access.authorize(request, route, this.#leaves.holds(request));
+  }
+
+  onResponse(response: Response): Response {
+    if (!this.#isHashicorp) return response;
+    return { ...response, headers: { ...response.headers, 'x-consul-default-acl-policy': 'deny' } };
   }
 
   createToken(grant: TokenGrant, now: Date): string {

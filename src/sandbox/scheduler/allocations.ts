@@ -126,7 +126,7 @@ export class Allocations {
       Name: allocation.name,
       NodeID: allocation.nodeId,
       ...(isHashicorp ? liveFields(allocation) : {}),
-      PreviousAllocation: allocation.previousAllocation,
+      ...(isHashicorp ? {} : { PreviousAllocation: allocation.previousAllocation }),
       NextAllocation: allocation.nextAllocation,
       RescheduleTracker: allocation.previousAllocation === '' ? null : { Events: [rescheduled] },
       JobID: allocation.jobId,
@@ -186,6 +186,7 @@ function taskStates(allocation: Allocation, random: Random, isHashicorp: boolean
       LastRestart: isFailed ? modifiedAt.toISOString() : NO_TIME,
       Restarts: isFailed ? 2 : 0,
       Failed: isFailed,
+      ...(isHashicorp ? { Paused: '' } : {}),
       Events: [
         event('Received', 'Task received by client'),
         event('Driver', ''),

@@ -27,7 +27,7 @@ export class SchedulerContext {
   }
 
   json(body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
-    return jsonResponse(body, { ...this.#indexHeaders(), ...headers });
+    return jsonResponse(body, { ...this.indexHeaders(), ...headers });
   }
 
   /** A list of a storage plugin: its position is not the scheduler's. */
@@ -39,10 +39,10 @@ export class SchedulerContext {
 
   /** 200 without a body. */
   empty(): Response {
-    return { status: 200, headers: this.#indexHeaders() };
+    return { status: 200, headers: this.indexHeaders() };
   }
 
-  #indexHeaders(): Record<string, string> {
+  indexHeaders(): Record<string, string> {
     if (this.flavor === 'spec') return {};
     return { 'x-nomad-index': String(this.#index), 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'true' };
   }

@@ -89,6 +89,12 @@ export class SchedulerService implements Service {
     return this.#access.authorize(request, route);
   }
 
+  /** Nomad says its index with an object that does not exist, too. */
+  onResponse(response: Response): Response {
+    if (response.status !== 404 || response.body === '') return response;
+    return { ...response, headers: { ...response.headers, ...this.#records.context.indexHeaders() } };
+  }
+
   createToken(grant: TokenGrant, now: Date): string {
     const { context, policies } = this.#records;
     for (const [name, rules] of Object.entries(grant.rules ?? {})) {

@@ -91,11 +91,24 @@ export function paginate<T extends { readonly id: string }>(
  */
 export function paginateByKey<T>(request: Request, records: Iterable<T>, keyOf: (record: T) => string): Page<T> {
   const perPage = parsePerPage(request, 'hashicorp');
-  const token = request.query.get('next_token') ?? '';
+  const token = parseKeyToken(request.query.get('next_token') ?? '');
   const keyed = [...records].map((record) => ({ record, key: keyOf(record) })).filter(({ key }) => key >= token);
   const sorted = keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
   const items = perPage === 0 ? sorted : sorted.slice(0, perPage);
-  return { items: items.map(({ record }) => record), nextToken: sorted[items.length]?.key ?? '' };
+  const next = sorted[items.length]?.key ?? '';
+  return {
+    items: items.map(({ record }) => record),
+    nextToken: isAscii(next) ? next : `~${Buffer.from(next).toString('base64')}`,
+  };
+}
+
+/** A header carries ASCII only. */
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
+}
+
+function parseKeyToken(token: string): string {
+  return token.startsWith('~') ? Buffer.from(token.slice(1), 'base64').toString() : token;
 }
 
 /** The specification requires `per_page`; Nomad does not, and accepts 0 for all. */

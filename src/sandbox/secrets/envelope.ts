@@ -7,7 +7,7 @@ export type Body = Readonly<Record<string, unknown>>;
 
 const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
-export const NO_CONTENT: Response = { status: 204 };
+export const NO_CONTENT: Response = { status: 204, headers: HEADERS };
 
 export function errorResponse(status: number, ...errors: readonly string[]): Response {
   return { status, headers: HEADERS, body: `${JSON.stringify({ errors })}\n` };

@@ -134,7 +134,7 @@ function describedFields(allocation: Allocation, flavor: Flavor) {
     node_name: live ? `node-${nodeId.slice(0, 4)}` : null,
     desired_description: filled(allocation.desiredDescription),
     client_description: filled(allocation.clientDescription),
-    previous_allocation: filled(previous),
+    previous_allocation: live ? null : filled(previous),
     next_allocation: filled(allocation.nextAllocation),
     reschedule_tracker:
       previous === '' ? null : { Events: [expect.objectContaining({ PrevAllocID: previous, Delay: '30s' })] },

@@ -1,0 +1,208 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import type { Row } from '../../src/warehouse/values.ts';
+import { type CliRun, cli } from '../helpers/cli.ts';
+import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { type Recorded, readRecorded } from './recorded.ts';
+import { type ReplayServer, replay } from './replay-server.ts';
+
+/** Half a minute after the answers were recorded. */
+const NOW = '2026-11-22T00:30:00Z';
+const TOKEN = 'token-of-the-replay';
+
+const NOMAD = [
+  'token-self-management',
+  'plugins-list',
+  'namespaces-list',
+  'policy-list',
+  'policy-read',
+  'policy-read-unknown-key',
+  'volumes-list-all-namespaces',
+  'volume-read-claimed',
+  'volume-read',
+  'external-list',
+  'snapshot-list',
+];
+const VAULT = [
+  'lookup-self',
+  'capabilities-self',
+  'health',
+  'mounts',
+  'roles-list',
+  'role-read-legacy',
+  'role-read-ops',
+  'role-read-web',
+];
+const CONSUL = ['token-self', 'roots', 'leaf'];
+const AUTOSCALER = ['health', 'metrics'];
+
+const servers: Record<string, ReplayServer> = {};
+let folder: string;
+
+beforeAll(async () => {
+  folder = await tempFolder(afterAll);
+  servers.nomad = await replay(prefixed('nomad', NOMAD), [readOf('scratch', 'default'), readOf('data', 'team-a')]);
+  servers.vault = await replay(prefixed('vault', VAULT));
+  servers.consul = await replay(prefixed('consul', CONSUL));
+  servers.scaler = await replay(prefixed('autoscaler', AUTOSCALER));
+  await writeFile(join(folder, 'tidemark.yaml'), stringify(configuration()));
+  await startWithEmptyWarehouse(join(folder, 'data'));
+  const pulled = await tidemark('pull', '--json');
+  expect([pulled.exit, pulled.stderr]).toEqual([0, expect.any(String)]);
+});
+afterAll(() => {
+  for (const server of Object.values(servers)) server.close();
+});
+
+function prefixed(product: string, names: readonly string[]): string[] {
+  return names.map((name) => `${product}/${name}`);
+}
+
+/** The answers to reading two volumes were not recorded: the list's fields in the answer of a third. */
+function readOf(id: string, namespace: string): Recorded {
+  const listed = JSON.parse(readRecorded('nomad/volumes-list-all-namespaces').body) as Record<string, unknown>[];
+  const read = readRecorded('nomad/volume-read');
+  const body = { ...(JSON.parse(read.body) as object), ...listed.find(({ ID }) => ID === id) };
+  const query = namespace === 'default' ? '' : `?namespace=${namespace}`;
+  return { ...read, path: `/v1/volume/csi/${id}${query}`, body: JSON.stringify(body) };
+}
+
+function configuration() {
+  const common = { flavor: 'hashicorp', limits: { requestsPerSecond: 1000, concurrency: 8 } };
+  const withToken = { ...common, token: TOKEN };
+  return {
+    data: './data',
+    output: './out',
+    targets: [
+      { name: 'nomad', kind: 'scheduler', url: servers.nomad!.url, namespace: '*', ...withToken },
+      {
+        name: 'vault',
+        kind: 'secrets',
+        url: servers.vault!.url,
+        without: ['keys', 'kms_providers', 'key_distributions'],
+        ...withToken,
+      },
+      { name: 'consul', kind: 'mesh', url: servers.consul!.url, services: ['web'], ...withToken },
+      { name: 'scaler', kind: 'autoscaler', url: servers.scaler!.url, ...common },
+    ],
+  };
+}
+
+function tidemark(...words: readonly string[]): Promise<CliRun> {
+  return cli([...words, '--now', NOW], { cwd: folder });
+}
+
+async function rows(sql: string): Promise<Row[]> {
+  const database = await openDatabase(warehouseFiles(join(folder, 'data')).published, { readOnly: true });
+  try {
+    return await database.rows(sql);
+  } finally {
+    database.close();
+  }
+}
+
+test('every source is complete, and asked for nothing that was not recorded', async () => {
+  const pulls = await rows('select source, status from pulls order by target, source');
+  expect(pulls.map(({ status }) => status).filter((status) => status !== 'complete')).toEqual([]);
+  expect(Object.fromEntries(Object.entries(servers).map(([name, { unanswered }]) => [name, unanswered]))).toEqual({
+    nomad: [],
+    vault: [],
+    consul: ['GET /v1/catalog/services'], // which was not recorded: without it every configured service is read
+    scaler: [],
+  });
+});
+
+test('the volumes of both namespaces, with what may become of them', async () => {
+  expect(await rows('select volume_id, namespace, access_mode, current_writers from volumes order by 1')).toEqual([
+    { volume_id: 'data', namespace: 'team-a', access_mode: null, current_writers: 0 },
+    { volume_id: 'db', namespace: 'default', access_mode: 'single-node-writer', current_writers: 1 },
+    { volume_id: 'scratch', namespace: 'default', access_mode: null, current_writers: 0 },
+    { volume_id: 'web', namespace: 'default', access_mode: null, current_writers: 0 },
+  ]);
+  const [web] = await rows(
+    "select topologies, requested_capabilities, created_at from volumes where volume_id = 'web'",
+  );
+  expect(web).toMatchObject({
+    topologies: [{ 'topology.hostpath.csi/node': 'node-1' }],
+    requested_capabilities: [
+      { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' },
+      { AccessMode: 'multi-node-multi-writer', AttachmentMode: 'file-system' },
+    ],
+    created_at: null,
+  });
+});
+
+test('a claim whose map has no allocation gets it from the list', async () => {
+  expect(await rows('select volume_id, mode, job_id, node_name, client_status from volume_allocations')).toEqual([
+    { volume_id: 'db', mode: 'write', job_id: 'app', node_name: 'vm', client_status: 'pending' },
+  ]);
+});
+
+test('an unattached volume is published on no node', async () => {
+  expect(await rows('select published_node_ids from external_volumes order by external_id')).toEqual([
+    { published_node_ids: ['node-1'] },
+    { published_node_ids: [] },
+    { published_node_ids: [] },
+    { published_node_ids: [] },
+  ]);
+  expect(await rows('select count(*)::int as n, bool_and(is_ready) as ready from volume_snapshots')).toEqual([
+    { n: 2, ready: true },
+  ]);
+});
+
+test('policies, roles and certificates', async () => {
+  expect(await rows('select name, rules from acl_policies order by name')).toEqual([
+    { name: 'odd', rules: 'namespace "default" { polcy = "read" }' },
+    { name: 'ro', rules: 'namespace "default" { policy = "read" }' },
+  ]);
+  expect(await rows('select name, token_type, consul_policies, ttl from mesh_roles order by name')).toEqual([
+    { name: 'legacy', token_type: 'client', consul_policies: null, ttl: '7200' },
+    { name: 'ops', token_type: 'management', consul_policies: null, ttl: '0' },
+    { name: 'web', token_type: 'client', consul_policies: ['web'], ttl: '3600' },
+  ]);
+  expect(await rows('select name, active, serial_number, not_after from ca_roots')).toMatchObject([
+    { name: 'Consul CA Primary Cert', active: true, serial_number: 12 },
+  ]);
+  expect(await rows('select service, serial_number from leaf_certificates')).toEqual([
+    { service: 'web', serial_number: '0e' },
+  ]);
+});
+
+test('no secret of an answer is in a table or in a landing', async () => {
+  const dump = JSON.stringify(await rows('select * from tokens'));
+  expect(dump).not.toContain('00000000-aaaa-bbbb-cccc-000000000001');
+  expect(dump).not.toContain('hvs.removed');
+});
+
+test('the findings are those of the recorded estate', async () => {
+  const run = await tidemark('run', 'nightly', '--json');
+  expect([0, 3]).toContain(run.exit);
+  const found = (await tidemark('findings', '--json')).json<{ rule: string; subject_name: string }[]>();
+  const lines = found.map(({ rule, subject_name: subject }) => `${rule} ${subject}`).sort();
+  expect(lines).toContain('management-role ops');
+  expect(lines.filter((line) => /^(missing-volume|orphan|snapshot-without)/.test(line))).toEqual([]);
+});
+
+test('reports render what was recorded', async () => {
+  const storage = await tidemark('report', '--json', 'storage');
+  expect([storage.exit, storage.stderr]).toEqual([0, expect.any(String)]);
+  expect(JSON.stringify(storage.json())).toContain('hostpath-plugin0');
+});
+
+test('playbooks plan nothing that the recorded services do not need', async () => {
+  const plan = async (playbook: string) => {
+    const { stdout } = await tidemark('playbook', 'plan', playbook, '--json', '--max-percent', '100');
+    return JSON.parse(stdout) as { readonly actions: readonly unknown[]; readonly skipped: { reason: string }[] };
+  };
+  // The role `ops` has no policy: as a client role its tokens could do nothing.
+  const roles = await plan('downgrade-management-roles');
+  expect(roles.actions).toEqual([]);
+  expect(roles.skipped.map(({ reason }) => reason)).toEqual([expect.stringContaining('names no policy')]);
+  expect((await plan('deregister-missing-volumes')).actions).toEqual([]);
+  expect((await plan('detach-lost-claims')).actions).toEqual([]);
+});
