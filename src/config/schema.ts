@@ -16,6 +16,10 @@ const limits = z.strictObject({
   requestsPerSecond: positive.optional().describe('upper bound; a lower limit that the service advertises wins'),
   concurrency: wholeNumber.default(8).describe('requests in progress at the same time'),
   share: z.number().gt(0).max(1).default(0.9).describe('fraction of the advertised limit that Tidemark uses'),
+  maxPages: wholeNumber.optional().describe('pages of one source; 100000 unless set'),
+  maxItems: wholeNumber.optional().describe('items in the lists of one source; 20 million unless set'),
+  maxBytes: wholeNumber.optional().describe('bytes of the responses of one source; 64 GiB unless set'),
+  maxSeconds: positive.optional().describe('seconds for one source; six hours unless set'),
 });
 
 const target = z.strictObject({
@@ -102,8 +106,10 @@ export const configSchema = z.strictObject({
   mail: mail.optional(),
   landingDays: positive.default(14),
   reportDays: positive.default(90),
+  groupRead: z.boolean().default(false).describe('the group may read the published warehouse'),
   shrinkPercent: z.number().gt(0).max(100).default(50),
   maxWait: positive.default(120).describe('seconds'),
+  maxRunTime: positive.default(43_200).describe('seconds for the pulls of a run'),
   memoryLimit: z
     .string()
     .regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB')

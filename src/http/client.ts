@@ -3,6 +3,7 @@ import ky, { type KyInstance } from 'ky';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/duration.ts';
+import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { failure, type HttpFailure, type Result, ServiceError } from './errors.ts';
@@ -108,6 +109,8 @@ export class HttpClient {
       },
     }).finally(release);
     if (result.ok) return result.value;
+    // A bound of the run or of the source was reached: its message says more than that the request was stopped.
+    if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
     const { failure: kind, status, message, hint } = result.problem;
     throw new ServiceError({
       failure: kind,

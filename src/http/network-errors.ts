@@ -49,9 +49,23 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
       hint: 'check `url` of this target: no service is known to send such headers',
     });
   }
+  if (isInvalidHttp(error)) {
+    return problem('malformed', 'the response is not valid HTTP', {
+      retryable: 'few',
+      hint: 'check `url` of this target: something else than the service may respond there',
+    });
+  }
   const code = codes[0];
   if (hasResponse) return problem('truncated', `the response was cut off${code ? ` (${code})` : ''}`);
   return problem('unreachable', code ? `no connection (${code})` : 'no connection');
+}
+
+/** undici's parser fails with errors of several kinds; an invalid status is an assertion. */
+function isInvalidHttp(error: unknown): boolean {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    if (['HTTPParserError', 'AssertionError'].includes(inner.name) || inner.message === 'bad response') return true;
+  }
+  return false;
 }
 
 /** The status with which a proxy refused a tunnel. undici gives it in the error message only. */

@@ -6,11 +6,13 @@ import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
 import { landingDirectory } from '../landing/store.ts';
 import { LandingWriter } from '../landing/writer.ts';
+import { readBounds } from '../services/bounds.ts';
 import type { RequestOptions, ServiceClient } from '../services/client.ts';
 import { MissingColumnError } from '../sources/explorer/missing-columns.ts';
 import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import type { ActivePull, RunContext } from './run.ts';
+import { boundClient, startTimeBound } from './source-bounds.ts';
 
 /** A way to extract a source: its own, or one of its fallbacks. */
 export type Strategy = SourceDefinition['extract'];
@@ -45,16 +47,21 @@ export async function extract(
 ): Promise<Manifest> {
   const failed = new AbortController();
   const { signal, release } = linkSignals(run.signal, failed.signal);
-  const { metrics } = pull;
+  const { metrics, source } = pull;
+  const bounds = readBounds(client.target);
+  const timer = startTimeBound(bounds, source.name, failed);
   await strategy({
-    client: bindClient(client, { metrics, signal }),
+    client: boundClient(bindClient(client, { metrics, signal }), bounds, source.name, metrics),
     landing,
     log: run.log,
     metrics,
     asOf: run.asOf.toISOString(),
     once,
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
-  }).finally(release);
+  }).finally(() => {
+    clearTimeout(timer);
+    release();
+  });
   return landing.commit();
 }
 

@@ -14,6 +14,7 @@ import { createProgress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
 import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
+import { startRunBound } from './source-bounds.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -79,7 +80,9 @@ export async function pullSources(
 
   const progress = await createProgress(run);
   const halt = new AbortController();
-  const { signal, release } = linkSignals(run.signal, halt.signal);
+  const late = new AbortController();
+  const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
+  const timer = startRunBound(config.maxRunTime, late);
   const running: RunContext = { ...run, log: progress.log, signal };
   // Services respond while the schema is migrated.
   const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
@@ -120,6 +123,7 @@ export async function pullSources(
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   } finally {
+    clearTimeout(timer);
     release();
     await clients.close();
     progress.end();

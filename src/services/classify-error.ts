@@ -3,6 +3,14 @@ import { extractErrorMessage } from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
 
+/** HTTP has no status from 600 on (RFC 9110 §15). */
+const FIRST_INVALID_STATUS = 600;
+
+function invalidStatus(status: number): HttpFailure {
+  const message = `${status} is not a status of HTTP`;
+  return { failure: 'malformed', status, message, retryable: 'no', notProcessed: false };
+}
+
 /**
  * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
  * that of the request (describe-permission.ts).
@@ -14,6 +22,7 @@ export function classifyError(
   text: string,
   permission: string,
 ): HttpFailure {
+  if (status >= FIRST_INVALID_STATUS) return invalidStatus(status);
   const message = extractErrorMessage(text);
   const kind = classifyFailure(operation, status, message);
   const isPause = status === 429 || status === 503;

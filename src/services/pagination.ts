@@ -1,4 +1,5 @@
 import type { Log } from '../core/log.ts';
+import { PageCounter, readBounds } from './bounds.ts';
 import type { QueryPairs } from './operation.ts';
 import { createTokenPages, findUnnamedPage } from './page-proof.ts';
 import {
@@ -31,11 +32,13 @@ export async function* followPages(list: PagedList, fetchPage: FetchPage, log: L
     seen.add(`${what} ${value}`);
   };
   const fetch = operation.pagination === 'token' ? createTokenPages(list, fetchPage, log) : prefetch(fetchPage);
+  const counter = new PageCounter(readBounds(list.target), `the list of ${operation.name}`);
   let received = 0;
   let total: number | undefined;
   for (let pageQuery: QueryPairs | undefined = []; pageQuery !== undefined; ) {
     const response: ServiceResponse = await fetch(pageQuery);
     const items = listItems(operation, response);
+    counter.count(items.length);
     if (items.length > 0 || pageQuery.length > 0) assertNew('page', digestItems(operation, response));
     yield Object.assign(response, { items, total: readTotal(response) });
     received += items.length;
@@ -99,6 +102,7 @@ function nextPageNumber(list: PagedList, value: unknown): number | undefined {
   if (typeof number !== 'number' || (typeof current === 'number' && number <= current)) {
     throw repeatedError(list, PAGE_NUMBER);
   }
+  if (!isPageNumber(number)) throw malformedError(list, `the number of the next page is ${number}`);
   return number;
 }
 
@@ -112,7 +116,14 @@ function linkedPageNumber(list: PagedList, value: unknown): number | undefined {
     throw malformedError(list, `links.next leads to another origin, ${url.origin}`);
   }
   const number = Number(url.searchParams.get(PAGE_NUMBER));
-  return Number.isInteger(number) && number > 0 ? number : undefined;
+  return isPageNumber(number) ? number : undefined;
+}
+
+/** Larger numbers are no pages: adding one to a number of 300 digits does not change it. */
+const MAX_PAGE_NUMBER = 2 ** 31;
+
+function isPageNumber(number: number): boolean {
+  return Number.isInteger(number) && number > 0 && number < MAX_PAGE_NUMBER;
 }
 
 function readTotal(response: ServiceResponse): number | undefined {

@@ -88,6 +88,20 @@ describe('incomplete responses', () => {
     expect(metrics.retries).toBe(attempts - 1);
   });
 
+  it.each([
+    ['999 Odd', 1, '999 is not a status of HTTP'],
+    ['600 Odd', 1, '600 is not a status of HTTP'],
+    ['099 Odd', 3, 'the response is not valid HTTP'],
+    ['1000 Odd', 3, 'the response is not valid HTTP'],
+    ['x', 3, 'the response is not valid HTTP'],
+  ])('the status line "%s" is an invalid response, after %d attempts', async (status, attempts, message) => {
+    const { result, requests } = await ask('platform', platform.views.list, (_request, response) => {
+      response.socket?.end(`HTTP/1.1 ${status}\r\ncontent-length: 2\r\n\r\n{}`);
+    });
+    expect(result).toMatchObject({ failure: 'malformed', serviceMessage: message });
+    expect(requests).toBe(attempts);
+  });
+
   it.each<[TargetKind, Operation, string, string]>([
     ['secrets', secrets.keys.list, '{"data":{}}', '`data.keys`'],
     ['secrets', secrets.kms.list, '{"errors":[]}', '`data.keys`'],

@@ -208,3 +208,44 @@ it('a warning is logged once, not for every page', async () => {
   );
   expect(lines).toHaveLength(1);
 });
+
+describe('numbers of pages that a hostile service sends', () => {
+  it.each([
+    ['1e300', '1e300', 'the number of the next page is'],
+    ['a negative number', '-5', 'again'],
+    ['a fraction', '2.5', 'the number of the next page is'],
+    ['more than 2^31', '9999999999', 'the number of the next page is'],
+  ])('%s ends the list', async (_, next, message) => {
+    const server = await startServer((_request, response) =>
+      response.end(
+        `{"data":[{"id":"a"}],"meta":{"pagination":{"current-page":1,"next-page":${next},"total-pages":1e308,"total-count":1e9}}}`,
+      ),
+    );
+    const { client } = createTestClient(createTarget('platform', server.origin));
+    const read = async () => {
+      for await (const page of client.pages(platform['agent-pools'].list, {})) expect(page.items).toHaveLength(1);
+    };
+    await expect(read()).rejects.toThrow(message);
+    await client.close();
+    await server.close();
+  });
+
+  it('page 10^9 of 10^9 is asked for once, and allocates nothing', async () => {
+    const server = await startServer((request, response) => {
+      const next = request.url?.includes('1000000000') ? 'null' : '1000000000';
+      const id = request.url?.includes('1000000000') ? 'b' : 'a';
+      response.end(
+        `{"data":[{"id":"${id}"}],"meta":{"pagination":{"current-page":1,"next-page":${next},"total-pages":1000000000,"total-count":2}}}`,
+      );
+    });
+    const { client } = createTestClient(createTarget('platform', server.origin));
+    const before = process.memoryUsage().rss;
+    let pages = 0;
+    for await (const _ of client.pages(platform['agent-pools'].list, {})) pages++;
+    expect(pages).toBe(2);
+    expect(server.requests).toHaveLength(2);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 ** 2);
+    await client.close();
+    await server.close();
+  });
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import { testProject } from '../helpers/test-project.ts';
+
+const json = (value: unknown) => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(value),
+});
+
+/** A project whose list of agent pools has a new page after each page. */
+async function endlessPools(limits: Record<string, number>, top: Record<string, number> = {}) {
+  let page = 0;
+  const project = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      if (!path.endsWith('/agent-pools')) return undefined;
+      page++;
+      const data = [1, 2, 3].map((number) => ({ id: `apool-${page}-${number}`, type: 'agent-pools', attributes: {} }));
+      return json({ data, meta: { pagination: { 'current-page': page, 'next-page': page + 1 } } });
+    },
+  });
+  await project.configure((config) => {
+    Object.assign(config, top);
+    for (const target of config.targets) Object.assign(target, { limits });
+  });
+  const startedMs = performance.now();
+  const [pull] = (await project.pull(['--source', 'agent_pools'], 3)).json<RunResult>().pulls;
+  return { pages: page, seconds: (performance.now() - startedMs) / 1000, error: pull?.error ?? '' };
+}
+
+test.each([
+  [{ maxPages: 12 }, 'has more than 12 pages (limits.maxPages)', 13],
+  [{ maxItems: 20 }, 'has more than 20 items (limits.maxItems)', 7],
+  [{ maxBytes: 2000 }, 'has more than 2000 bytes (limits.maxBytes)', 20],
+])('a list whose every page is new ends at its bound %j', async (limits, message, pages) => {
+  const { error, pages: asked } = await endlessPools(limits);
+  expect(error).toContain(message);
+  expect(asked).toBeLessThanOrEqual(pages);
+});
+
+test('a source that takes too long ends at its time', async () => {
+  const { error, seconds } = await endlessPools({ maxSeconds: 1 });
+  expect(error).toContain('agent_pools takes longer than 1.0 s (limits.maxSeconds)');
+  expect(seconds).toBeLessThan(30);
+});
+
+test('a run that takes too long ends at its time, and is not taken for an interrupted one', async () => {
+  const { error, seconds } = await endlessPools({}, { maxRunTime: 1 });
+  expect(error).toContain('the run takes longer than 1.0 s (maxRunTime)');
+  expect(seconds).toBeLessThan(30);
+});
