@@ -6,7 +6,7 @@ import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { Context, HttpTimeouts } from './core/context.ts';
 import { EXIT, type ExitCode, errorMessage, TidemarkError } from './core/errors.ts';
-import { fileSystemError } from './core/fs.ts';
+import { fileSystemError, systemLack } from './core/fs.ts';
 import { createLog } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
 import { createRedactor, type Redactor } from './core/redact/redactor.ts';
@@ -130,6 +130,11 @@ function reportError(error: unknown, { stderr, stderrColors: colors }: Session):
     const hint = error.hint ? `\n  ${error.hint}` : '';
     stderr(`${colors.red('error:')} ${error.message}${hint}\n`);
     return error.exit;
+  }
+  const lack = systemLack(error);
+  if (lack !== undefined) {
+    stderr(`${colors.red('error:')} ${lack}\n`);
+    return EXIT.incomplete;
   }
   const unusable = fileSystemError(error);
   if (unusable && !unusable.path.startsWith(PACKAGE_ROOT)) {

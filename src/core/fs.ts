@@ -2,19 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-export interface WriteOptions {
-  /** Permissions of the file, whatever the umask is. @default those of a new file */
-  readonly mode?: number;
+/** Permissions of files that their owner alone may read. A umask can only remove some. */
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_FOLDER = 0o700;
+
+/** Creates a folder, with those above it, that its owner alone may read. One that exists keeps its permissions. */
+export async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
 }
 
-/** Replaces the content of a file atomically: a reader sees the old content or the new one. On return, it is on disk. */
-export async function writeFileAtomic(file: string, text: string, { mode }: WriteOptions = {}): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+/**
+ * Replaces the content of a file atomically: a reader sees the old content or the new one. On return, it is on disk. Its owner alone
+ * may read it.
+ */
+export async function writeFileAtomic(file: string, text: string): Promise<void> {
+  await makeFolder(dirname(file));
   const temporary = `${file}.${randomBytes(4).toString('hex')}`;
   try {
-    const handle = await open(temporary, 'wx', mode);
+    const handle = await open(temporary, 'wx', PRIVATE_FILE);
     try {
-      if (mode !== undefined) await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();
     } finally {
@@ -46,7 +52,38 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-const PATH_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG']);
+const PATH_ERRORS = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'EISDIR',
+  'EEXIST',
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENAMETOOLONG',
+  'ELOOP',
+]);
+
+/** What the system lacks, by error code. */
+const LACKS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EMFILE: 'too many files are open: raise the limit of open files (`ulimit -n`)',
+  ENFILE: 'too many files are open on this machine',
+  EIO: 'the disk cannot be read or written',
+};
+
+/** What the system lacks for an operation on a file, if that is why it failed. */
+export function systemLack(error: unknown): string | undefined {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    const { code } = inner as NodeJS.ErrnoException;
+    if (code !== undefined && LACKS[code] !== undefined) return LACKS[code];
+    if (/IO Error: .*(?:too many open files|no space left|disk quota)/iu.test(inner.message)) {
+      return /too many/iu.test(inner.message) ? LACKS.EMFILE : LACKS.ENOSPC;
+    }
+  }
+  return undefined;
+}
 
 /** The path and reason of an error of the file system that the user can correct, such as the file of `-o`; otherwise undefined. */
 export function fileSystemError(error: unknown): { readonly path: string; readonly reason: string } | undefined {

@@ -1,5 +1,6 @@
 import type { Target, Thresholds } from '../config/config.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
 
@@ -103,6 +104,7 @@ async function evaluateRule(
     await database.run(query, { ...params, rule: rule.name });
     return undefined;
   } catch (error) {
+    if (classifyStorageError(error)) throw error;
     return firstLine(error);
   }
 }

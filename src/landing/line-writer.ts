@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { LandingFile } from './manifest.ts';
 
 /** Characters collected before a write: one write costs as much as a few hundred lines. */
@@ -107,7 +108,7 @@ export class LineWriter {
   }
 
   async #open(): Promise<FileHandle> {
-    await mkdir(this.#directory, { recursive: true });
-    return open(join(this.#directory, `${this.#file}.part`), 'w');
+    await makeFolder(this.#directory);
+    return open(join(this.#directory, `${this.#file}.part`), 'w', PRIVATE_FILE);
   }
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { stringify } from 'csv-stringify';
+import { PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { createSecretScanner } from '../core/redact/secret-scanner.ts';
 import type { LandingFile } from './manifest.ts';
@@ -20,7 +21,7 @@ export async function maskFile(path: string, redactor: Redactor): Promise<ScrubR
   if (!(await containsSecret(path, redactor))) return undefined;
   const content = createContentDigest();
   const pieces = Readable.from(maskPieces(path, redactor)).map((text: string) => Buffer.from(text));
-  await pipeline(pieces, content.observe, createWriteStream(`${path}.masked`));
+  await pipeline(pieces, content.observe, createWriteStream(`${path}.masked`, { mode: PRIVATE_FILE }));
   await rename(`${path}.masked`, path);
   return content.result();
 }
@@ -65,7 +66,7 @@ export async function dropColumns(
     },
     stringify(),
     content.observe,
-    createWriteStream(`${path}.part`),
+    createWriteStream(`${path}.part`, { mode: PRIVATE_FILE }),
   );
   await rename(`${path}.part`, path);
   return { ...content.result(), columns: columns.filter((name) => !isDropped(name)) };

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
+import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
 import { type LineCheckpoint, LineWriter } from './line-writer.ts';
@@ -70,7 +71,7 @@ export class LandingWriter {
   /** Reserves a file that the caller writes. @returns its path; `register` then adds it to the landing */
   async allocate(extension: string): Promise<string> {
     const { directory, source } = this.#options;
-    await mkdir(directory, { recursive: true });
+    await makeFolder(directory);
     const file = `${source}.${extension}`;
     this.#allocated.push(file);
     return join(directory, file);
@@ -189,9 +190,9 @@ function toOneLine(json: string): string {
 }
 
 async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await makeFolder(directory);
   const file = join(directory, `${manifest.source}.json`);
-  await writeFile(`${file}.part`, `${JSON.stringify(manifest, null, 2)}\n`);
+  await writeFile(`${file}.part`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: PRIVATE_FILE });
   await rename(`${file}.part`, file);
 }
 

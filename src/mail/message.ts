@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { MailAddress } from '../config/mail-address.ts';
+import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 
 /** A file attached to a mail. */
 export interface Attachment {
@@ -92,7 +93,7 @@ async function renderEml(message: Message, from: MailAddress, output: string): P
 export async function writeEml(message: Message, from: MailAddress, output: string): Promise<string> {
   const safe = (text: string) => text.replaceAll(/[^\w.@+-]/gu, '_');
   const path = join(output, 'mail', `${safe(message.job)}.${safe(message.to.address)}.eml`);
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, await renderEml(message, from, output));
+  await makeFolder(dirname(path));
+  await writeFile(path, await renderEml(message, from, output), { mode: PRIVATE_FILE });
   return path;
 }

@@ -6,6 +6,7 @@ import type { Playbook } from '../remediation/define.ts';
 import { summarizePlaybooks } from '../remediation/registry.ts';
 import { renderReports } from '../reports/index.ts';
 import { findLeftOut } from '../sources/left-out.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 
 /** The reports of a run. */
@@ -47,6 +48,7 @@ export async function renderStage(
 ): Promise<RenderResult> {
   const failed: RenderResult['failed'][number][] = [];
   const onFailure = (report: string, error: TidemarkError) => {
+    if (classifyStorageError(error)) throw error;
     context.log.error(`report ${report}: ${formatError(error)}`);
     failed.push({ report, error: formatError(error) });
   };
@@ -69,7 +71,7 @@ export async function renderStage(
     });
     return { written: rendered.map(({ name }) => name), failed };
   } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
+    if (!(error instanceof TidemarkError) || classifyStorageError(error)) throw error;
     for (const name of names) onFailure(name, error); // the failure is not one of a single report
     return { written: [], failed };
   }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/duration.ts';
+import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { type Manifest, targetFingerprint } from '../landing/manifest.ts';
 import { landingDirectory, listLandings, readManifests } from '../landing/store.ts';
@@ -23,8 +24,8 @@ const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
 export async function markInFlight(config: Config, run: InFlightRun): Promise<void> {
   const directory = landingDirectory(config, run.run_id);
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, MARK), `${JSON.stringify(run)}\n`);
+  await makeFolder(directory);
+  await writeFile(join(directory, MARK), `${JSON.stringify(run)}\n`, { mode: PRIVATE_FILE });
 }
 
 /** Removes the marks of a job: it leaves no run to resume. */

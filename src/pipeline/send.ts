@@ -6,6 +6,7 @@ import { composeMessages } from '../mail/compose.ts';
 import type { Attachment } from '../mail/message.ts';
 import { listPending, type OutboxStore, writeOutbox } from '../mail/outbox.ts';
 import { type Delivery, sendFromOutbox } from '../mail/send.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
 import { openPublished } from '../warehouse/session.ts';
 import type { RunContext } from './run.ts';
 
@@ -56,9 +57,9 @@ export async function sendStage(config: Config, context: Context, store: OutboxS
   }
 }
 
-/** Any other error is a bug and ends the run. */
+/** A storage failure ends the run, and so does any other error, which is a bug. */
 function logFailure({ log }: Context, error: unknown): string {
-  if (!(error instanceof TidemarkError)) throw error;
+  if (!(error instanceof TidemarkError) || classifyStorageError(error)) throw error;
   log.error(`mail: ${formatError(error)}`);
   return formatError(error);
 }

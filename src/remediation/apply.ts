@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
+import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import type { Abort, ApplyResult } from './apply-result.ts';
 import { ApplyState, isFailure } from './apply-state.ts';
@@ -35,7 +36,12 @@ export interface ApplyOptions {
  * Applies an approved plan, one action at a time, and continues where an earlier apply stopped. No action is applied twice.
  * @throws TidemarkError UNSAFE as `assertApplicable`; LOCKED while another apply runs.
  */
-export async function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
+export function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
+  const { config } = options;
+  return reportFullDisk(config, () => applyLocked(plan, options));
+}
+
+async function applyLocked(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
   const { config, context, playbooks } = options;
   const definitions = await assertApplicable(plan, config, context.clock.now(), playbooks);
   const file = join(config.data, 'apply.lock');

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../core/duration.ts';
-import { writeFileAtomic } from '../core/fs.ts';
+import { makeFolder, writeFileAtomic } from '../core/fs.ts';
 import type { ReportFiles } from './renderer.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
@@ -24,7 +24,7 @@ export async function writeReportFiles(out: string, report: string, files: Repor
 /** Copies files of `out` to `out/archive/DATE/`. A later run of the same day replaces the files of the reports that it renders. */
 export async function archiveFiles(out: string, date: string, files: readonly string[]): Promise<void> {
   const folder = join(out, 'archive', date);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   for (const file of files) await copyFile(join(out, file), join(folder, file));
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { createSecretScanner, type SecretScanner } from '../core/redact/secret-scanner.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
@@ -49,7 +50,7 @@ export async function downloadToFile(
     return failure({ failure: 'malformed', status, message: rejection, retryable: 'few', notProcessed: false });
   }
   const inspector = new ContentInspector(createSecretScanner(redactor));
-  const handle = await open(file, 'w');
+  const handle = await open(file, 'w', PRIVATE_FILE);
   try {
     await writeBlocks(handle, toBlocks(body), inspector);
   } finally {

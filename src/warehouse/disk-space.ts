@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, stat, statfs } from 'node:fs/promises';
+import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
+import { makeFolder } from '../core/fs.ts';
+import { classifyStorageError } from './integrity.ts';
 import { warehouseFiles } from './publish.ts';
 
 /** An empty warehouse takes 16 MiB. */
@@ -16,7 +18,7 @@ export async function requiredBytes(data: string): Promise<number> {
 
 /** Runs before anything is written. @throws TidemarkError INCOMPLETE if the disk has too little free space. */
 export async function assertDiskSpace(data: string): Promise<void> {
-  await mkdir(data, { recursive: true });
+  await makeFolder(data);
   const [needed, free] = [await requiredBytes(data), await freeBytes(data)];
   if (free < needed) throw diskFullError(data, needed, free);
 }
@@ -45,7 +47,26 @@ export async function freeBytes(directory: string): Promise<number> {
   return bavail * bsize;
 }
 
-export function diskFullError(directory: string, neededBytes: number, freeNow: number, cause?: unknown): TidemarkError {
+/** Reports a full disk of one of the folders that `work` writes to with the bytes needed. Other errors are thrown as they are. */
+export async function reportFullDisk<T>(
+  { data, output }: { readonly data: string; readonly output: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (classifyStorageError(error) !== 'disk-full') throw error;
+    const folders = await Promise.all(
+      [data, output]
+        .filter((folder) => existsSync(folder))
+        .map(async (path) => ({ path, free: await freeBytes(path) })),
+    );
+    const { path = data, free = 0 } = folders.sort((a, b) => a.free - b.free)[0] ?? {};
+    throw diskFullError(path, Math.max(await requiredBytes(data), free + 1), free, error);
+  }
+}
+
+function diskFullError(directory: string, neededBytes: number, freeNow: number, cause?: unknown): TidemarkError {
   const message = `the disk is full: ${neededBytes} bytes are needed in ${directory}, ${freeNow} are free`;
   return new TidemarkError('INCOMPLETE', message, {
     hint: 'free disk space and run it again: nothing is lost, and finished extractions are not repeated',

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { PRIVATE_FILE } from '../core/fs.ts';
 import type { Database } from './database.ts';
 import { quoteIdent, type SqlFiles } from './sql-files.ts';
 
@@ -47,7 +48,7 @@ async function readFingerprint(file: string): Promise<string> {
 
 /** Records how a session leaves a file that it closed cleanly. */
 export async function recordFingerprint(file: string): Promise<void> {
-  await writeFile(fingerprintPath(file), await readFingerprint(file));
+  await writeFile(fingerprintPath(file), await readFingerprint(file), { mode: PRIVATE_FILE });
 }
 
 /** Whether a file is unchanged since `recordFingerprint`. The fingerprint is single-use: the file is opened for writing next. */

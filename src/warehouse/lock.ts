@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: only the system knows whether the owner of a lock is alive
 import { kill, pid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TidemarkError } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/fs.ts';
+import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../core/fs.ts';
 import { PauseMonitor } from '../core/pause.ts';
 import { tryLockFile } from './kernel-lock.ts';
 
@@ -49,7 +48,7 @@ const MAX_ATTEMPTS = 5;
  * @throws TidemarkError LOCKED naming the holder, DATA if something else than a file has the name.
  */
 export async function acquireLock(file: string, purpose: string, options: LockOptions = {}): Promise<Lock> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeFolder(dirname(file));
   const { now = new Date(), maxPauseMs = DEFAULT_MAX_PAUSE_MS } = options;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const fd = openLockFile(file);
@@ -148,7 +147,7 @@ export class Lock {
 /** The file is empty and never removed: a process that waits for a removed file waits for a lock of its own. */
 function openLockFile(file: string): number {
   try {
-    return openSync(file, 'a+', 0o600);
+    return openSync(file, 'a+', PRIVATE_FILE);
   } catch (error) {
     throw notAFile(file, error) ?? error;
   }
@@ -174,7 +173,7 @@ function isLocked(file: string): boolean {
 const recordFile = (file: string) => `${file}.owner`;
 
 function writeRecord(file: string, record: LockRecord): Promise<void> {
-  return writeFileAtomic(recordFile(file), `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  return writeFileAtomic(recordFile(file), `${JSON.stringify(record)}\n`);
 }
 
 /** Undefined before the first acquisition. @throws TidemarkError DATA if it is damaged. */

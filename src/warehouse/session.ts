@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { type Database, openDatabase } from './database.ts';
-import { assertDiskSpace, diskFullError, freeBytes, requiredBytes } from './disk-space.ts';
+import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
 import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
 import { loadMemoryLimit } from './memory-limit.ts';
@@ -67,8 +68,8 @@ export async function withWarehouseLock<T>(
   const { config, purpose, now } = options;
   const { data } = config;
   const paths = warehouseFiles(data);
-  try {
-    await mkdir(data, { recursive: true });
+  return reportFullDisk(config, async () => {
+    await makeDataFolder(config);
     const lock = await acquireLock(join(data, 'lock'), purpose, { now });
     try {
       await removeLeftovers(paths);
@@ -79,11 +80,21 @@ export async function withWarehouseLock<T>(
     } finally {
       await lock.release();
     }
-  } catch (error) {
-    if (classifyStorageError(error) !== 'disk-full') throw error;
-    const free = await freeBytes(data);
-    throw diskFullError(data, Math.max(await requiredBytes(data), free + 1), free, error);
-  }
+  });
+}
+
+/** What an earlier version or a user created may be readable by others; its content becomes private here. */
+const PRIVATE_FOLDERS = ['landing', 'plans', 'work'];
+
+async function makeDataFolder({ data, groupRead }: Config): Promise<void> {
+  await makeFolder(data);
+  for (const name of PRIVATE_FOLDERS) await chmod(join(data, name), PRIVATE_FOLDER).catch(ignoreMissing);
+  // The group must also be able to enter the folder of the published file.
+  if (groupRead) await chmod(data, ((await stat(data)).mode & 0o777) | 0o050);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 /** Runs a session again on a copy of the published file if the working file is corrupt. */
@@ -148,6 +159,7 @@ async function runSession<T>(
   let warehouse: MigratingWarehouse | undefined;
   let isUsable = true;
   try {
+    await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
     warehouse = new MigratingWarehouse(database, files, tables, lock, await migrate(database, files, tables));
     if (!deferMigration) await warehouse.finishMigration();
@@ -160,28 +172,28 @@ async function runSession<T>(
   } finally {
     database.close();
     // A schema without its views is of no use to readers: the next session finishes and publishes it.
-    if (isUsable && warehouse?.isMigrated) await publish(paths, lock);
+    if (isUsable && warehouse?.isMigrated) await publish(paths, lock, config.groupRead);
   }
 }
 
 /** A `.wal` beside the working file means that it was not closed cleanly: the published file then stays as it is. */
-async function publish({ work, published }: WarehouseFiles, lock: Lock): Promise<void> {
+async function publish({ work, published }: WarehouseFiles, lock: Lock, isGroupRead: boolean): Promise<void> {
   if (existsSync(`${work}.wal`)) return;
   lock.assertHeld();
-  await publishFile(work, published, 0o444);
+  await publishFile(work, published, isGroupRead ? 0o440 : 0o400);
   await recordFingerprint(work);
 }
 
 /** A working file that does not open is moved aside and restored from the published one. */
 async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: Log): Promise<Database> {
-  await mkdir(dirname(paths.work), { recursive: true });
+  await makeFolder(dirname(paths.work));
   if (!existsSync(paths.work)) await copyFromPublished(paths);
   const options = { memoryLimit: loadMemoryLimit(memoryLimit), tempDirectory: paths.temp };
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
     if (/Conflicting lock|Could not set lock/iu.test(String(error))) throw workingCopyInUse(paths.work, error);
-    if (classifyStorageError(error) === 'disk-full' || /permission denied/iu.test(String(error))) throw error;
+    if (systemLack(error) !== undefined || /permission denied/iu.test(String(error))) throw error;
     await restoreFromPublished(paths, log);
     return openDatabase(paths.work, options);
   }
@@ -203,7 +215,7 @@ async function restoreFromPublished(paths: WarehouseFiles, log: Log): Promise<vo
 
 async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
   await rm(`${paths.work}.wal`, { force: true });
-  if (existsSync(paths.published)) await publishFile(paths.published, paths.work, 0o644);
+  if (existsSync(paths.published)) await publishFile(paths.published, paths.work, PRIVATE_FILE);
 }
 
 /** Opens the published warehouse for reading. @throws TidemarkError UNREACHABLE if nothing was pulled yet. */

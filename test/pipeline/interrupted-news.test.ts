@@ -18,7 +18,7 @@ async function readSummary({ folder }: TestProject, report: string): Promise<Rec
   return JSON.parse(await readFile(join(folder, 'out', `${report}.json`), 'utf8')).summary;
 }
 
-const readNews = async (place: TestProject) => ({
+const readNews = async (place: TestProject): Promise<Record<string, number | undefined>> => ({
   ...(await readSummary(place, 'drift')),
   findings_new: (await readSummary(place, 'overview')).findings_new,
 });

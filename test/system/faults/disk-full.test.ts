@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { statfsSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { stringify } from 'yaml';
 import { openDatabase } from '../../../src/warehouse/database.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies, hashFile } from '../../helpers/warehouse-checks.ts';
 
 const MEBIBYTE = 1024 * 1024;
+/** Moments of a job at which the disk fills. */
+const PARTS = 5;
 
 function mountSmall(folder: string, mebibytes: number): string | undefined {
   const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
@@ -40,7 +43,7 @@ interface SmallDisk {
   readonly ballast: string;
 }
 
-/** A project whose data is on a disk of some MiB. */
+/** A project whose data and reports are on a disk of some MiB. */
 async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   let when: { path: RegExp; bytes: number } | undefined;
   const place = await testProject({
@@ -59,6 +62,7 @@ async function smallDisk(mebibytes: number): Promise<SmallDisk> {
   onTestFinished(() => void spawnSync('umount', ['--lazy', data]));
   await place.configure((config) => {
     config.data = data;
+    config.output = join(data, 'out');
   });
   const ballast = join(data, 'ballast');
   function fillBut(bytes: number): void {
@@ -80,14 +84,14 @@ async function smallDisk(mebibytes: number): Promise<SmallDisk> {
 const DISK_FULL = /the disk is full: (\d+) bytes are needed in (\S+), (\d+) are free\n.*nothing is lost/u;
 
 describe.skipIf(reason !== undefined)('a disk that is full', () => {
-  test('before the first run: exit code 1 with the required bytes, and nothing is written or requested', async () => {
+  test('before the first run: exit code 1 with the required bytes, and nothing but the lock is written, and nothing requested', async () => {
     const { place, data } = await smallDisk(8);
     const run = await place.tidemark(['pull']);
     expect(run.exit).toBe(1);
     const [, needed, where, free] = DISK_FULL.exec(run.stderr) ?? [];
     expect(Number(needed)).toBeGreaterThan(Number(free));
     expect(where).toBe(data);
-    expect(await readdir(data)).toEqual([]);
+    expect(await readdir(data)).toEqual(['lock', 'lock.owner']);
     expect(place.sandbox.log).toEqual([]);
   });
 
@@ -137,4 +141,37 @@ describe.skipIf(reason !== undefined)('a disk that is full', () => {
       expect(Number(row?.runs)).toBeGreaterThan(1);
     },
   );
+
+  test('at any moment of a job: 1 with the required bytes, and the next run completes', async () => {
+    const { place, data, published, fillBut, ballast } = await smallDisk(160);
+    await mkdir(join(place.folder, 'jobs'));
+    const job = { pull: ['workspaces', 'agents', 'agent_pools'], reports: ['overview', 'drift', 'agent-health'] };
+    await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify(job));
+    const startedMs = performance.now();
+    expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
+    const wholeMs = performance.now() - startedMs;
+    const fillWhileUsed = (bytes: number) => {
+      try {
+        fillBut(bytes);
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' }); // the job took the space meanwhile
+      }
+    };
+    const exits = new Set<number>();
+    for (let part = 0; part < PARTS; part++) {
+      place.sandbox.tick();
+      const timer = setTimeout(() => fillWhileUsed(part % 2 === 0 ? 0 : 100_000), (wholeMs * part) / PARTS);
+      const { exit, stderr } = await place.tidemark(['run', 'nightly']);
+      clearTimeout(timer);
+      await rm(ballast, { force: true });
+      exits.add(exit);
+      if (exit !== 0) expect([exit, stderr]).toEqual([1, expect.stringMatching(DISK_FULL)]);
+      expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
+      const next = await place.tidemark(['run', 'nightly']);
+      expect(next.exit, `${stderr}${next.stderr}`).toBe(0);
+      expect(await findInconsistencies(published)).toEqual([]);
+    }
+    expect(exits).toContain(1);
+    expect(await readdir(join(data, 'work'))).not.toContain('warehouse.duckdb.damaged');
+  });
 });
