@@ -78,6 +78,17 @@ describe('a rule that joins two sources', () => {
     expect(await reasons(warehouse)).toEqual({});
   });
 
+  test('counts what the run took over from the one that it resumes as its own', async () => {
+    const warehouse = await createFindingsWarehouse();
+    await pullHeld(warehouse, '2026-11-19T22:15:00.000Z');
+    await pullVolumes(warehouse, FIRST, []);
+    await warehouse.database.run("update pulls set run_id = 'resumed'");
+    await warehouse.evaluate(FIRST);
+    expect(await warehouse.findings('orphaned-external-volume')).toEqual([]);
+    await warehouse.evaluate(FIRST, { runId: 'resumed' });
+    expect(await warehouse.findings('orphaned-external-volume')).toMatchObject([{ subject_id: 'ebs/vol-1' }]);
+  });
+
   test('is not assessed where the other failed in a run shortly before', async () => {
     const warehouse = await createFindingsWarehouse();
     await pullHeld(warehouse, '2026-11-20T01:30:00.000Z');

@@ -26,7 +26,11 @@ export interface FindingsWarehouse {
   fail(at: string, target: string, source: string, status?: 'failed' | 'quarantined'): Promise<void>;
   evaluate(
     at: string,
-    options?: { thresholds?: Partial<Thresholds>; targets?: readonly (string | AssessedTarget)[] },
+    options?: {
+      thresholds?: Partial<Thresholds>;
+      targets?: readonly (string | AssessedTarget)[];
+      runId?: string;
+    },
   ): Promise<FindingsSummary>;
   findings(rule: string, target?: string): Promise<Row[]>;
   /** The subject IDs that the last evaluation found by a rule, and those it called unknown. */
@@ -79,12 +83,13 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
       await record(at, target, source, 'complete');
     },
     fail: (at, target, source, status = 'failed') => record(at, target, source, status),
-    evaluate: (at, { thresholds, targets } = {}) =>
+    evaluate: (at, { thresholds, targets, runId } = {}) =>
       evaluateFindings({
         database,
         files,
         asOf: new Date(at),
         thresholds: { ...THRESHOLDS, ...thresholds },
+        ...(runId && { runId }),
         ...(targets && { targets: targets.map((target) => (typeof target === 'string' ? { name: target } : target)) }),
       }),
     findings: (rule, target) =>
