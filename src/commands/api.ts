@@ -8,8 +8,10 @@ import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
+import { createTextMasker } from '../core/redact/text-masker.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
 import { ServiceClients } from '../services/clients.ts';
+import { collectSecrets } from '../services/collect-secrets.ts';
 import type { DownloadResult } from '../services/download.ts';
 import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
@@ -25,6 +27,7 @@ interface Options {
   readonly body?: string;
   readonly all?: true;
   readonly yes?: true;
+  readonly create?: true;
   readonly list?: true;
   readonly unchecked?: true;
   readonly help?: true;
@@ -40,6 +43,7 @@ export function registerApi(program: Command, context: () => Context): void {
     .option('--body <json>', 'request body: JSON, @FILE, or - for standard input')
     .option('--all', 'follow every page and print one array')
     .option('--yes', 'change something without confirmation')
+    .option('--create', 'let an update create what does not exist')
     .option('--unchecked', 'send parameters and filters of a read that the API documents do not list')
     .option('--list', 'list the operations')
     .helpOption(false)
@@ -62,13 +66,22 @@ async function api(context: Context, name: string | undefined, parameters: strin
   const body = await readBody(options.body, context);
   validateRequest(operation, target, args, body, context.log);
   if (operation.mutates) await confirm(context, operation, target, args, options.yes ?? false);
-  await call(context, config, target, { operation, args, body, all: options.all ?? false });
+  await call(context, config, target, {
+    operation,
+    args,
+    body,
+    all: options.all ?? false,
+    create: options.create ?? false,
+  });
 }
 
 /** @throws TidemarkError USAGE for an option that does not apply to the operation */
-function checkOptions(operation: Operation, { all, unchecked }: Options): void {
+function checkOptions(operation: Operation, { all, create, unchecked }: Options): void {
   if (all && !isList(operation)) {
     throw new TidemarkError('USAGE', `${operation.name} is not a list: --all does not apply`, { hint: 'remove --all' });
+  }
+  if (create && !operation.subjectRead) {
+    throw new TidemarkError('USAGE', `${operation.name}: --create does not apply`, { hint: 'remove --create' });
   }
   if (unchecked && operation.mutates) {
     throw new TidemarkError('USAGE', `${operation.name} changes something: --unchecked applies to reads only`, {
@@ -82,25 +95,34 @@ interface ApiCall {
   readonly args: Args;
   readonly body: unknown;
   readonly all: boolean;
+  readonly create: boolean;
 }
 
 async function call(
   context: Context,
   config: Config,
   target: Target,
-  { operation, args, body, all }: ApiCall,
+  { operation, args, body, all, create }: ApiCall,
 ): Promise<void> {
   const clients = new ServiceClients(config, context, context.signal);
   const client = clients.get(target);
-  const options = { body, write: operation.mutates };
+  const options = { body, write: operation.mutates, create };
+  collectSecrets(operation, args, body, context.redactor);
+  const output = maskOutput(context);
   try {
-    if (all) await printAll(context, operation, client.pages(operation, args, options));
+    if (all) await printAll(output, operation, client.pages(operation, args, options));
     else if (operation.responseType === 'csv') {
-      await printDownload(context, (file) => client.download(operation, args, file, options));
-    } else printResponse(context, await client.call(operation, args, options));
+      await printDownload(output, (file) => client.download(operation, args, file, options));
+    } else printResponse(output, await client.call(operation, args, options));
   } finally {
     await clients.close();
   }
+}
+
+/** Services echo secrets. What the call itself generates becomes known later than this, and is printed. */
+function maskOutput(context: Context): Context {
+  const redactor = context.redactor.snapshot();
+  return { ...context, redactor, stdout: (text) => context.stdout(redactor.text(text)) };
 }
 
 function findOperation(name: string): Operation {
@@ -242,7 +264,11 @@ export async function printDownload(
     const file = join(folder, 'response');
     const { status, bytes } = await download(file);
     if (bytes === 0) context.stdout(formatEmpty(status));
-    for await (const chunk of createReadStream(file, 'utf8')) context.stdout(toPrintable(context, chunk as string));
+    const masker = createTextMasker(context.redactor);
+    for await (const chunk of createReadStream(file, 'utf8')) {
+      context.stdout(masker.push(toPrintable(context, chunk as string)));
+    }
+    context.stdout(masker.end());
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -32,7 +32,10 @@ type ApiMethod<O extends Operation & { readonly name: keyof ApiResults }> = (
   ? AsyncGenerator<ApiResults[O['name']], void, undefined>
   : Promise<ApiResults[O['name']]>;
 
-type ApiArgs<O extends Operation> = CamelCaseKeys<Omit<OperationArgs<O>, HiddenParam>> & ApiBody<O>;
+type ApiArgs<O extends Operation> = CamelCaseKeys<Omit<OperationArgs<O>, HiddenParam>> & ApiBody<O> & ApiCreate<O>;
+
+/** An update that would create a missing subject is refused without it. */
+type ApiCreate<O> = O extends { readonly subjectRead: Operation } ? { readonly create?: boolean } : unknown;
 
 /** Set while pages are followed; or, for `format`, changes the form of the response. */
 type HiddenParam = 'page[number]' | 'next_token' | 'format';
@@ -78,7 +81,7 @@ export function createApiClient(client: ServiceClient): ApiClient {
   return api as ApiClient;
 }
 
-type MethodArgs = Args & { readonly body?: unknown };
+type MethodArgs = Args & { readonly body?: unknown; readonly create?: boolean };
 
 function createMethods(client: ServiceClient, verbs: Readonly<Record<string, Operation>>) {
   const methods = Object.entries(verbs).map(([verb, operation]) => {
@@ -95,7 +98,8 @@ async function* listItems(client: ServiceClient, operation: Operation, args: Met
 }
 
 async function callOnce(client: ServiceClient, operation: Operation, args: MethodArgs = {}): Promise<unknown> {
-  const options = { body: args.body, write: operation.mutates };
+  const create = operation.subjectRead !== undefined && args.create === true;
+  const options = { body: args.body, write: operation.mutates, create };
   const response = await client.call(operation, toOperationArgs(operation, args), options);
   if (operation.responseType === 'health') return { alive: response.status === 200 };
   if (operation.responseType === 'csv' || operation.responseType === 'text') return response.text;
@@ -117,7 +121,9 @@ function parseOrText(response: ServiceResponse): unknown {
 }
 
 /** Gives the parameters the service's names. An unknown name is kept, for the client to report. */
-function toOperationArgs({ params }: Operation, { body: _, ...args }: MethodArgs): Args {
+function toOperationArgs({ params, subjectRead }: Operation, { body: _, ...given }: MethodArgs): Args {
+  const { create: _create, ...others } = given;
+  const args = subjectRead ? others : given;
   const names = new Map(Object.keys(params).map((name) => [toCamelCase(name), name]));
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [names.get(name) ?? name, value]));
 }

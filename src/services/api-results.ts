@@ -17,7 +17,7 @@ export interface ApiResults {
   'platform.views.show': SavedView;
   'platform.views.create': SavedView;
   'platform.views.update': SavedView;
-  'platform.views.delete': unknown;
+  'platform.views.delete': SavedView;
   'platform.views.results': ExplorerRow;
   'platform.views.csv': string;
   'secrets.keys.list': string;

@@ -1,9 +1,15 @@
-import { defineOperation, queryParam } from './operation.ts';
+import { type ArgIssue, type Args, defineOperation, queryParam } from './operation.ts';
 
 /** Operations of the autoscaler agent, which takes no token. */
 
 const read = { kind: 'autoscaler', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
 const DOCS = 'docs/services/autoscaler.md';
+
+/** Any other value is JSON in the real product, and not documented: docs/services/autoscaler.md#metrics. */
+function validateFormat({ format }: Args): ArgIssue[] {
+  if (format === undefined || format === '' || format === 'prometheus') return [];
+  return [{ path: 'format', message: 'must be prometheus, or left out for JSON' }];
+}
 
 export const autoscaler = {
   health: {
@@ -25,6 +31,7 @@ export const autoscaler = {
       path: '/metrics',
       description: "reads the agent's own metrics",
       params: { format: queryParam('`prometheus` for the text format; JSON by default') },
+      validate: validateFormat,
       responseType: 'object',
       permission: 'none',
       docsUrl: `${DOCS}#metrics`,

@@ -86,6 +86,11 @@ export interface Operation {
   readonly hashicorp?: (draft: RequestDraft, args: Args) => RequestDraft;
   /** Another path that the service may use for the same endpoint, requested when the first returns 404. */
   readonly fallbackPath?: string;
+  /**
+   * For an update that creates a missing subject: the read, with the same path parameters, that shows whether it exists. A call is
+   * refused if it does not, unless the caller asks for `create`.
+   */
+  readonly subjectRead?: Operation;
 }
 
 type ParamValue<P extends OperationParam> = P['type'] extends 'integer'
@@ -118,8 +123,16 @@ export function queryParam<const T extends OperationParam['type'] = 'string'>(de
   return { in: 'query', type: type ?? ('string' as T), required: false, description } as const;
 }
 
-/** Parameters of JSON:API pagination. */
+const pageNumber = queryParam('page to read, from 1', 'integer');
+
+/** Parameters of JSON:API pagination. The API documents show no maximum. */
 export const pageParams = {
-  'page[number]': queryParam('page to read, from 1', 'integer'),
-  'page[size]': queryParam('rows per page, 20 by default, at most 100', 'integer'),
+  'page[number]': pageNumber,
+  'page[size]': queryParam('rows per page, 20 by default', 'integer'),
+} as const;
+
+/** The same for the explorer, whose default the API documents do not show. */
+export const explorerPageParams = {
+  'page[number]': pageNumber,
+  'page[size]': queryParam('rows per page; the service has a default', 'integer'),
 } as const;

@@ -156,9 +156,53 @@ const wrongs: readonly Wrong[] = [
     says: ['filter', 'indexes must be 0, 1, 2'],
   },
   {
-    rule: 'filter indexes that are unique',
-    words: query('type=workspaces', 'filter[0][drifted][is][0]=true', 'filter[0][workspace_name][is][0]=a'),
-    says: ['filter', 'each once; they are 0, 0'],
+    rule: 'one operator for a field at an index',
+    words: query('type=workspaces', 'filter[0][drifted][is][0]=true', 'filter[0][drifted][is_empty][0]=a'),
+    says: ['filter[0][drifted][is_empty][0]', 'the index has this field already'],
+  },
+  {
+    rule: 'filter indexes without gaps, however many fields an index holds',
+    words: query('type=workspaces', 'filter[0][drifted][is][0]=true', 'filter[2][workspace_name][is][0]=a'),
+    says: ['filter', 'they are 0, 2'],
+  },
+  {
+    rule: 'a filter value that suits a boolean',
+    words: query('type=workspaces', 'filter=drifted:is:yes'),
+    says: ['filter', '`yes` is not a value of drifted: it must be true or false'],
+  },
+  {
+    rule: 'a filter value that suits a number',
+    words: query('type=workspaces', 'filter=checks_failed:gt:many'),
+    says: ['filter', 'it must be a number'],
+  },
+  {
+    rule: 'a filter value that suits a datetime',
+    words: query('type=workspaces', 'filter=workspace_created_at:is_after:yesterday'),
+    says: ['filter', 'it must be an ISO 8601 date-time'],
+  },
+  {
+    rule: 'what pools are sorted by',
+    words: ['platform.agent-pools.list', 'sort=-agent-count'],
+    says: ['sort', 'must be one of name, -name, created-at, -created-at'],
+  },
+  {
+    rule: 'what a list of pools includes',
+    words: ['platform.agent-pools.list', 'include=workspaces,stacks'],
+    says: ['include', 'must be one of workspaces'],
+  },
+  {
+    rule: 'what a pool of the real product includes',
+    words: ['platform.agent-pools.show', 'id=apool-1', 'include=agents'],
+    flavor: 'hashicorp',
+    says: ['include', 'must be one of workspaces, stacks, hyok-configurations'],
+  },
+  { rule: 'the format of metrics', words: ['autoscaler.metrics.read', 'format=xml'], says: ['format', 'prometheus'] },
+  { rule: 'the type of volumes', words: ['scheduler.volumes.list', 'type=host'], says: ['type', 'must be csi'] },
+  {
+    rule: 'the type of volumes of the real product',
+    words: ['scheduler.volumes.list', 'type=dynamic'],
+    flavor: 'hashicorp',
+    says: ['type', 'must be csi or host'],
   },
   {
     rule: 'the last bracket 0',
@@ -181,6 +225,28 @@ const wrongs: readonly Wrong[] = [
     words: save,
     body: pool({ name: 'n', query_type: 'x', query: {} }),
     says: ['body.data.query_type', 'must be one of'],
+  },
+  {
+    rule: "a saved view's type `resources`, which only the real product has",
+    words: save,
+    body: pool({ name: 'n', query_type: 'resources', query: {} }),
+    says: ['body.data.query_type', 'must be one of workspaces, tf_versions, providers, modules'],
+  },
+  {
+    rule: "the type in a saved view's query",
+    words: save,
+    body: pool({ name: 'n', query_type: 'workspaces', query: { type: 'modules' } }),
+    says: ['body.data.query.type', 'must equal query_type, workspaces'],
+  },
+  {
+    rule: "a saved view's filter values",
+    words: save,
+    body: pool({
+      name: 'n',
+      query_type: 'workspaces',
+      query: { filter: [{ field: 'checks_failed', operator: 'gt', value: ['0', 'x'] }] },
+    }),
+    says: ['body.data.query.filter', '`x` is not a value of checks_failed'],
   },
   {
     rule: "a saved view's operators",
@@ -418,6 +484,32 @@ describe('what only warns, or is let through', () => {
     );
     expect(sandbox.log).toHaveLength(1);
     expect(exit).toBe(3); // the sandbox does not know it either
+  });
+
+  it('fields and sort of a saved view that the document does not list', async () => {
+    const query = { fields: ['workspace_nme'], sort: ['-drift'] };
+    const { stderr } = await run(save, pool({ name: 'n', query_type: 'workspaces', query }));
+    expect(stderr).toMatch(/warning: .*body\.data\.query\.fields: `workspace_nme` .*did you mean `workspace_name`/u);
+    expect(stderr).toMatch(/warning: .*body\.data\.query\.sort: `drift` .*did you mean `drifted`/u);
+  });
+
+  it('two fields at one index, as the document shows them', async () => {
+    const words = ['filter[0][name][contains][0]=a', 'filter[0][version][is][0]=1.0.0'];
+    const { exit } = await run(query('type=modules', ...words));
+    expect(exit).toBe(0);
+    const sent = new URLSearchParams(sandbox.log[0]?.query);
+    expect([...sent.values()]).toEqual(['modules', 'a', '1.0.0']);
+  });
+
+  it('host volumes, which the real product has', async () => {
+    const { stderr } = await run(['scheduler.volumes.list', 'type=host'], undefined, 'hashicorp');
+    expect(stderr).not.toContain('must be');
+    expect(sandbox.log).toHaveLength(1);
+  });
+
+  it('times without an offset, and the value of is_empty', async () => {
+    const words = ['filter=workspace_created_at:is_after:2026-01-02T03:04:05', 'filter=drifted:is_empty:x'];
+    expect((await run(query('type=workspaces', ...words))).exit).toBe(0);
   });
 
   it('a plugin_id that is a name', async () => {

@@ -78,9 +78,32 @@ it('names and results of the methods of a target are typed, lists yield items, a
 });
 
 it('a write uses the writeToken; its response need not be JSON', async () => {
-  server = await startServer((_, response) => response.end('done'));
+  server = await startServer(({ method }, response) => response.end(method === 'GET' ? '{"data":{}}' : 'done'));
   const tokens = { token: 'read-token', writeToken: 'write-token' };
   const { client } = createTestClient(createTarget('secrets', server.origin, tokens));
   expect(await createApiClient(client).keys.update({ name: 'k', body: { min_enabled_version: 2 } })).toBe('done');
-  expect(server.requests[0]?.headers['x-store-token']).toBe('write-token');
+  expect(server.requests.map(({ headers }) => headers['x-store-token'])).toEqual(['read-token', 'write-token']);
+});
+
+it('an update that would create its subject is refused, unless the caller asks for it', async () => {
+  server = await startServer(({ method }, response) => {
+    response.writeHead(method === 'GET' ? 404 : 204).end(method === 'GET' ? '{"errors":[]}' : '');
+  });
+  const { keys } = createApiClient(createTestClient(createTarget('secrets', server.origin)).client);
+  const args = { name: 'nowhere', body: { min_enabled_version: 2 } };
+  await expect(keys.update(args)).rejects.toMatchObject({
+    code: 'UNSAFE',
+    message: 'secrets.keys.update: nowhere does not exist, and the update would create it',
+  });
+  expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
+  await keys.update({ ...args, create: true });
+  expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'POST']);
+});
+
+it('an update is not sent when it cannot be found out whether its subject exists', async () => {
+  server = await startServer((_, response) => response.writeHead(403).end('{"errors":["permission denied"]}'));
+  const { keys } = createApiClient(createTestClient(createTarget('secrets', server.origin)).client);
+  const refused = keys.update({ name: 'k', body: { min_enabled_version: 2 } });
+  await expect(refused).rejects.toMatchObject({ failure: 'forbidden' });
+  expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { Target } from '../../config/config.ts';
 import type { ArgIssue, Args } from '../operation.ts';
-import { canonicalField, canonicalOperator, HASHICORP_VIEWS } from './explorer-fields.ts';
-import { validateFilters } from './explorer-filters.ts';
+import { canonicalField, canonicalOperator, HASHICORP_VIEWS, VIEWS } from './explorer-fields.ts';
+import { validateFields, validateFilters } from './explorer-filters.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -91,16 +92,44 @@ export const updateViewBody = flatOrJsonApi(flatUpdate);
 interface ViewBody {
   readonly data?: {
     readonly query_type?: string;
-    readonly query?: { readonly type?: string; readonly filter?: readonly { field: string; operator: string }[] };
+    readonly query?: {
+      readonly type?: string;
+      readonly filter?: readonly {
+        readonly field: string;
+        readonly operator: string;
+        readonly value: readonly string[];
+      }[];
+      readonly fields?: readonly string[];
+      readonly sort?: readonly string[];
+    };
   };
 }
 
-/** Validates the filters of a saved view. A JSON:API body has none in this place. */
-export function validateViewBody(_args: Args, body: unknown): ArgIssue[] {
+/** Validates type, filters, fields and sort of a saved view. A JSON:API body has none in this place. */
+export function validateViewBody(_args: Args, body: unknown, { flavor }: Target): ArgIssue[] {
   const { query_type, query } = (body as ViewBody | undefined)?.data ?? {};
-  const filters = (query?.filter ?? []).map(({ field, operator }) => ({
-    field: canonicalField(field),
-    operator: canonicalOperator(operator),
-  }));
-  return validateFilters(filters, query_type ?? query?.type ?? '', 'body.data.query.filter');
+  const view = query_type ?? query?.type ?? '';
+  const views: readonly string[] = flavor === 'hashicorp' ? HASHICORP_VIEWS : VIEWS;
+  const typeIssues = [
+    { path: 'body.data.query_type', type: query_type },
+    { path: 'body.data.query.type', type: query?.type },
+  ].flatMap(({ path, type }) =>
+    type === undefined || views.includes(type) ? [] : [{ path, message: `must be one of ${views.join(', ')}` }],
+  );
+  if (query_type !== undefined && query?.type !== undefined && query.type !== query_type) {
+    typeIssues.push({ path: 'body.data.query.type', message: `must equal query_type, ${query_type}` });
+  }
+  const filters = (query?.filter ?? []).flatMap(({ field, operator, value }) =>
+    (value.length === 0 ? [''] : value).map((text) => ({
+      field: canonicalField(field),
+      operator: canonicalOperator(operator),
+      value: text,
+    })),
+  );
+  return [
+    ...typeIssues,
+    ...validateFilters(filters, view, 'body.data.query.filter'),
+    ...validateFields(query?.fields ?? [], view, 'body.data.query.fields'),
+    ...validateFields(query?.sort ?? [], view, 'body.data.query.sort'),
+  ];
 }

@@ -1,5 +1,6 @@
 import type { Target } from '../../config/config.ts';
 import { closestMatch } from '../../config/suggest.ts';
+import { parseTimestamp } from '../../core/clock.ts';
 import type { ArgIssue, Args } from '../operation.ts';
 import {
   canonicalField,
@@ -13,7 +14,7 @@ import {
 } from './explorer-fields.ts';
 
 /** One condition of an explorer query; all must match. Field and operator have the names of the API documents. */
-interface ExplorerFilter {
+export interface ExplorerFilter {
   readonly field: string;
   readonly operator: string;
   readonly value: string;
@@ -80,9 +81,15 @@ function parseRawFilters(raw: readonly (readonly [string, unknown])[], issues: A
     if (!match) issues.push({ path, message: 'is not filter[INDEX][FIELD][OPERATOR][0]' });
     return match ? [{ path, match, value: String(value) }] : [];
   });
-  const indexes = parsed.map(({ match }) => Number(match[1])).sort((a, b) => a - b);
+  const indexes = [...new Set(parsed.map(({ match }) => Number(match[1])))].sort((a, b) => a - b);
   if (indexes.some((index, expected) => index !== expected)) {
-    issues.push({ path: 'filter', message: `indexes must be 0, 1, 2 …, each once; they are ${indexes.join(', ')}` });
+    issues.push({ path: 'filter', message: `indexes must be 0, 1, 2 …; they are ${indexes.join(', ')}` });
+  }
+  const seen = new Set<string>();
+  for (const { path, match } of parsed) {
+    const place = `${match[1]} ${canonicalField(match[2] ?? '')}`;
+    if (seen.has(place)) issues.push({ path, message: 'the index has this field already: use the next index' });
+    seen.add(place);
   }
   for (const { path, match } of parsed) {
     if (match[4] !== '0') issues.push({ path, message: 'the last bracket must be 0: it is reserved' });
@@ -96,13 +103,9 @@ function parseRawFilters(raw: readonly (readonly [string, unknown])[], issues: A
     }));
 }
 
-/** Checks that each operator exists and applies to the type of its field. */
-export function validateFilters(
-  filters: readonly Pick<ExplorerFilter, 'field' | 'operator'>[],
-  view: string,
-  path = 'filter',
-): ArgIssue[] {
-  return filters.flatMap(({ field, operator }) => {
+/** Checks that each operator exists and applies to the type of its field, and that the value has that type. */
+export function validateFilters(filters: readonly ExplorerFilter[], view: string, path = 'filter'): ArgIssue[] {
+  return filters.flatMap(({ field, operator, value }) => {
     const types = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
     if (!types) {
       const closest = closestMatch(operator, Object.keys(OPERATORS));
@@ -111,14 +114,39 @@ export function validateFilters(
     }
     const type = findFieldType(field, view);
     if (type === undefined) return warnUnknownField(field, view, path);
-    if (types.includes(type)) return [];
+    if (types.includes(type)) return validateFilterValue(field, type, operator, value, path);
     const usable = Object.keys(OPERATORS).filter((name) => OPERATORS[name]?.includes(type));
     return [{ path, message: `\`${operator}\` does not apply to ${field}, a ${type}; use ${usable.join(', ')}` }];
   });
 }
 
+/** A time without an offset is UTC: docs/services/platform.md#explorer-filters. */
+const IS_VALUE: Readonly<Record<FieldType, (text: string) => boolean>> = {
+  string: () => true,
+  boolean: (text) => /^(?:true|false)$/u.test(text),
+  number: (text) => /^-?\d+(?:\.\d+)?$/u.test(text),
+  datetime: (text) => parseTimestamp(text) !== undefined,
+};
+const VALUE_FORMS: Readonly<Record<FieldType, string>> = {
+  string: 'text',
+  boolean: 'true or false',
+  number: 'a number',
+  datetime: 'an ISO 8601 date-time',
+};
+
+function validateFilterValue(
+  field: string,
+  type: FieldType,
+  operator: string,
+  value: string,
+  path: string,
+): ArgIssue[] {
+  if (/^is_(?:not_)?empty$/u.test(operator) || IS_VALUE[type](value)) return [];
+  return [{ path, message: `\`${value}\` is not a value of ${field}: it must be ${VALUE_FORMS[type]}` }];
+}
+
 /** Checks the names of fields to sort by or to select. */
-function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
+export function validateFields(names: readonly string[], view: string, path: string): ArgIssue[] {
   return names.flatMap((name) => {
     const field = canonicalField(name.replace(/^-/u, ''));
     return findFieldType(field, view) === undefined ? warnUnknownField(field, view, path) : [];

@@ -1,4 +1,5 @@
-import { defineOperation, pageParams, pathParam, queryParam } from '../operation.ts';
+import { defineOperation, explorerPageParams, pageParams, pathParam, queryParam } from '../operation.ts';
+import { validatePoolQuery } from './agent-pools.ts';
 import { createPoolBody, createViewBody, updatePoolBody, updateViewBody, validateViewBody } from './bodies.ts';
 import { validateExplorerArgs } from './explorer-filters.ts';
 import { explorerQueryEncoder, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
@@ -7,6 +8,8 @@ import { explorerQueryEncoder, toHashicorpQuery, toHashicorpView } from './hashi
 
 const MANAGE_POOLS = 'manage agent pools';
 const READ_ALL = 'owners, or a team that reads all workspaces or projects, or the organization token';
+/** docs/services/platform.md#saved-views. */
+const READ_VIEW = 'read the workspaces and projects that the query of the view covers';
 const read = { kind: 'platform', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
 const write = { kind: 'platform', mutates: true, retryPolicy: 'if-unprocessed', reversible: true } as const;
 const DOCS = 'docs/services/platform.md';
@@ -44,6 +47,7 @@ export const platform = {
         include,
         ...pageParams,
       },
+      validate: validatePoolQuery,
       responseType: 'document',
       permission: MANAGE_POOLS,
       docsUrl: `${DOCS}#agent-pools`,
@@ -55,6 +59,7 @@ export const platform = {
       path: '/agent-pools/{id}',
       description: 'shows an agent pool',
       params: { id: pathParam('ID of the pool (apool-…)'), include },
+      validate: validatePoolQuery,
       responseType: 'document',
       permission: MANAGE_POOLS,
       docsUrl: `${DOCS}#agent-pools`,
@@ -141,7 +146,7 @@ export const platform = {
       name: 'platform.explorer.query',
       path: EXPLORER,
       description: 'queries an explorer view, as pages of JSON',
-      params: { ...explorerParams, ...pageParams },
+      params: { ...explorerParams, ...explorerPageParams },
       responseType: 'document',
       permission: READ_ALL,
       docsUrl: `${DOCS}#explorer-queries`,
@@ -178,7 +183,7 @@ export const platform = {
       description: 'shows a saved view',
       params: { view_id: viewId },
       responseType: 'document',
-      permission: READ_ALL,
+      permission: READ_VIEW,
       docsUrl: `${DOCS}#saved-views`,
     }),
     create: defineOperation({
@@ -193,7 +198,7 @@ export const platform = {
       validate: validateViewBody,
       hashicorp: toHashicorpView,
       responseType: 'document',
-      permission: READ_ALL,
+      permission: READ_VIEW,
       docsUrl: `${DOCS}#saved-views`,
     }),
     update: defineOperation({
@@ -207,7 +212,7 @@ export const platform = {
       validate: validateViewBody,
       hashicorp: toHashicorpView,
       responseType: 'document',
-      permission: READ_ALL,
+      permission: READ_VIEW,
       docsUrl: `${DOCS}#saved-views`,
     }),
     delete: defineOperation({
@@ -215,10 +220,10 @@ export const platform = {
       name: 'platform.views.delete',
       method: 'DELETE',
       path: `${EXPLORER}/views/{view_id}`,
-      description: 'deletes a saved view',
+      description: 'deletes a saved view, and returns it',
       params: { view_id: viewId },
-      responseType: 'any',
-      permission: READ_ALL,
+      responseType: 'document',
+      permission: READ_VIEW,
       docsUrl: `${DOCS}#saved-views`,
     }),
     results: defineOperation({
@@ -226,9 +231,9 @@ export const platform = {
       name: 'platform.views.results',
       path: `${EXPLORER}/views/{view_id}/results`,
       description: 'runs a saved view, as pages of JSON',
-      params: { view_id: viewId, ...pageParams },
+      params: { view_id: viewId, ...explorerPageParams },
       responseType: 'document',
-      permission: READ_ALL,
+      permission: READ_VIEW,
       docsUrl: `${DOCS}#saved-views`,
       pagination: 'page',
     }),
@@ -240,7 +245,7 @@ export const platform = {
       description: 'runs a saved view, all rows as CSV',
       params: { view_id: viewId },
       responseType: 'csv',
-      permission: READ_ALL,
+      permission: READ_VIEW,
       docsUrl: `${DOCS}#saved-views`,
     }),
   },

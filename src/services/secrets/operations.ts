@@ -36,6 +36,17 @@ const ROLE = '/mesh/roles/{name}';
 /** Policies of the server grant capabilities on paths. */
 const grant = (capability: string, path: string) => `${capability} on ${path.slice(1)}`;
 
+const readKey = defineOperation({
+  ...read,
+  name: 'secrets.keys.read',
+  path: KEY,
+  description: 'reads a key and its versions',
+  params: { name: keyName },
+  responseType: 'data',
+  permission: grant('read', KEY),
+  docsUrl: `${DOCS}#keys`,
+});
+
 export const secrets = {
   keys: {
     list: defineOperation({
@@ -47,16 +58,7 @@ export const secrets = {
       permission: grant('list', '/keymgmt/key'),
       docsUrl: `${DOCS}#keys`,
     }),
-    read: defineOperation({
-      ...read,
-      name: 'secrets.keys.read',
-      path: KEY,
-      description: 'reads a key and its versions',
-      params: { name: keyName },
-      responseType: 'data',
-      permission: grant('read', KEY),
-      docsUrl: `${DOCS}#keys`,
-    }),
+    read: readKey,
     create: defineOperation({
       ...write,
       retryPolicy: 'never',
@@ -72,7 +74,8 @@ export const secrets = {
       ...write,
       name: 'secrets.keys.update',
       path: KEY,
-      description: 'sets the minimum enabled version, or allows deletion',
+      description: 'sets the minimum enabled version, or allows deletion, of a key that exists',
+      subjectRead: readKey, // create and update have the same path: docs/services/secrets.md#keys
       params: { name: keyName },
       body: { schema: updateKeyBody, required: true, example: '{"min_enabled_version": 2, "deletion_allowed": false}' },
       permission: grant('update', KEY),

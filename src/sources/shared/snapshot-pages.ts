@@ -5,7 +5,7 @@ import { IncompleteListError } from '../../services/paged-list.ts';
 import { platform } from '../../services/platform/operations.ts';
 import { type ExtractContext, optionalString } from '../source.ts';
 
-/** Rows per page: the maximum of the platform (docs/services/platform.md#pagination). */
+/** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
 export const PAGE_SIZE = 100;
 
 /** How often a list is read if it changes while its pages are read. */
