@@ -95,6 +95,11 @@ with
   )
 select
   *,
-  format('{} of {} keys {} overdue for rotation; ', overdue, keys, if(overdue = 1, 'is', 'are'))
+  case
+    -- A target without key management has roles alone.
+    when keys > 0 or exists (from source_state_at($as_of) where source = 'keys')
+      then format('{} of {} keys {} overdue for rotation; ', overdue, keys, if(overdue = 1, 'is', 'are'))
+    else ''
+  end
   || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue')) as headline,
 from counted;
