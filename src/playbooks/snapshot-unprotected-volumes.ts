@@ -87,10 +87,12 @@ const createSnapshot = defineAction(inputs, {
     if (pending) return drifted(`snapshot ${pending.snapshot_id} of ${pending.created_at} is not ready yet`);
     return observed.in_provider === false ? drifted('the volume is not in the provider') : ready;
   },
-  // A new snapshot may not be ready yet.
-  isConfirmed: (observed, _inputs, response) => {
+  // A new snapshot may not be ready yet. Without a response, it is the one that was not there before the call.
+  isConfirmed: (observed, { under_way_from }, response) => {
     const id = textAt(response, 'Snapshots', 0, 'ID');
-    return observed?.recent_snapshots?.some(({ snapshot_id }) => snapshot_id === id) ?? false;
+    const recent = observed?.recent_snapshots ?? [];
+    if (id !== null) return recent.some(({ snapshot_id }) => snapshot_id === id);
+    return recent.some(({ created_at }) => created_at !== null && created_at >= under_way_from);
   },
   undo: {
     action: removeSnapshot,

@@ -15,8 +15,6 @@ export interface LyingProxyOptions {
   readonly upstream: string;
   /** How late the service shows a change (`shown late`) or makes it (`done late`). */
   readonly lateMs: number;
-  /** `done after the lag` */
-  readonly veryLateMs: number;
 }
 
 export interface LyingProxy {
@@ -25,7 +23,7 @@ export interface LyingProxy {
   readonly writes: string[];
   /** The lie of the next requests that change something; undefined to tell the truth. */
   lie: Lie | undefined;
-  /** Waits until late changes are made. */
+  /** Makes the changes that were held back, and waits until late ones are made. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -44,10 +42,12 @@ interface Asked {
 }
 
 /** A proxy on the loopback interface before a service of the sandbox. It lies about requests that change something. */
-export async function lyingProxy({ upstream, lateMs, veryLateMs }: LyingProxyOptions): Promise<LyingProxy> {
+export async function lyingProxy({ upstream, lateMs }: LyingProxyOptions): Promise<LyingProxy> {
   const sockets = new Set<Socket>();
   const late = new Set<Promise<unknown>>();
   const writes: string[] = [];
+  /** Requests that the service does only when it settles. */
+  const held: Asked[] = [];
   /** The last answer to each read, which a service that shows changes late repeats. */
   const shown = new Map<string, Answer>();
   let staleUntilMs = 0;
@@ -88,7 +88,7 @@ export async function lyingProxy({ upstream, lateMs, veryLateMs }: LyingProxyOpt
         later(asked, lateMs);
         return send(socket, failure(504));
       case 'done after the lag':
-        later(asked, veryLateMs);
+        held.push(asked);
         return send(socket, failure(504));
       default:
         return send(socket, await forward(upstream, asked));
@@ -110,6 +110,7 @@ export async function lyingProxy({ upstream, lateMs, veryLateMs }: LyingProxyOpt
     lie: undefined,
     settle: async () => {
       await Promise.all(late);
+      for (const asked of held.splice(0)) await forward(upstream, asked);
       staleUntilMs = 0;
     },
     close: () =>

@@ -12,12 +12,7 @@ const KINDS = [
   { kind: 'secrets', playbooks: ['retire-old-key-versions', 'remove-retired-keys'], sources: ['key_distributions'] },
   {
     kind: 'scheduler',
-    playbooks: [
-      'trim-anonymous-policy',
-      'detach-lost-claims',
-      'adopt-orphaned-volumes',
-      'snapshot-unprotected-volumes',
-    ],
+    playbooks: ['trim-anonymous-policy', 'adopt-orphaned-volumes', 'snapshot-unprotected-volumes'],
     sources: ['volumes', 'external_volumes', 'volume_snapshots'],
   },
 ];
@@ -45,3 +40,21 @@ test.each(KINDS)(
     }
   },
 );
+
+test.each([
+  [false, 'failed', expect.stringContaining('Unknown allocation')],
+  [true, 'applied', null],
+] as const)('where detaching works: %s, detach-lost-claims is %s', async (canDetach, status, reason) => {
+  const place = await playbookHarness({ playbook: 'detach-lost-claims', sources: ['volumes'], flavor: 'hashicorp' });
+  const { state } = place.sandbox.services.scheduler;
+  state.canDetach = canDetach;
+  const { actions } = (await place.plan(['--max-percent', '100'])) as Plan;
+  expect(actions.length).toBeGreaterThan(0);
+  await place.approve();
+  const { rows } = JSON.parse((await place.tidemark(['playbook', 'apply', place.planFile, '--json'])).stdout) as {
+    rows: { status: string; reason: string | null }[];
+  };
+  expect(rows.map((row) => [row.status, row.reason])).toEqual(actions.map(() => [status, reason]));
+  const lost = [...state.volumes.values()].find(({ id }) => id === 'lost-cache')!;
+  expect(lost.claims.length === 0).toBe(canDetach);
+});

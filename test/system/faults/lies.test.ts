@@ -141,7 +141,6 @@ async function startProxy(place: PlaybookHarness, kind: Kind, lie: LieCase | und
   return lyingProxy({
     upstream: place.sandbox.urls[kind],
     lateMs: toScaled(lie?.lateSeconds ?? 0),
-    veryLateMs: toScaled(45) + 1500,
   });
 }
 
