@@ -9,10 +9,14 @@ const NOW = ['--now', '2026-11-20T02:15:00Z'];
 const POLICY = { Name: 'ro', Description: '', Rules: 'node { policy = "read" }', CreateIndex: 1, ModifyIndex: 1 };
 
 /** A scheduler that lists one policy, and not `anonymous`. A run and `findings --fail-on critical` against it. */
-async function gate(target: string) {
+async function gate(target: string, unlisted: Readonly<Record<string, unknown>> = {}) {
   const server = await startServer((request, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(request.url?.startsWith('/v1/acl/policies') ? [POLICY] : POLICY));
+    const name = /^\/v1\/acl\/policy\/([^/?]+)/u.exec(request.url ?? '')?.[1];
+    if (name === undefined) return void response.end(JSON.stringify([POLICY]));
+    const policy = name === POLICY.Name ? POLICY : unlisted[name];
+    if (policy === undefined) return void response.writeHead(404).end('ACL policy not found');
+    response.end(JSON.stringify(policy));
   });
   onTestFinished(() => server.close());
   const folder = await tempFolder();
@@ -43,4 +47,17 @@ test('a list of policies without `anonymous` is no proof: the rule is unknown, a
 
 test('the gate is open where the target declares that it sees all policies', async () => {
   expect(await gate(', sees: { acl_policies: all }')).toMatchObject({ exit: 0, stderr: '', unassessed: [] });
+});
+
+const ANONYMOUS = { ...POLICY, Name: 'anonymous' };
+
+test('the product shows `anonymous` to a token that does not list it, so that the rule is assessed', async () => {
+  const harmless = await gate(', flavor: hashicorp', { anonymous: ANONYMOUS });
+  expect(harmless).toMatchObject({ exit: 0, stderr: '', unassessed: [] });
+  const dangerous = await gate(', flavor: hashicorp', {
+    anonymous: { ...ANONYMOUS, Rules: 'node { policy = "write" }' },
+  });
+  expect(dangerous.exit).toBe(5);
+  const absent = await gate(', flavor: hashicorp');
+  expect(absent).toMatchObject({ exit: 1, unassessed: [{ rule: 'anonymous-write' }] });
 });
