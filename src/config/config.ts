@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
+import { withEnvFile } from './env-file.ts';
 import {
   allowedKeys,
   configSchema,
@@ -31,7 +32,8 @@ export interface Config extends Omit<RawConfig, 'targets'> {
 }
 
 /**
- * Reads `tidemark.yaml`. Paths in it are relative to it; its secrets are added to the redactor.
+ * Reads `tidemark.yaml`. Paths in it are relative to it, and `.env` beside it adds to the environment;
+ * its secrets are added to the redactor.
  * @throws TidemarkError CONFIG with the line and field of every error.
  */
 export function loadConfig(
@@ -40,7 +42,7 @@ export function loadConfig(
   redactor: Redactor,
 ): Config {
   const directory = dirname(resolve(file));
-  const value = readYamlFile(resolve(file), configSchema, env, allowedKeys, validateConfig);
+  const value = readYamlFile(resolve(file), configSchema, withEnvFile(directory, env), allowedKeys, validateConfig);
   registerSecrets(value, redactor);
   const toAbsolute = (path: string) => resolve(directory, path);
   return {

@@ -3,6 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
 import { cronError, timeZoneError } from './cron.ts';
+import { withEnvFile } from './env-file.ts';
 import { ADDRESS_ERROR, parseMailAddress } from './mail-address.ts';
 import { unknownName } from './suggest.ts';
 import { readYamlFile } from './yaml.ts';
@@ -58,7 +59,7 @@ export async function loadJobs(
   const errors: string[] = [];
   const jobs = [...paths].flatMap(([name, path]): [string, Job][] => {
     try {
-      return [[name, { name, ...readYamlFile(path, jobSchema, env, allowedJobKeys) }]];
+      return [[name, { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env), allowedJobKeys) }]];
     } catch (error) {
       if (!(error instanceof TidemarkError)) throw error;
       errors.push(error.message);
@@ -77,7 +78,7 @@ export async function loadJob(
 ): Promise<Job> {
   const paths = await discoverFiles(overlayRoots(config.directory), 'jobs', '.yaml');
   const path = paths.get(name);
-  if (path) return { name, ...readYamlFile(path, jobSchema, env, allowedJobKeys) };
+  if (path) return { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env), allowedJobKeys) };
   throw unknownName('job', name, paths.keys());
 }
 

@@ -1,5 +1,7 @@
+import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { createTargets, type Target, type TargetKind } from '../config/config.ts';
+import { withEnvFile } from '../config/env-file.ts';
 import type { Context } from '../core/context.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { sources as builtInSources } from '../sources/index.ts';
@@ -34,7 +36,7 @@ const DEFAULTS: Readonly<Record<TargetKind, { readonly name: string; readonly va
   mesh: { name: 'consul', variable: 'CONSUL_HTTP_TOKEN' },
 };
 
-/** Asks each service what it has. Reads the tokens from the environment; nothing is changed. */
+/** Asks each service what it has. Reads the tokens from the environment and `.env`; nothing is changed. */
 export async function probeTargets(context: Context, given: readonly InitTarget[]): Promise<readonly ProbedTarget[]> {
   const clients = new ServiceClients(
     { maxWait: 10 },
@@ -52,7 +54,8 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
   const { kind, url, organization, services } = given;
   const { variable } = DEFAULTS[kind];
   const name = organization ?? DEFAULTS[kind].name;
-  const token = variable === null ? undefined : context.env[variable];
+  const env = withEnvFile(dirname(resolve(context.cwd, context.configFile)), context.env);
+  const token = variable === null ? undefined : env[variable];
   const document = {
     name,
     kind,

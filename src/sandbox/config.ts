@@ -32,7 +32,16 @@ export function renderConfig({
     targets: [
       { name: 'acme', kind: 'platform', url: urls.platform, organization, ...access('platform'), ...common },
       { name: 'vault', kind: 'secrets', url: urls.secrets, ...access('secrets'), ...common },
-      { name: 'nomad', kind: 'scheduler', url: urls.scheduler, ...access('scheduler'), namespace: '*', ...common },
+      {
+        name: 'nomad',
+        kind: 'scheduler',
+        url: urls.scheduler,
+        ...access('scheduler'),
+        // Nomad lists all policies to management tokens only.
+        ...(isHashicorp ? { managementToken: 'lists all ACL policies' } : {}),
+        namespace: '*',
+        ...common,
+      },
       { name: 'scaler', kind: 'autoscaler', url: urls.autoscaler, ...common },
       { name: 'consul', kind: 'mesh', url: urls.mesh, ...access('mesh'), services: [...services], ...common },
     ],

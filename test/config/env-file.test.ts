@@ -1,0 +1,50 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { loadJobs } from '../../src/config/job.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { cli } from '../helpers/cli.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const CONFIG = `targets:
+  - { name: nomad, kind: scheduler, url: "http://127.0.0.1:9", token: "\${NOMAD_TOKEN}", services: ["\${OTHER}"] }
+`;
+
+async function load(envFile: string, env: Record<string, string>) {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'tidemark.yaml'), CONFIG);
+  await writeFile(join(folder, '.env'), envFile);
+  const redactor = createRedactor();
+  const config = loadConfig(join(folder, 'tidemark.yaml'), env, redactor);
+  return { config, redactor, folder, target: config.targets[0] };
+}
+
+test('.env beside the configuration adds variables; its tokens are masked', async () => {
+  const text = "# comment\nexport NOMAD_TOKEN='a token # of the file'\nOTHER=web\n";
+  const { target, redactor } = await load(text, {});
+  expect(target).toMatchObject({ token: 'a token # of the file', services: ['web'] });
+  expect(redactor.text('it is a token # of the file')).toBe('it is ***');
+});
+
+test('.env never overrides the environment', async () => {
+  const { target } = await load('NOMAD_TOKEN=from-the-file\nOTHER=web\n', { NOMAD_TOKEN: 'from-the-environment' });
+  expect(target).toMatchObject({ token: 'from-the-environment', services: ['web'] });
+});
+
+test('jobs use it as well', async () => {
+  const { config, folder } = await load('NOMAD_TOKEN=a-long-token\nOTHER=web\nCHECK=abc\n', {});
+  await mkdir(join(folder, 'jobs'));
+  await writeFile(join(folder, 'jobs', 'mine.yaml'), `heartbeat: "https://hc.example/\${CHECK}"\n`);
+  expect((await loadJobs(config, {})).get('mine')?.heartbeat).toBe('https://hc.example/abc');
+});
+
+test('without it nothing changes; one that cannot be read is an error with its path', async () => {
+  const folder = await tempFolder();
+  await writeFile(join(folder, 'tidemark.yaml'), CONFIG);
+  expect((await cli(['status'], { cwd: folder })).stderr).toContain('the environment variable NOMAD_TOKEN is not set');
+  await mkdir(join(folder, '.env'));
+  const { exit, stderr } = await cli(['status'], { cwd: folder });
+  expect(exit).toBe(2);
+  expect(stderr).toMatch(/\.env cannot be read/u);
+});
