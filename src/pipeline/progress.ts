@@ -128,5 +128,6 @@ function formatOutcome(outcome: PullOutcome): string {
   const waited = throttle_wait_ms >= 1000 ? `, waited ${(throttle_wait_ms / 1000).toFixed(1)} s` : '';
   const traffic = `${requests} request${requests === 1 ? '' : 's'}${retried}${waited}`;
   if (status !== 'complete') return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
-  return `${target}: ${source}: ${rows} rows (+${inserted} ~${changed} -${deleted}), ${traffic}`;
+  const note = outcome.note === null ? '' : `; note: ${outcome.note}`;
+  return `${target}: ${source}: ${rows} rows (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
 }

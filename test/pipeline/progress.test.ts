@@ -105,6 +105,20 @@ test('ended pulls and log lines go above the display as plain lines, and end() r
   expect(raw()).not.toContain('\u001B[?25l'); // the cursor is never hidden, so a kill cannot leave it so
 });
 
+test('a note of a complete pull is part of its line', async () => {
+  const { progress, lines } = await drawing();
+  progress.start(
+    'nomad',
+    'external_volumes',
+    createRequestMetrics(),
+  )({
+    ...outcome('external_volumes'),
+    note: 'plugin ab is unknown: no answer',
+  });
+  progress.end();
+  expect(lines().join(' ')).toContain('2 requests; note: plugin ab is unknown: no answer');
+});
+
 test('a small screen shows some pulls and the number of the others', async () => {
   const { progress, drawn } = await drawing(60, 8);
   for (let index = 0; index < 10; index++) progress.start('acme', `source-${index}`, createRequestMetrics());
