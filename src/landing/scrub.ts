@@ -8,6 +8,7 @@ import { stringify } from 'csv-stringify';
 import { PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { createSecretScanner } from '../core/redact/secret-scanner.ts';
+import { createTextMasker } from '../core/redact/text-masker.ts';
 import type { LandingFile } from './manifest.ts';
 
 /** Size and digest of a file after its content was replaced. */
@@ -35,16 +36,13 @@ async function containsSecret(path: string, redactor: Redactor): Promise<boolean
   return false;
 }
 
-/** The masked content in pieces. The end of a piece is held back while it may be the beginning of a secret. */
+/** The masked content in pieces. */
 async function* maskPieces(path: string, redactor: Redactor): AsyncGenerator<string> {
-  let held = '';
+  const masker = createTextMasker(redactor);
   for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
-    const masked = redactor.text(held + String(chunk));
-    const end = Math.max(0, masked.length - redactor.maxPatternLength + 1);
-    held = masked.slice(end);
-    yield masked.slice(0, end);
+    yield masker.push(String(chunk));
   }
-  yield held;
+  yield masker.end();
 }
 
 /**

@@ -28,6 +28,7 @@ export async function withHeartbeat<T>(
 ): Promise<T> {
   if (!options) return work();
   const { env, redactor } = options;
+  for (const secret of findSecrets(options.url)) redactor.add(secret);
   const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
   const report = (suffix: string) => ping(options, transport, suffix);
   await report('/start');
@@ -40,6 +41,24 @@ export async function withHeartbeat<T>(
     throw error;
   } finally {
     await transport.close();
+  }
+}
+
+/** Shorter parts of an address are words, such as `ping`. */
+const MIN_SECRET_LENGTH = 8;
+
+/** Whoever knows the path or the query of the address can report. */
+function findSecrets(url: string): readonly string[] {
+  const { pathname, searchParams, username, password } = new URL(url);
+  const parts = [...pathname.split('/'), ...searchParams.values(), username, password].map(decodePart);
+  return parts.filter((part) => part.length >= MIN_SECRET_LENGTH);
+}
+
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // a stray percent sign
   }
 }
 

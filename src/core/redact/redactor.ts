@@ -8,7 +8,8 @@ export const MASK = '***';
 const MIN_LENGTH = 4;
 
 /**
- * Masks known secrets in every form in which they may appear: raw, escaped for URLs, JSON and HTML, in base64 and in hex. A weak
+ * Masks known secrets in every form in which they may appear: raw, escaped for URLs, JSON (twice as well) and HTML, with some or
+ * all characters as `%XX` or `\\uXXXX`, in base64, alone or with a user before it, and in hex. A weak
  * secret (own-words.ts), such as `root`, is masked only as a whole value: `ca_roots` stays as it is.
  */
 export interface Redactor {
@@ -16,11 +17,14 @@ export interface Redactor {
   text(text: string): string;
   /** Whether UTF-8 text contains a secret. */
   matches(bytes: Buffer): boolean;
+  /** A redactor of the secrets that are known now. Later ones are added to this one only. */
+  snapshot(): Redactor;
   /** Characters of the longest form. Two chunks of a text must overlap by one less, so that no secret is missed between them. */
   readonly maxPatternLength: number;
 }
 
 export function createRedactor(): Redactor {
+  const added: string[] = [];
   const known = new Set<string>();
   const weak = new Set<string>();
   let weakPattern: RegExp | undefined;
@@ -30,6 +34,7 @@ export function createRedactor(): Redactor {
   return {
     add(secret) {
       if (secret.length < MIN_LENGTH || known.has(secret) || weak.has(secret)) return;
+      added.push(secret);
       if (secretWeakness(secret) !== undefined) {
         weak.add(secret);
         weakPattern = wholeValuePattern(weak);
@@ -47,6 +52,11 @@ export function createRedactor(): Redactor {
       return weakPattern ? masked.replaceAll(weakPattern, MASK) : masked;
     },
     matches: (bytes) => matcher?.inBytes(bytes) || [...weak].some((secret) => bytes.includes(secret)),
+    snapshot() {
+      const copy = createRedactor();
+      for (const secret of added) copy.add(secret);
+      return copy;
+    },
     get maxPatternLength() {
       return maxPatternLength;
     },
@@ -78,11 +88,34 @@ function encodeForms(secret: string): readonly string[] {
     url,
     url.replaceAll(/%[0-9A-F]{2}/gu, (code) => code.toLowerCase()),
     new URLSearchParams({ v: secret }).toString().slice('v='.length),
-    JSON.stringify(secret).slice(1, -1),
+    ...escapeForJson(secret),
+    ...['u', 'l'].flatMap((letters) => escapeBytes(secret, letters === 'u')),
     secret.replaceAll(/[&<>"']/gu, (character) => HTML_ESCAPES[character] ?? character),
     Buffer.from(secret).toString('hex'),
+    Buffer.from(secret).toString('hex').toUpperCase(),
     ...[0, 1, 2].flatMap((offset) => encodeBase64At(secret, offset)),
   ].filter((form) => form.length >= MIN_LENGTH);
+}
+
+/** As encoders write it: with `/` escaped or not, with HTML's characters escaped as Go does, and JSON within JSON. */
+function escapeForJson(secret: string): readonly string[] {
+  const quote = (text: string) => JSON.stringify(text).slice(1, -1);
+  const json = quote(secret);
+  const go = json.replaceAll(/[<>&]/gu, (character) => toUnicodeEscape(character, false));
+  return [json, go, ...[json, go].flatMap((text) => [text.replaceAll('/', '\\/'), quote(text)])];
+}
+
+/** All characters escaped, and all but letters and digits. */
+function escapeBytes(secret: string, isUpperCase: boolean): readonly string[] {
+  const hex = Buffer.from(secret).toString('hex');
+  const percent = (isUpperCase ? hex.toUpperCase() : hex).replaceAll(/../gu, '%$&');
+  const toEscape = (character: string) => toUnicodeEscape(character, isUpperCase);
+  return [percent, secret.replaceAll(/[\s\S]/g, toEscape), secret.replaceAll(/[^A-Za-z0-9]/g, toEscape)];
+}
+
+function toUnicodeEscape(character: string, isUpperCase: boolean): string {
+  const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
+  return `\\u${isUpperCase ? hex.toUpperCase() : hex}`;
 }
 
 const HTML_ESCAPES: Readonly<Record<string, string>> = {

@@ -1,0 +1,28 @@
+const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** The forms in which a service may echo a secret, by name. */
+export function secretForms(secret: string): Readonly<Record<string, string>> {
+  const bytes = Buffer.from(secret);
+  return {
+    plain: secret,
+    'percent-encoded': encodeURIComponent(secret),
+    'percent-encoded in every character': bytes.toString('hex').replaceAll(/../gu, '%$&'),
+    base64: bytes.toString('base64'),
+    'base64 of user:secret': Buffer.from(`user:${secret}`).toString('base64'),
+    base64url: bytes.toString('base64url'),
+    hex: bytes.toString('hex'),
+    'hex in upper case': bytes.toString('hex').toUpperCase(),
+    'JSON-escaped': JSON.stringify(secret).slice(1, -1),
+    'JSON-escaped twice': JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+    '\\u-escaped': [...secret].map(unicode).join(''),
+    '\\u-escaped where needed': secret.replaceAll(/[^A-Za-z0-9]/gu, unicode),
+  };
+}
+
+/** Whether a text contains so much of a form that the secret could be told from it. */
+export function findForms(text: string, secret: string): readonly string[] {
+  return Object.entries(secretForms(secret)).flatMap(([name, form]) => {
+    const inner = form.replaceAll('=', '').slice(name.startsWith('base64 of') ? 8 : 0, -2);
+    return text.includes(inner) ? [name] : [];
+  });
+}
