@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { buildCommand } from '../../helpers/built-command.ts';
+import { testProject } from '../../helpers/test-project.ts';
+
+/** Runs a command that may have 64 files open. No service needs to respond: this process waits for it. */
+function runLimited(command: string, words: readonly string[], cwd: string) {
+  const script = 'ulimit -n 64 && exec "$@"';
+  return spawnSync('sh', ['-c', script, 'sh', process.execPath, command, ...words], { cwd, encoding: 'utf8' });
+}
+
+test.each([['pull'], ['run', 'nightly'], ['status'], ['report', 'drift'], ['sql', 'select 1'], ['playbook', 'ledger']])(
+  'with too few open files, `%s %s` ends with one line and damages nothing',
+  async (...words) => {
+    const command = await buildCommand();
+    const place = await testProject({ workspaces: 10 });
+    await place.pull(['--target', 'scaler']);
+    const { status, stderr } = runLimited(command, words.filter(Boolean), place.folder);
+    expect([0, 1, 3], stderr).toContain(status);
+    expect(stderr).not.toMatch(/^ {4}at |internal error/mu);
+    if (status === 1) expect(stderr.match(/^error: .*$/gmu) ?? [stderr]).toHaveLength(1);
+    expect(await readdir(join(place.folder, 'data', 'work'))).not.toContain('warehouse.duckdb.damaged');
+    await place.pull(['--target', 'scaler']);
+  },
+);
+
+test.each([
+  ['lock', ['pull']],
+  ['lock.owner', ['pull']],
+  ['ledger.ndjson', ['playbook', 'ledger']],
+] as const)('a folder in place of data/%s is one line and exit code 4', async (name, words) => {
+  const place = await testProject({ workspaces: 10 });
+  await mkdir(join(place.folder, 'data', name), { recursive: true });
+  const { exit, stderr } = await place.tidemark(words);
+  expect([exit, stderr]).toEqual([4, expect.stringMatching(/^error: .*\n( {2}.*\n)?$/u)]);
+});
