@@ -3,7 +3,6 @@ import { DAY_MS } from '../core/duration.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { thresholdParams } from '../reports/data.ts';
-import { loadReports } from '../reports/definitions.ts';
 import { findLeftOut, isAbsent, type LeftOut } from '../sources/left-out.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
@@ -80,7 +79,7 @@ export async function readDigestData(options: DigestReadOptions, audience: Audie
   };
   await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
   for (const table of ['routes', 'workspaces', 'pools', 'findings']) await query(table, params);
-  const metrics = await dropAbsent(await loadMetrics(options, params), options, findLeftOut(config.targets));
+  const metrics = await loadMetrics(options, params, findLeftOut(config.targets));
   const [counts] = await query('counts', params);
   const sources = await query('sources', params);
   return {
@@ -110,26 +109,16 @@ async function queryFile({ database, files }: QueryOptions, name: string, params
   }
 }
 
-/** Without the metrics of reports whose sources no target has. */
-async function dropAbsent(
-  metrics: readonly Metric[],
-  { files }: QueryOptions,
-  leftOut: LeftOut,
-): Promise<readonly Metric[]> {
-  if (leftOut.sources.size === 0) return metrics;
-  const reports = await loadReports(files);
-  return metrics.filter(({ report }) => !isAbsent(reports.get(report)?.sources ?? [], leftOut));
-}
-
 /** Position of a metric whose header names none. */
 const LAST = 99;
 
-/** The metrics whose query returns a row, in the order of their headers. */
-async function loadMetrics(options: QueryOptions, params: SqlParams): Promise<readonly Metric[]> {
+/** The metrics of sources that some target has and whose query returns a row, in the order of their headers. */
+async function loadMetrics(options: QueryOptions, params: SqlParams, leftOut: LeftOut): Promise<readonly Metric[]> {
   const { files } = options;
   const found: { order: number; metric: Metric }[] = [];
   for (const name of (await discoverFiles(files.roots, 'queries/mail/metrics', '.sql')).keys()) {
     const header = parseHeader(await files.read(`mail/metrics/${name}`));
+    if (isAbsent(header.sources?.split(/,\s*/u) ?? [], leftOut)) continue;
     const [row] = await queryFile(options, `mail/metrics/${name}`, params);
     if (row) found.push({ order: Number(header.order ?? LAST), metric: toMetric(name, header, row) });
   }

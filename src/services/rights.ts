@@ -10,7 +10,9 @@ export type Right =
   | { readonly scope: 'service'; readonly policy: string }
   | { readonly scope: 'organization'; readonly access: OrganizationAccess }
   /** Only a token that may do everything has it. */
-  | { readonly scope: 'management' };
+  | { readonly scope: 'management' }
+  /** A permission in another form, as operations of plugins may declare it. */
+  | { readonly scope: 'other'; readonly permission: string };
 
 /** What the organization access of a team is called in the API and on the page of the team. */
 export const ORGANIZATION_ACCESS = {
@@ -22,15 +24,12 @@ export type OrganizationAccess = keyof typeof ORGANIZATION_ACCESS;
 /** Permissions that every valid token has. */
 const FREE = ['none', 'any token of the organization'];
 
-/**
- * The rights that an operation needs, from its declared permission.
- * @throws Error for a permission that is not understood: a test holds that there is none
- */
+/** The rights that an operation needs, from its declared permission. */
 export function requiredRights(operation: Operation, target: Target): readonly Right[] {
   const { kind, path, permission, hashicorpPermission } = operation;
   const declared = target.flavor === 'hashicorp' ? (hashicorpPermission ?? permission) : permission;
   if (FREE.includes(declared)) return [];
-  if (kind === 'platform') return [{ scope: 'organization', access: organizationAccess(operation, declared) }];
+  if (kind === 'platform') return [parseAccess(declared)];
   if (kind === 'secrets') {
     const [capabilities = ''] = declared.split(' on ');
     return capabilities
@@ -38,20 +37,20 @@ export function requiredRights(operation: Operation, target: Target): readonly R
       .map((capability) => ({ scope: 'path', path: policyPath(path, target), capability }));
   }
   const [needed = ''] = declared.split(/;|, or /u); // what follows is another way, or an explanation
-  return needed.split(', ').map((clause) => parseClause(operation, clause));
+  return needed.split(', ').map(parseClause);
 }
 
-function organizationAccess({ name }: Operation, permission: string): OrganizationAccess {
-  if (/agent pools/u.test(permission)) return 'manage-agent-pools';
-  if (/reads? all workspaces|query of the view/u.test(permission)) return 'read-workspaces';
-  throw new Error(`${name}: the permission "${permission}" is not understood`);
+function parseAccess(permission: string): Right {
+  if (/agent pools/u.test(permission)) return { scope: 'organization', access: 'manage-agent-pools' };
+  if (/workspaces/u.test(permission)) return { scope: 'organization', access: 'read-workspaces' };
+  return { scope: 'other', permission };
 }
 
 /** `namespace:csi-list-volume`, `plugin:read`, `service:write`, `management`. */
-function parseClause({ name }: Operation, clause: string): Right {
+function parseClause(clause: string): Right {
   if (clause === 'management') return { scope: 'management' };
   const [scope, value = ''] = clause.split(':');
   if (scope === 'namespace' && value !== '') return { scope, capability: value };
   if ((scope === 'plugin' || scope === 'service') && value !== '') return { scope, policy: value };
-  throw new Error(`${name}: the permission "${clause}" is not understood`);
+  return { scope: 'other', permission: clause };
 }

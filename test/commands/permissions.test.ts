@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PermissionText } from '../../src/pipeline/permissions/format.ts';
+import { collectRights } from '../../src/pipeline/permissions/collect.ts';
+import { formatPermissions, type PermissionText } from '../../src/pipeline/permissions/format.ts';
 import type { TokenGrant } from '../../src/sandbox/types.ts';
 import { operations } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
@@ -160,8 +161,22 @@ const all: readonly Operation[] = [...operations.values(), listPlugins, ...Objec
 test.each(['spec', 'hashicorp'] as const)('the permission of every operation is understood, flavor %s', (flavor) => {
   for (const operation of all) {
     const target = createTarget(operation.kind, 'http://127.0.0.1', { flavor });
-    expect(() => requiredRights(operation, target), operation.name).not.toThrow();
+    const scopes = requiredRights(operation, target).map(({ scope }) => scope);
+    expect(scopes, operation.name).not.toContain('other');
   }
+});
+
+test('a permission of a plugin in another form, and a source without operations, are named', () => {
+  const target = { ...createTarget('scheduler', 'http://127.0.0.1'), services: [] };
+  const listNodes = { ...listPlugins, name: 'scheduler.nodes.list', permission: 'node:read' };
+  const base = { kind: 'scheduler', extract: async () => {}, checkAccess: async () => undefined } as const;
+  const plugin = [
+    { ...base, name: 'nodes', operations: [listNodes] },
+    { ...base, name: 'jobs' },
+  ];
+  const [rights] = collectRights(target, plugin, []);
+  expect(formatPermissions(rights!).text).toContain('# nodes: add the permission "node:read"');
+  expect(formatPermissions(rights!).text).toContain('# unknown: the source jobs does not declare its operations');
 });
 
 describe.each(KINDS)('the sources of %s', (kind) => {

@@ -66,3 +66,24 @@ test('reports, the overview and the index show only areas that some target has',
   expect(keys).not.toMatch(/NEVER PULLED|KMS providers|overdue/u);
   expect(await read('index.html')).not.toMatch(/drift\.html|certificates\.html/u);
 });
+
+test('the mail shows no number of sources that no target has any more', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+  const mail = async (hours: number) => {
+    await place.tidemark(['run', 'nightly', '--now', at(hours)]);
+    const words = ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run', '--now', at(hours)];
+    const { stdout } = await place.tidemark(words);
+    return (await readFile(stdout.trim(), 'utf8')).replaceAll(/=\r?\n/gu, '');
+  };
+  await place.configure((config) => {
+    config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
+    config.targets = [findTarget(config, 'vault')];
+  });
+  expect(await mail(0)).toMatch(/keys overdue for rotation/u);
+  await place.configure((config) => {
+    findTarget(config, 'vault').sources = ['mesh_roles'];
+  });
+  const second = await mail(24);
+  expect(second).not.toMatch(/keys overdue for rotation|NOT PULLED|kms_providers/u);
+});

@@ -1,6 +1,7 @@
 -- order: 40
 -- report: version-sprawl
 -- label: workspaces behind the newest version in use
+-- sources: workspaces, tf_versions
 -- grain: one row; none where no workspace is known
 -- parameters: $as_of; $since
 with

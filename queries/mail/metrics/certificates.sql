@@ -3,6 +3,7 @@
 -- label: certificates expiring soon or expired
 -- one: certificate expiring
 -- many: certificates expiring
+-- sources: ca_roots, leaf_certificates
 -- grain: one row; none where the rules were never assessed for a whole target of the digest
 select
   count(*) filter (where digest_state in ('new', 'open')) as value,

@@ -4,6 +4,7 @@
 -- one: drifting
 -- many: drifting
 -- trend: drifting
+-- sources: workspaces
 -- grain: one row; none where no workspace is known
 select
   count(*) filter (where drifted) as value,

@@ -4,6 +4,7 @@
 -- one: failing its checks
 -- many: failing checks
 -- trend: failing
+-- sources: workspaces
 -- grain: one row; none where no workspace is known
 select
   count(*) filter (where checks_failed > 0) as value,

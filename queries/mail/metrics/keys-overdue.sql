@@ -3,6 +3,7 @@
 -- label: keys overdue for rotation
 -- one: key overdue
 -- many: keys overdue
+-- sources: keys
 -- grain: one row; none where the rules were never assessed for a whole target of the digest
 select
   count(*) filter (where digest_state in ('new', 'open')) as value,

@@ -1,6 +1,7 @@
 -- order: 15
 -- report: drift
 -- label: not assessed for drift
+-- sources: workspaces
 -- grain: one row; none where every workspace is assessed
 select
   count(*) filter (where present and drifted is null) as value,

@@ -3,6 +3,7 @@
 -- label: agent pools without a live agent
 -- one: pool down
 -- many: pools down
+-- sources: agent_pools, agents
 -- grain: one row; none where no pool is known
 select
   count(*) filter (where down) as value,

@@ -1,6 +1,7 @@
 -- order: 35
 -- report: agent-health
 -- label: silent agents
+-- sources: agents
 -- grain: one row; none where no agent is known
 -- parameters: $as_of; $since; $agent_silent_minutes
 -- Agents are evaluated at the time of their pull, so that a failed pull does not make all of them silent.

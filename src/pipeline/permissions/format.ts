@@ -15,7 +15,12 @@ export interface PermissionText {
 export function formatPermissions(needed: TokenRights): PermissionText {
   const { target, token } = needed;
   const { usage, lines } = FORMATS[target.kind](needed);
-  const notes = needed.unknown.map((name) => `# unknown: the source ${name} does not declare its operations`);
+  const notes = [
+    ...needed.rights.flatMap(({ right, neededBy }) =>
+      right.scope === 'other' ? [`# ${neededBy.join(', ')}: add the permission "${right.permission}"`] : [],
+    ),
+    ...needed.unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
+  ];
   return { target: target.name, kind: target.kind, token, usage, text: `${[...lines, ...notes].join('\n')}\n` };
 }
 
