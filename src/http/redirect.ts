@@ -1,6 +1,8 @@
 import type { HttpFailure } from './errors.ts';
 
 const REDIRECTS = [301, 302, 303, 307, 308];
+/** Of a destination in a message. */
+const MAX_DESTINATION_LENGTH = 200;
 /** These keep method and body (RFC 9110 §15.4). A Vault standby answers 307 (docs/services/secrets.md#real-product). */
 const KEEPS_METHOD = [307, 308];
 
@@ -20,7 +22,9 @@ export function redirectError(from: URL, response: Response): HttpFailure | unde
     failure: 'malformed',
     status: response.status,
     message:
-      to === undefined ? 'redirect without a destination' : `redirect to ${isElsewhere ? to.origin : to.pathname}`,
+      to === undefined
+        ? 'redirect without a destination'
+        : `redirect to ${(isElsewhere ? to.origin : to.pathname).slice(0, MAX_DESTINATION_LENGTH)}`,
     hint: isElsewhere
       ? 'the token is not sent to another origin: if that is the service, set `url` of this target to it'
       : 'check `url` of this target',
