@@ -45,7 +45,10 @@ export class AgentTokens implements Resource {
   #create(request: Request): Response {
     this.#checkPool(request.params.id!);
     const { type, attributes } = parseData(request);
-    if (type !== 'authentication-tokens') throw invalid('type must be authentication-tokens', '/data/type');
+    // The platform accepts both; its own Go client sends the second one.
+    if (type !== 'authentication-tokens' && type !== 'agent-tokens') {
+      throw invalid('type must be authentication-tokens', '/data/type');
+    }
     if (!isJsonObject(attributes)) throw invalid('must be an object', '/data/attributes');
     refuseUnknown(attributes, ['description'], '/data/attributes');
     if (typeof attributes.description !== 'string') throw invalid('is required', '/data/attributes/description');

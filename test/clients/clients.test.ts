@@ -1,0 +1,112 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Flavor } from '../../src/sandbox/types.ts';
+import { describeSandbox } from './facts.ts';
+import { type ClientResult, explain } from './reasons.ts';
+import { formatDocument, type RunResults } from './report.ts';
+
+/**
+ * Runs the vendors' clients and their users' against the sandbox in both flavors, and writes docs/clients.md. A tier of
+ * its own (`npm run test:clients`): it installs Python packages and Go modules.
+ */
+const HERE = new URL('.', import.meta.url).pathname;
+const FLAVORS: readonly Flavor[] = ['hashicorp', 'spec'];
+/** What a run installed serves the next one with the same versions. */
+const INSTALL_MS = 1_200_000;
+const RUN_MS = 300_000;
+
+const runs: RunResults[] = [];
+const execute = promisify(execFile);
+
+function hasTool(command: string, argument: string): boolean {
+  const isFound = spawnSync(command, [argument]).status === 0;
+  if (!isFound) console.log(`${command} is not installed: its clients are not run, and docs/clients.md stays as it is`);
+  return isFound;
+}
+
+/** A folder in the temporary one that belongs to this content. */
+function cacheFolder(...files: readonly string[]): string {
+  const digest = createHash('sha256');
+  for (const file of files) digest.update(readFileSync(join(HERE, file)));
+  return join(tmpdir(), `tidemark-clients-${digest.digest('hex').slice(0, 12)}`);
+}
+
+async function installPython(): Promise<readonly string[]> {
+  const folder = cacheFolder('python/requirements.txt');
+  const python = join(folder, 'bin/python');
+  if (!existsSync(join(folder, 'complete'))) {
+    await execute('python3', ['-m', 'venv', folder], { timeout: INSTALL_MS });
+    const requirements = join(HERE, 'python/requirements.txt');
+    await execute(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements], { timeout: INSTALL_MS });
+    await writeFile(join(folder, 'complete'), '');
+  }
+  return [python, join(HERE, 'python/operations.py')];
+}
+
+async function buildGo(): Promise<readonly string[]> {
+  const folder = cacheFolder('go/main.go', 'go/go.mod');
+  await mkdir(folder, { recursive: true });
+  const program = join(folder, 'clients');
+  if (!existsSync(program)) {
+    await execute('go', ['build', '-o', program, '.'], { cwd: join(HERE, 'go'), timeout: INSTALL_MS });
+  }
+  return [program];
+}
+
+async function runClients([command = '', ...args]: readonly string[], flavor: Flavor): Promise<ClientResult[]> {
+  const sandbox = await startSandbox({ flavor, workspaces: 60 });
+  try {
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], timeout: RUN_MS });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    child.stdin.end(JSON.stringify(describeSandbox(sandbox, flavor)));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect(code).toBe(0);
+    return output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as ClientResult);
+  } finally {
+    await sandbox.close();
+  }
+}
+
+const PROGRAMS = [
+  { language: 'Python', isPresent: hasTool('python3', '--version'), install: installPython },
+  { language: 'Go', isPresent: hasTool('go', 'version'), install: buildGo },
+];
+
+describe.each(PROGRAMS)('clients in $language', ({ isPresent, install }) => {
+  test.skipIf(!isPresent).each(FLAVORS)(
+    'what the sandbox refuses with flavor %s has a reason',
+    async (flavor) => {
+      const results = await runClients(await install(), flavor);
+      runs.push({ flavor, results });
+      const wrong = results.filter(({ error }) => error !== null);
+      expect(results.length).toBeGreaterThan(40);
+      expect(wrong.filter((result) => explain(flavor, result) === undefined)).toEqual([]);
+    },
+    INSTALL_MS + RUN_MS,
+  );
+});
+
+afterAll(async () => {
+  if (runs.length < PROGRAMS.length * FLAVORS.length) return;
+  await writeFile(join(HERE, '../../docs/clients.md'), formatDocument(runs, readVersions()));
+});
+
+/** Versions by name of the client. */
+function readVersions(): Readonly<Record<string, string>> {
+  const pinned = readFileSync(join(HERE, 'python/requirements.txt'), 'utf8').matchAll(/^(\S+)==(\S+)$/gm);
+  const modules = readFileSync(join(HERE, 'go/go.mod'), 'utf8').matchAll(/github\.com\/hashicorp\/(\S+) v(\S+)/g);
+  return Object.fromEntries([...pinned, ...modules].map(([, name, version]) => [name, version] as const));
+}
