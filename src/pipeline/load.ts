@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from '../landing/manifest.ts';
 import { landingDirectory } from '../landing/store.ts';
-import { compareStage, type Delta, mergeStage } from '../warehouse/history.ts';
+import { compareStage, countUnlistedDeletions, type Delta, mergeStage } from '../warehouse/history.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
 import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
-import { checkKeys, countCurrent, loadFiles } from '../warehouse/stage.ts';
+import { checkKeys, countCurrent, loadFiles, longestLine } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
 import { withKeyLocation, withLoadErrors } from './load-errors.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';
@@ -137,12 +137,26 @@ async function stageNext(table: Table, load: Load): Promise<Write> {
   await checkLoadedKeys(table, load);
   const delta = await compareStage(database, files, table, target);
   checkCount(table, load.manifest, delta);
-  if (!load.acceptDrop) checkRowDrop(table, delta, load.run.config.shrinkPercent);
+  if (!load.acceptDrop) {
+    const deleted = delta.deleted - (await countUnknown(table, load, delta));
+    checkRowDrop(table, { ...delta, deleted }, load.run.config.shrinkPercent);
+  }
   return async () => {
     await mergeStage(database, files, table, target, load.run.asOf.toISOString());
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;
   };
+}
+
+/** Deleted rows whose plugin could not be listed: they are unknown, which is no reason to keep the rows of the other plugins out. */
+async function countUnknown(table: Table, { run, manifest, directory }: Load, { deleted }: Delta): Promise<number> {
+  if (!table.byPlugin || deleted === 0) return 0;
+  const { database, files } = run.warehouse;
+  const landed = manifest.files.filter(({ format }) => format === 'ndjson');
+  return countUnlistedDeletions(database, files, table, {
+    files: landed.map(({ file }) => join(directory, file)),
+    longest_line: longestLine(landed),
+  });
 }
 
 async function checkLoadedKeys(table: Table, load: Load, current?: { readonly target: string }): Promise<void> {

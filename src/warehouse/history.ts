@@ -26,6 +26,18 @@ export async function compareStage(database: Database, files: SqlFiles, table: T
   };
 }
 
+/** How many of the rows that `compareStage` found to be deleted belong to plugins that could not be listed. */
+export async function countUnlistedDeletions(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  landed: { readonly files: readonly string[]; readonly longest_line: number },
+): Promise<number> {
+  const sql = await files.render('warehouse/unlisted_deletions', templateParts(table));
+  const [count] = await database.rows(sql, { ...landed });
+  return Number(count?.rows);
+}
+
 /**
  * Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones.
  * @param asOf later than any `valid_from` of the table (ISO 8601)

@@ -42,8 +42,12 @@ export async function loadFiles(database: Database, files: SqlFiles, spec: LoadS
   }
   if (json.length === 0) return;
   const load = await files.read(`load/${table.name}`);
-  const longestLine = Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
-  await loadRows(database, files, spec, load, { files: json.map(({ path }) => path), longest_line: longestLine });
+  await loadRows(database, files, spec, load, { files: json.map(({ path }) => path), longest_line: longestLine(json) });
+}
+
+/** The buffer size that reading JSON lines needs. */
+export function longestLine(json: readonly LandingFile[]): number {
+  return Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
 }
 
 async function loadRows(

@@ -30,6 +30,8 @@ export interface Table {
   readonly source: string | undefined;
   /** Rows come and go by nature: a mass disappearance is no sign of an error. */
   readonly volatile: boolean;
+  /** Rows are listed plugin by plugin, and the landing has a line with `error` for one that could not be listed. */
+  readonly byPlugin: boolean;
   /** A column that lists members; its history is kept per member (see list-columns.ts). */
   readonly members: string | undefined;
   /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
@@ -70,6 +72,7 @@ function parseTable(name: string, ddl: string): Table {
     key: header.key?.split(/,\s*/u) ?? [],
     source: header.source,
     volatile: header.volatile === 'yes',
+    byPlugin: header.by_plugin === 'yes',
     members: header.members,
     computed: header.computed?.split(/,\s*/u) ?? [],
     renamedFrom: header.renamed_from,

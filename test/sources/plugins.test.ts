@@ -137,6 +137,22 @@ test('one plugin with a name that is not hexadecimal does not fail the others at
   ]);
 });
 
+test('the volumes of a plugin that can no longer be listed are no drop of rows: the others are loaded', async () => {
+  const failing: string[] = [];
+  const held = { ab: ['v1', 'v2', 'v3', 'v4', 'v5'], cd: ['w1'] };
+  const project = await prefixProject({ held, registered: ['ab/v1', 'cd/w1'], failing, listsAll: false });
+  await project.pull(['--source', 'external_volumes']);
+  failing.push('ab');
+  held.cd.push('w2');
+  await project.pull(['--source', 'external_volumes']);
+  expect((await project.rows(ROWS)).map(({ external_id }) => external_id)).toEqual(['w1', 'w2']);
+  failing.pop();
+  await project.pull(['--source', 'external_volumes']);
+  held.ab = [];
+  const { stdout } = await project.pull(['--source', 'external_volumes'], 1);
+  expect(stdout).toContain('quarantined'); // a plugin that lists nothing any more is another matter
+});
+
 test('if no plugin can be listed, the source fails', async () => {
   const project = await prefixProject({ held: {}, registered: ['ab/v1', 'cd/v2'], failing: ['ab', 'cd'] });
   const { stdout } = await project.pull(['--source', 'external_volumes'], 3);
