@@ -7,4 +7,5 @@ from seen
 join current_run on seen.as_of < current_run.as_of
 left join interrupted_runs as interrupted on interrupted.started_at = seen.as_of
 where interrupted.started_at is null or interrupted.reported_at < current_run.as_of
-having max(seen.as_of) is not null;
+having max(seen.as_of) is not null
+order by 1;
