@@ -1,8 +1,7 @@
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'csv-parse';
 import { TidemarkError } from '../core/errors.ts';
 import type { LandingFile, Manifest } from '../landing/manifest.ts';
+import { readCsv } from '../landing/read-csv.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
 import type { Table } from '../warehouse/tables.ts';
@@ -77,8 +76,8 @@ async function findLine(
   matches: (record: readonly string[], file: LandingFile) => boolean,
 ): Promise<string | undefined> {
   for (const file of manifest.files.filter(({ format }) => format === 'csv')) {
-    const parser = parse({ bom: true, from: 2, info: true, relax_column_count: true });
-    for await (const row of createReadStream(join(directory, file.file)).pipe(parser)) {
+    const options = { bom: true, from: 2, info: true, relax_column_count: true };
+    for await (const row of readCsv(join(directory, file.file), options)) {
       const { record, info } = row as CsvRecord;
       if (matches(record, file)) return `line ${info.lines} of ${file.file}`;
     }

@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { parse as parseCsv } from 'csv-parse';
 import { TidemarkError } from '../../core/errors.ts';
+import { readCsv } from '../../landing/read-csv.ts';
 import type { BodyPreview } from '../../services/download.ts';
 import type { ExplorerView } from '../../services/platform/explorer-fields.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -55,10 +54,8 @@ function validateCsv({ contentType, firstBytes }: BodyPreview): string | undefin
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 async function readHeader(path: string): Promise<readonly string[]> {
-  const parser = createReadStream(path, { end: MAX_HEADER_BYTES }).pipe(
-    parseCsv({ to: 1, bom: true, relax_column_count: true }),
-  );
-  for await (const record of parser) {
+  const options = { to: 1, bom: true, relax_column_count: true };
+  for await (const record of readCsv(path, options, MAX_HEADER_BYTES)) {
     const names = record as string[];
     const repeated = names.find((name, index) => names.indexOf(name) !== index);
     if (repeated !== undefined) throw new TidemarkError('DATA', `the CSV header has the column ${repeated} twice`);

@@ -1,0 +1,41 @@
+import { readdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readCsv } from '../../src/landing/read-csv.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { testProject } from '../helpers/test-project.ts';
+
+/** Linux only; elsewhere the count is always the same. */
+const countOpenFiles = () => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0);
+
+test('a file of which only the header is read is closed', async () => {
+  const path = join(await tempFolder(), 'rows.csv');
+  await writeFile(path, `a,b\n${'1,2\n'.repeat(200_000)}`);
+  const before = countOpenFiles();
+  for (let time = 0; time < 20; time++) {
+    for await (const record of readCsv(path, { to: 1 })) {
+      expect(record).toEqual(['a', 'b']);
+      break;
+    }
+  }
+  await expect.poll(() => countOpenFiles() - before).toBeLessThanOrEqual(1);
+});
+
+test('a missing file is an error, not the end of the process', async () => {
+  const read = async () => {
+    for await (const _ of readCsv('/nonexistent/rows.csv', {}));
+  };
+  await expect(read()).rejects.toThrow('ENOENT');
+});
+
+test('file descriptors do not grow over several runs in one process', async () => {
+  const project = await testProject({ workspaces: 50 });
+  for (let run = 0; run < 2; run++) await project.pull(['--target', 'acme']);
+  const before = countOpenFiles();
+  for (let run = 0; run < 5; run++) {
+    project.sandbox.tick();
+    await project.pull(['--target', 'acme']);
+  }
+  await expect.poll(() => countOpenFiles() - before).toBeLessThanOrEqual(2);
+});
