@@ -47,14 +47,8 @@ const REASONS: readonly Reason[] = [
   },
   {
     flavor: 'spec',
-    operation: /(agent_pools|AgentPools)\.[cC]reate/,
-    why: 'the API document has `allowed-workspaces` only; the client sends projects and excluded workspaces as well',
-  },
-  {
-    flavor: 'spec',
-    operation: /^(agent_pools|AgentPools)/,
-    error: /KeyError|nil pointer/,
-    why: 'there is no pool, since its creation was refused',
+    operation: /UpdateAllowedProjects/,
+    why: 'the API document has `allowed-workspaces` only',
   },
   { flavor: 'spec', operation: /two values/, why: 'the last index of a filter must be 0 in the API document' },
   {

@@ -11,7 +11,7 @@ const HEADER = `# Clients of the real products and the sandbox
 
 \`npm run test:clients\` writes this page. It runs clients of the vendors and of their users against \`tidemark sandbox\` in both flavors. An operation is right
 when the client accepts the answer and it has what the sandbox holds. With \`flavor: hashicorp\` the sandbox is meant to serve them; with the flavor \`spec\` it
-keeps to the API documents, which differ from the products.
+keeps to the API documents, which differ from the products. There a check that something is refused is right for the wrong reason where all is refused.
 `;
 
 export function formatDocument(runs: readonly RunResults[], versions: Readonly<Record<string, string>>): string {
@@ -48,5 +48,5 @@ function formatWrong(flavor: Flavor, results: readonly ClientResult[]): string {
     const [client, why] = key.split(' | ');
     return `| ${client} | ${names.join(', ')} | ${why} |\n`;
   });
-  return `\n| Client | Wrong | Why |\n|---|---|---|\n${rows.join('')}`;
+  return `| Client | Wrong | Why |\n|---|---|---|\n${rows.join('')}`;
 }
