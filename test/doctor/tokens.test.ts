@@ -48,6 +48,7 @@ async function askDoctor({ flavor = 'hashicorp', kind, token, note }: Asked) {
     const target = findTarget(config, NAMES[kind]);
     config.targets = [target];
     delete target.writeToken;
+    delete target.managementToken; // the sandbox's note for its own token
     if (note !== undefined) target.managementToken = note;
     if (given === null) delete target.token;
     else if (given !== undefined) target.token = given;
