@@ -5,6 +5,7 @@ import { ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
 import { ServiceClients } from '../services/clients.ts';
 import type { Args, Operation } from '../services/operation.ts';
+import { LockError } from '../warehouse/lock.ts';
 import type { ReadResult, ReadResults } from './define.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
@@ -61,12 +62,27 @@ export class RemoteServices {
 
   /** Sends the action with the target's `writeToken`. Returns the JSON of the response; undefined where it is not JSON. */
   async execute({ target, operation, params, body }: Action): Promise<unknown> {
+    let isSent = false;
+    const beforeRequest = () => {
+      this.#assertMayWrite(isSent);
+      isSent = true;
+    };
     const response = await this.#client(target).call(getOperation(operation), params, {
       body,
       write: true,
-      beforeRequest: this.#beforeWrite,
+      beforeRequest,
     });
     return parseBody(response);
+  }
+
+  /** After a pause the lock is still held, so that it can be recorded that nothing was sent. */
+  #assertMayWrite(isSent: boolean): void {
+    try {
+      this.#beforeWrite();
+    } catch (error) {
+      if (isSent || !(error instanceof LockError) || error.code !== 'INCOMPLETE') throw error;
+      throw new TidemarkError('INCOMPLETE', `it was not sent: ${error.message}`);
+    }
   }
 
   async close(): Promise<void> {

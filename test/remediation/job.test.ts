@@ -121,11 +121,11 @@ test.each([
 });
 
 test('a run in progress plans from the findings it just evaluated, before they are published', async () => {
-  const { config, context, job } = await prepare([{ name: 'reap-dead-agents', mode: 'plan' }]);
+  const { config, context, job } = await prepare([{ name: 'scope-unused-pools', mode: 'plan' }]);
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const plans = await withWarehouse(options, async (warehouse) => {
     await warehouse.database.run(
-      "delete from findings where rule = 'dead-agent' and finding_id <> (select min(finding_id) from findings where rule = 'dead-agent')",
+      "delete from findings where rule = 'unscoped-agent-pool' and finding_id <> (select min(finding_id) from findings where rule = 'unscoped-agent-pool')",
     );
     return planJobPlaybooks(config, context, job, builtInPlaybooks, warehouse);
   });

@@ -91,6 +91,7 @@ export const platform = {
     }),
     delete: defineOperation({
       ...write,
+      reversible: false,
       name: 'platform.agent-pools.delete',
       method: 'DELETE',
       path: '/agent-pools/{agent_pool_id}',
@@ -129,6 +130,7 @@ export const platform = {
     }),
     delete: defineOperation({
       ...write,
+      reversible: false,
       name: 'platform.agents.delete',
       method: 'DELETE',
       path: '/agents/{id}',
@@ -217,6 +219,7 @@ export const platform = {
     }),
     delete: defineOperation({
       ...write,
+      reversible: false,
       name: 'platform.views.delete',
       method: 'DELETE',
       path: `${EXPLORER}/views/{view_id}`,

@@ -152,6 +152,7 @@ export const scheduler = {
     }),
     deregister: defineOperation({
       ...write,
+      reversible: false,
       name: 'scheduler.volumes.deregister',
       method: 'DELETE',
       path: VOLUME,
@@ -180,6 +181,7 @@ export const scheduler = {
     }),
     detach: defineOperation({
       ...write,
+      reversible: false,
       name: 'scheduler.volumes.detach',
       method: 'DELETE',
       path: `${VOLUME}/detach`,

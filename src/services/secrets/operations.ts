@@ -83,6 +83,7 @@ export const secrets = {
     }),
     rotate: defineOperation({
       ...write,
+      reversible: false,
       retryPolicy: 'never',
       name: 'secrets.keys.rotate',
       path: `${KEY}/rotate`,
@@ -147,6 +148,7 @@ export const secrets = {
     }),
     delete: defineOperation({
       ...remove,
+      reversible: false,
       name: 'secrets.kms.delete',
       path: KMS,
       description: 'deletes a KMS provider without keys',
@@ -192,6 +194,7 @@ export const secrets = {
     }),
     remove: defineOperation({
       ...remove,
+      reversible: false,
       name: 'secrets.kms-keys.remove',
       path: KMS_KEY,
       description: 'removes a key from a provider; the engine keeps the key',

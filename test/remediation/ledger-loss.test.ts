@@ -1,0 +1,112 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { applyHarness } from './apply-harness.ts';
+
+const harness = applyHarness({ playbook: 'reap-dead-agents' });
+const ledger = () => join(harness.place.folder, 'data', 'ledger.ndjson');
+
+describe('a ledger that is missing although the table actions has rows', () => {
+  test('is an error that names the way out, and nothing is sent', async () => {
+    await harness.planAndApprove();
+    await harness.apply();
+    await rm(ledger());
+    harness.place.sandbox.log.length = 0;
+    const { stderr } = await harness.place.apply([], 4);
+    expect(stderr).toMatch(/ledger\.ndjson is missing, and the table actions has 3 row\(s\) of it/u);
+    expect(stderr).toContain('`tidemark playbook ledger --restore`');
+    expect(harness.writes()).toEqual([]);
+  });
+
+  test('keeps its rows in the table during a run, and is restored from them', async () => {
+    const plan = await harness.planAndApprove();
+    await harness.apply();
+    const before = await harness.place.ledger();
+    await rm(ledger());
+    harness.reset((agents) => agents); // the run finds the agents again
+    expect((await harness.place.tidemark(['run', 'playbook'])).stderr).toContain('the table actions was not updated');
+    expect(await harness.place.rows('select count(*) as n from actions')).toEqual([{ n: 3 }]);
+    const restored = await harness.place.tidemark(['playbook', 'ledger', '--restore', '--json']);
+    expect([restored.exit, restored.json()]).toEqual([0, before]);
+    const again = await harness.place.tidemark(['playbook', 'ledger', '--restore']);
+    expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('ledger.ndjson exists')]);
+    harness.place.sandbox.log.length = 0;
+    expect((await harness.apply()).rows.map(({ status }) => status)).toEqual(plan.actions.map(() => 'applied'));
+    expect(harness.writes()).toEqual([]);
+  });
+});
+
+describe('what cannot be read as a ledger', () => {
+  test.each([
+    ['a folder', (file: string) => mkdir(file), 'cannot be read as a ledger'],
+    ['a loop of links', (file: string) => symlink(file, file), 'cannot be read as a ledger'],
+    ['a broken line', (file: string) => writeFile(file, '{"event":"intent"\n'), 'ledger.ndjson:1 is damaged'],
+    ['a line of another kind', (file: string) => writeFile(file, '{"event":"other"}\n'), 'ledger.ndjson:1 is damaged'],
+  ])('%s is refused with exit 4', async (_, create, message) => {
+    await harness.planAndApprove();
+    await rm(ledger(), { force: true });
+    await create(ledger());
+    for (const words of [
+      ['apply', harness.place.planFile],
+      ['ledger'],
+      ['ledger', '--settle'],
+      ['undo', harness.place.planFile],
+    ]) {
+      const result = await harness.place.tidemark(['playbook', ...words]);
+      const expected = words[0] === 'undo' ? 6 : 4;
+      expect([words, result.exit]).toEqual([words, expected]);
+      if (expected === 4) expect(result.stderr).toContain(message);
+    }
+    expect(harness.writes()).toEqual([]);
+  });
+});
+
+describe('playbook ledger --settle', () => {
+  test('reads an unconfirmed action again, and records what became of it', async () => {
+    const plan = await harness.planAndApprove();
+    const id = String(plan.actions[0]?.params.id);
+    harness.faultHook = ({ method, path }) => (method === 'DELETE' && path.endsWith(id) ? { status: 204 } : undefined);
+    await harness.apply([], 1);
+    harness.faultHook = undefined;
+    const settle = () => harness.place.tidemark(['playbook', 'ledger', '--settle', '--json']);
+    const first = await settle();
+    expect([first.exit, first.json<{ status: string }[]>()[0]?.status]).toEqual([1, 'unconfirmed']);
+
+    harness.reset((agents) => agents.filter((agent) => agent.id !== id));
+    const second = await settle();
+    expect([second.exit, second.json<object[]>()[0]]).toMatchObject([
+      0,
+      { status: 'applied', reason: 'confirmed late: readings show that it was applied: the agent is gone' },
+    ]);
+    expect(harness.writes()).toEqual([]);
+  });
+
+  test('an interrupted action that readings do not show is failed, and the next apply sends it', async () => {
+    await harness.planAndApprove();
+    await harness.apply();
+    const [intent] = (await readFile(ledger(), 'utf8')).split('\n');
+    await writeFile(ledger(), `${intent}\n`);
+    harness.reset((agents) => agents);
+    const { exit, stdout } = await harness.place.tidemark(['playbook', 'ledger', '--settle', '--json']);
+    expect([exit, JSON.parse(stdout)[0]]).toMatchObject([
+      0,
+      { status: 'failed', reason: 'readings over 0.2 s agree that it was not applied' },
+    ]);
+    expect(harness.writes()).toEqual([]);
+    await harness.apply();
+    expect(harness.writes()).toHaveLength(3);
+  });
+
+  test('a finding whose action is unconfirmed is not planned again', async () => {
+    const plan = await harness.planAndApprove();
+    const id = String(plan.actions[0]?.params.id);
+    harness.faultHook = ({ method, path }) => (method === 'DELETE' && path.endsWith(id) ? { status: 204 } : undefined);
+    await harness.apply([], 1);
+    harness.faultHook = undefined;
+    const next = await harness.place.plan(['--max-percent', '100']);
+    expect(next.skipped).toContainEqual({
+      finding_id: plan.actions[0]?.finding_id,
+      reason: `a1 of plan ${plan.plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``,
+    });
+  });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { RemoteServices } from '../../src/remediation/remote.ts';
+import { LockError } from '../../src/warehouse/lock.ts';
+import { loadProjectConfig, quietContext } from '../helpers/context.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
+
+test('a request is not sent when the lock was lost or the process paused just before it', async () => {
+  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const context = quietContext(place.folder);
+  const { actions } = await place.plan();
+  place.sandbox.log.length = 0;
+  let error = new LockError('LOCKED', 'plan p1 lost its lock');
+  const remote = new RemoteServices(loadProjectConfig(place), context, context.signal, () => {
+    throw error;
+  });
+  await expect(remote.execute(actions[0]!)).rejects.toBe(error);
+  error = new LockError('INCOMPLETE', 'the process was stopped for 90 s');
+  const paused = await remote.execute(actions[0]!).catch((thrown: unknown) => thrown);
+  expect(paused).toMatchObject({ message: 'it was not sent: the process was stopped for 90 s' });
+  expect(paused).not.toBeInstanceOf(LockError); // the lock is held: the outcome can be recorded
+  expect(listWrites(place.sandbox.log)).toEqual([]);
+  await remote.close();
+});

@@ -1,0 +1,9 @@
+import { expect, test } from 'vitest';
+import { killApplies } from './kill-applies.ts';
+
+test.each(['reap-dead-agents', 'rotate-old-keys'])(
+  '%s: a random kill doubles, loses and hides no action',
+  async (playbook) => {
+    expect(await killApplies({ playbook, rounds: 4 })).toBeGreaterThan(4);
+  },
+);
