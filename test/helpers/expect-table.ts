@@ -30,7 +30,7 @@ export async function expectTable({ sandbox, rows }: TestProject, table: string,
 }
 
 /** Rows without what a service computes from the clock or a counter: only the current value of it is kept. */
-export function withoutComputed(table: string, rows: readonly AnyRow[] = []): readonly AnyRow[] {
+export function withoutComputed(table: string, rows: readonly object[] = []): readonly AnyRow[] {
   const computed = declared.get(table)?.computed ?? [];
   const columns = new Set(computed.filter((name) => !name.includes('.')));
   return rows.map((row) => {
