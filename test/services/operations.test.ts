@@ -71,11 +71,19 @@ describe('retries and reversibility', () => {
     for (const { name, mutates, retryPolicy } of all) expect(retryPolicy === 'safe', name).toBe(!mutates);
   });
 
-  it('deleting a key, a volume or a snapshot is irreversible', () => {
-    expect(named(({ reversible }) => !reversible)).toEqual([
-      'secrets.keys.delete',
-      'scheduler.volumes.delete',
+  it('what no operation restores is irreversible', () => {
+    expect(named(({ reversible }) => !reversible).toSorted()).toEqual([
+      'platform.agent-pools.delete',
+      'platform.agents.delete',
+      'platform.views.delete',
       'scheduler.snapshots.delete',
+      'scheduler.volumes.delete',
+      'scheduler.volumes.deregister',
+      'scheduler.volumes.detach',
+      'secrets.keys.delete',
+      'secrets.keys.rotate',
+      'secrets.kms-keys.remove',
+      'secrets.kms.delete',
     ]);
   });
 
