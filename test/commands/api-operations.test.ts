@@ -10,6 +10,7 @@ describe.each(['spec', 'hashicorp'] as const)('every operation through the comma
   let sandbox: RunningSandbox;
   beforeEach(async () => {
     sandbox = await startSandbox({ workspaces: 60, flavor });
+    sandbox.services.scheduler.state.canDetach = true; // every operation is to have its effect
   });
   afterEach(() => sandbox.close());
 

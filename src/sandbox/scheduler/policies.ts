@@ -24,6 +24,8 @@ export interface Policy {
 /** Nomad's limits. */
 const NAME = /^[a-zA-Z0-9-]{1,128}$/;
 const MAX_DESCRIPTION = 256;
+/** Clients of Nomad send back what they read. */
+const FIELDS = ['Name', 'Description', 'Rules', 'JobACL', 'CreateIndex', 'ModifyIndex', 'Hash', 'RulesJSON'];
 const JOB_ACL_FIELDS = ['Namespace', 'JobID', 'Group', 'Task'] as const;
 
 /** docs/services/scheduler.md#acl-policies. */
@@ -70,6 +72,8 @@ export class Policies implements Resource {
 
   #write(request: Request): Response {
     const body = parseBody(request);
+    const unknown = Object.keys(body).find((field) => !FIELDS.includes(field));
+    if (unknown !== undefined) throw new HttpError(400, `unknown field ${unknown}`);
     const name = request.params.policy_name!;
     if (stringField(body, 'Name') !== name) throw new HttpError(400, 'ACL policy name does not match request path');
     const description = stringField(body, 'Description');

@@ -63,6 +63,12 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** Vault ignores what it does not know, with a warning. Here it is an error, so that a test sees it. @throws HttpError 400 */
+export function refuseUnknownFields(body: Body, known: readonly string[]): void {
+  const unknown = Object.keys(body).find((field) => !known.includes(field));
+  if (unknown !== undefined) throw badRequest(`unknown field "${unknown}"`);
+}
+
 /** A string that is not empty. */
 export function stringField(body: Body, field: string): string | undefined {
   const value = body[field];

@@ -7,6 +7,7 @@ import {
   NO_CONTENT,
   NOT_FOUND,
   parseBody,
+  refuseUnknownFields,
   stringField,
 } from './envelope.ts';
 import { createKey, KEY_TYPES, type KeyLifecycle, type KeyRecord, type KeyType } from './key-lifecycle.ts';
@@ -42,6 +43,7 @@ export class Keys implements Resource {
 
   #write(request: Request): Response {
     const body = parseBody(request);
+    refuseUnknownFields(body, ['type', 'min_enabled_version', 'deletion_allowed']);
     const name = request.params.name!;
     const type = stringField(body, 'type');
     if (type !== undefined && !isKeyType(type)) throw badRequest(`unsupported key type "${type}"`);

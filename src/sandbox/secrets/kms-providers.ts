@@ -8,6 +8,7 @@ import {
   NO_CONTENT,
   NOT_FOUND,
   parseBody,
+  refuseUnknownFields,
   stringField,
 } from './envelope.ts';
 import type { Distribution, DistributionTerms, KeyLifecycle } from './key-lifecycle.ts';
@@ -51,6 +52,7 @@ export class KmsProviders implements Resource {
 
   #write(request: Request): Response {
     const body = parseBody(request);
+    refuseUnknownFields(body, ['provider', 'key_collection', 'credentials']);
     const name = request.params.name!;
     const provider = stringField(body, 'provider');
     const keyCollection = stringField(body, 'key_collection');
@@ -90,6 +92,7 @@ export class KmsProviders implements Resource {
 
   #distributeKey(request: Request): Response {
     const body = parseBody(request);
+    refuseUnknownFields(body, ['purpose', 'protection']);
     const { name: providerName = '', key_name: keyName = '' } = request.params;
     const provider = this.#lifecycle.providers.get(providerName);
     const key = this.#lifecycle.keys.get(keyName);

@@ -1,7 +1,15 @@
 import { uuid } from '../fixtures.ts';
 import { createRandom } from '../prng.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
-import { badRequest, dataResponse, NO_CONTENT, NOT_FOUND, parseBody, stringField } from './envelope.ts';
+import {
+  badRequest,
+  dataResponse,
+  NO_CONTENT,
+  NOT_FOUND,
+  parseBody,
+  refuseUnknownFields,
+  stringField,
+} from './envelope.ts';
 import type { MeshRoleRecord } from './mesh-roles.ts';
 
 /** How the engine reaches the mesh. Never returned, except address and scheme. */
@@ -59,6 +67,7 @@ export class MeshAccess implements Resource {
 
   #writeConfig(request: Request): Response {
     const body = parseBody(request);
+    refuseUnknownFields(body, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
     const address = stringField(body, 'address');
     const token = stringField(body, 'token');
     const clientCert = stringField(body, 'client_cert');

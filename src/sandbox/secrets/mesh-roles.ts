@@ -8,6 +8,7 @@ import {
   NO_CONTENT,
   NOT_FOUND,
   parseBody,
+  refuseUnknownFields,
   stringField,
 } from './envelope.ts';
 
@@ -91,12 +92,6 @@ export class MeshRoles implements Resource {
     this.records.delete(params.name!);
     return NO_CONTENT;
   }
-}
-
-/** Vault ignores what it does not know, with a warning. Here it is an error, so that a test sees it. @throws HttpError 400 */
-function refuseUnknownFields(body: Body, known: readonly string[]): void {
-  const unknown = Object.keys(body).find((field) => !known.includes(field));
-  if (unknown !== undefined) throw badRequest(`unknown field "${unknown}"`);
 }
 
 function parseLists(body: Body): MeshRoleRecord['lists'] {

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { Kind } from '../../src/sandbox/types.ts';
+import { ask } from './secrets-client.ts';
+
+let sandbox: RunningSandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.close());
+
+const RULES = 'namespace "default" { policy = "read" }';
+
+/** Bodies that are accepted as they are, and refused with one more field. */
+const WRITES: readonly (readonly [kind: Kind, line: string, body: Readonly<Record<string, unknown>>])[] = [
+  ['secrets', 'POST /keymgmt/key/kept', { type: 'ecdsa-p256' }],
+  ['secrets', 'POST /keymgmt/kms/kept', { provider: 'awskms', key_collection: 'eu-west-1' }],
+  ['secrets', 'POST /keymgmt/kms/kept/key/kept', { purpose: ['sign'] }],
+  ['secrets', 'POST /mesh/roles/kept', { token_type: 'management' }],
+  ['secrets', 'POST /mesh/config/access', { address: 'a:8500', token: 't' }],
+  ['scheduler', 'POST /acl/policy/kept', { Name: 'kept', Rules: RULES }],
+];
+
+test.each(WRITES)('%s %s refuses a field that it would not keep', async (kind, line, body) => {
+  const refused = await ask(sandbox, kind, line, { body: { ...body, invented: 1 } });
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('invented') as string]);
+  expect((await ask(sandbox, kind, line, { body })).status).toBeLessThan(300);
+});
