@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
 import { RemoteServices } from '../../src/remediation/remote.ts';
 import { LockError } from '../../src/warehouse/lock.ts';
-import { loadProjectConfig, quietContext } from '../helpers/context.ts';
+import { quietContext } from '../helpers/context.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
 test('a request is not sent when the lock was lost or the process paused just before it', async () => {
@@ -9,8 +11,9 @@ test('a request is not sent when the lock was lost or the process paused just be
   const context = quietContext(place.folder);
   const { actions } = await place.plan();
   place.sandbox.log.length = 0;
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, context.redactor);
   let error = new LockError('LOCKED', 'plan p1 lost its lock');
-  const remote = new RemoteServices(loadProjectConfig(place), context, context.signal, () => {
+  const remote = new RemoteServices(config, context, context.signal, () => {
     throw error;
   });
   await expect(remote.execute(actions[0]!)).rejects.toBe(error);
