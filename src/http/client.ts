@@ -12,7 +12,8 @@ import { MaxWaitExceededError, type TargetLimiter } from './rate-limiter.ts';
 import { redirectError, sameOriginRedirect } from './redirect.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { type BodyProgress, ResponseTooLargeError } from './response-body.ts';
-import { ABORTED, type RetryPolicy, withRetry } from './retry.ts';
+import { ABORTED, type RetryOptions, type RetryPolicy, withRetry } from './retry.ts';
+import { SealedGate } from './sealed-gate.ts';
 import { Deadline, type HttpTimeouts } from './timeouts.ts';
 import type { Transport } from './transport.ts';
 
@@ -81,6 +82,7 @@ export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #ky: KyInstance;
   readonly #slots: LimitFunction;
+  readonly #gate = new SealedGate();
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
@@ -95,7 +97,8 @@ export class HttpClient {
     const { target, limiter, redactor, log, timeouts, maxWaitMs } = this.#options;
     const { operation, retryPolicy } = request;
     const { signal, release } = linkSignals(this.#options.signal, call.signal);
-    const result = await withRetry(() => this.#slots(() => this.#attempt(request, read, call, signal)), {
+    const attempt = () => this.#slots(() => this.#attempt(request, read, call, signal));
+    const options: RetryOptions = {
       policy: retryPolicy,
       timeouts,
       maxServerErrorAttempts: call.maxServerErrorAttempts,
@@ -107,7 +110,17 @@ export class HttpClient {
         const reason = [status, kind, redactor.text(message)].filter(Boolean).join(' ');
         log.info(`${target}: ${operation} waits ${formatSeconds(waitMs)}: ${reason}`);
       },
-    }).finally(release);
+    };
+    const repeat = (first: Result<T>) => {
+      const results = [first];
+      return withRetry(async () => results.pop() ?? (await attempt()), options);
+    };
+    const result = await this.#gate
+      .run(
+        (isClosed) => this.#slots(async () => (isClosed() ? undefined : this.#attempt(request, read, call, signal))),
+        repeat,
+      )
+      .finally(release);
     if (result.ok) return result.value;
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;

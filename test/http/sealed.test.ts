@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { secrets } from '../../src/services/index.ts';
+import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
+
+const NAMES = Array.from({ length: 20 }, (_, index) => `key-${index}`);
+
+test('a sealed server is one wait for the whole target', async () => {
+  const server = await startServer((_request, response) =>
+    response.writeHead(503).end('{"errors":["Vault is sealed"]}'),
+  );
+  const { client, lines } = createTestClient(createTarget('secrets', server.origin));
+  const ends = await Promise.allSettled(NAMES.map((name) => client.call(secrets.keys.read, { name })));
+  for (const end of ends)
+    expect(end).toMatchObject({ reason: { failure: 'sealed', serviceMessage: 'Vault is sealed' } });
+  // The first eight are in progress together, the next ones begin as the first ends; one waits and tries three times more.
+  expect(server.requests.length).toBeLessThanOrEqual(8 + 2 + 3);
+  expect(new Set(lines.map((line) => line.split(' waits ')[0])).size).toBe(1);
+  await client.close();
+  await server.close();
+});
+
+test('once it is unsealed, all requests go on', async () => {
+  const server = await startServer((_request, response, count) =>
+    count <= 8
+      ? response.writeHead(503).end('{"errors":["Vault is sealed"]}')
+      : response.end('{"data":{"keys":{},"name":"x"}}'),
+  );
+  const { client } = createTestClient(createTarget('secrets', server.origin));
+  const ends = await Promise.allSettled(NAMES.map((name) => client.call(secrets.keys.read, { name })));
+  expect(ends.filter(({ status }) => status === 'rejected')).toEqual([]);
+  await client.close();
+  await server.close();
+});
