@@ -99,8 +99,8 @@ describe('the overview', () => {
       { severity: 'warning', title: 'Title of one' },
     ]);
     expect(playbooks).toMatchObject([
-      { playbook: 'downgrade-management-roles', subjects: 1, rule: 'management-role', can_be_undone: true },
-      { playbook: 'pin-drift-view', subjects: 1, rule: 'drifted-workspace' },
+      { playbook: 'downgrade-management-roles', subjects: 1, rule: 'management-role', can_be_undone: false },
+      { playbook: 'pin-drift-view', subjects: 1, rule: 'drifted-workspace', can_be_undone: true },
     ]);
     expect(summary).toMatchObject({ findings_open: 4, critical: 1, warning: 3 });
   });
