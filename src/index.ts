@@ -29,6 +29,7 @@ export type { PullOutcome, RunResult, RunStatus } from './pipeline/run.ts';
 export type { JobResult } from './pipeline/run-job.ts';
 export * from './playbooks/lib/json-path.ts';
 export {
+  type AbsenceEvidence,
   type ActionDeclaration,
   type ActionDefinition,
   defineAction,
@@ -42,6 +43,8 @@ export {
   ready,
   satisfied,
   skip,
+  type UndoDeclaration,
+  unknown,
 } from './remediation/define.ts';
 export type { ApiClient } from './services/api-client.ts';
 export type * from './services/api-results.ts';

@@ -245,7 +245,7 @@ export function toLedgerRow(entry: LedgerEntry): LedgerRow {
   };
 }
 
-/** The ledger that a copy of its rows stands for. A satisfied subject is known from the reason alone. */
+/** The text of a ledger with these rows. The copy shows only by the reason that a skipped subject is satisfied. */
 export function toLedgerText(rows: readonly LedgerRow[]): string {
   const lines = rows.map(({ status, finished_at, ...row }) => {
     if (finished_at === null) return { event: 'intent', ...row, reason: null };

@@ -4,7 +4,12 @@ import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 /** A list that answers 404 just before the action, or is not supported, is unknown: the action stays pending. */
 const cases = [
   ['remove-empty-pools', /\/agents$/u, 404, 'platform.agents.list answers "not found", which proves nothing'],
-  ['remove-retired-keys', /\/key\/[^/]+\/kms$/u, 404, 'secrets.keys.providers answers "not found", which proves nothing'],
+  [
+    'remove-retired-keys',
+    /\/key\/[^/]+\/kms$/u,
+    404,
+    'secrets.keys.providers answers "not found", which proves nothing',
+  ],
   ['pin-drift-view', /\/explorer\/views$/u, 404, 'platform.views.list answers "not found", which proves nothing'],
   [
     'adopt-orphaned-volumes',
