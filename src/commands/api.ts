@@ -8,7 +8,7 @@ import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { createTextMasker } from '../core/redact/text-masker.ts';
+import { createTextMasker } from '../core/redact/streams.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { collectSecrets } from '../services/collect-secrets.ts';
@@ -17,8 +17,7 @@ import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { formatOperationHelp, toOperationRow } from '../services/operation-docs.ts';
 import { findItems, isList, type ResponsePage, type ServiceResponse } from '../services/response.ts';
-import { uncheckOperation } from '../services/unchecked.ts';
-import { validateRequest } from '../services/validate-request.ts';
+import { uncheckOperation, validateRequest } from '../services/validate-request.ts';
 import { readConfig } from './options.ts';
 import { indent } from './output.ts';
 

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
-import { findLeftOut } from '../sources/left-out.ts';
+import { findLeftOut } from '../sources/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { withEnvFile } from './env-file.ts';
+import { parseSmtpUrl } from './mail.ts';
 import {
   allowedKeys,
   configSchema,
@@ -11,8 +11,7 @@ import {
   type TargetKind,
   validateConfig,
 } from './schema.ts';
-import { parseSmtpUrl } from './smtp-url.ts';
-import { readYamlFile } from './yaml.ts';
+import { readYamlFile, withEnvFile } from './yaml.ts';
 
 export type { TargetKind, Thresholds } from './schema.ts';
 

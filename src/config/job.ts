@@ -3,10 +3,9 @@ import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
 import { cronError, timeZoneError } from './cron.ts';
-import { withEnvFile } from './env-file.ts';
-import { ADDRESS_ERROR, parseMailAddress } from './mail-address.ts';
+import { ADDRESS_ERROR, parseMailAddress } from './mail.ts';
 import { unknownName } from './suggest.ts';
-import { readYamlFile } from './yaml.ts';
+import { readYamlFile, withEnvFile } from './yaml.ts';
 
 /** A text for which `validate` returns no error. */
 const validated = (validate: (text: string) => string | undefined) =>

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ADDRESS_ERROR, parseMailAddress } from './mail-address.ts';
-import { parseSmtpUrl, SMTP_ERROR } from './smtp-url.ts';
+import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
 import type { ValidationIssue } from './yaml.ts';
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
@@ -165,4 +166,18 @@ function resolveReference(reference: string, { env, directory }: InterpolationCo
   const value = env[reference];
   if (value) return { text: value };
   return { text: '', error: `the environment variable ${reference} is not set` };
+}
+
+/**
+ * The environment, with the variables of the file `.env` beside the configuration that it does not have.
+ * @throws TidemarkError CONFIG if the file cannot be read
+ */
+export function withEnvFile(directory: string, env: Environment): Environment {
+  const file = join(directory, '.env');
+  try {
+    return { ...parseEnv(readFileSync(file, 'utf8')), ...env };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return env;
+    throw new TidemarkError('CONFIG', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
 }

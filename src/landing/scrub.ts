@@ -7,8 +7,7 @@ import { parse } from 'csv-parse';
 import { stringify } from 'csv-stringify';
 import { PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
-import { createSecretScanner } from '../core/redact/secret-scanner.ts';
-import { createTextMasker } from '../core/redact/text-masker.ts';
+import { createSecretScanner, createTextMasker } from '../core/redact/streams.ts';
 import type { LandingFile } from './manifest.ts';
 
 /** Size and digest of a file after its content was replaced. */

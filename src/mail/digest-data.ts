@@ -3,7 +3,7 @@ import { DAY_MS } from '../core/duration.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { thresholdParams } from '../reports/data.ts';
-import { findLeftOut, isAbsent, type LeftOut } from '../sources/left-out.ts';
+import { findLeftOut, isAbsent, type LeftOut } from '../sources/index.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';

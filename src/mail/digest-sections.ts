@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { sanitizeHeader } from '../config/mail-address.ts';
+import { sanitizeHeader } from '../config/mail.ts';
 import { formatAge, formatNumber, formatTime } from '../reports/format.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import { type DigestData, formatChange, type Metric } from './digest-data.ts';

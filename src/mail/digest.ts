@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { sanitizeHeader } from '../config/mail-address.ts';
+import { sanitizeHeader } from '../config/mail.ts';
 import { HOUR_MS } from '../core/duration.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
 import { createTemplateEngine, readTemplate } from '../reports/templates.ts';

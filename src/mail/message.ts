@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import type { MailAddress } from '../config/mail-address.ts';
+import type { MailAddress } from '../config/mail.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 
 /** A file attached to a mail. */

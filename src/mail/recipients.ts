@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { ADDRESS_ERROR, type MailAddress, parseMailAddress, sanitizeHeader } from '../config/mail-address.ts';
+import { ADDRESS_ERROR, type MailAddress, parseMailAddress, sanitizeHeader } from '../config/mail.ts';
 import { TidemarkError } from '../core/errors.ts';
 
 type MailConfig = Pick<NonNullable<Config['mail']>, 'routes'>;

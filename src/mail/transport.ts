@@ -1,8 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Config } from '../config/config.ts';
-import { type MailAddress, parseMailAddress } from '../config/mail-address.ts';
-import { parseSmtpUrl, type SmtpServer } from '../config/smtp-url.ts';
+import { type MailAddress, parseMailAddress, parseSmtpUrl, type SmtpServer } from '../config/mail.ts';
 import { TidemarkError } from '../core/errors.ts';
 
 /** The parsed `mail:` section of the configuration. */

@@ -5,16 +5,14 @@ import { TidemarkError } from '../core/errors.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, readLanding } from '../landing/store.ts';
 import { ServiceClients } from '../services/clients.ts';
-import { sources as builtInSources } from '../sources/index.ts';
-import { findLeftOut } from '../sources/left-out.ts';
+import { sources as builtInSources, findLeftOut } from '../sources/index.ts';
 import { type ExtractContext, hasSource, type SourceDefinition } from '../sources/source.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
-import { createOnce } from './extract.ts';
+import { createOnce, startRunBound } from './extract.ts';
 import { createProgress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
 import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
-import { startRunBound } from './source-bounds.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(

@@ -5,7 +5,7 @@ import { overlayRoots } from '../core/paths.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { summarizePlaybooks } from '../remediation/registry.ts';
 import { renderReports } from '../reports/index.ts';
-import { findLeftOut } from '../sources/left-out.ts';
+import { findLeftOut } from '../sources/index.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 

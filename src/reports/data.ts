@@ -3,7 +3,7 @@ import type { Thresholds } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { isAbsent, type LeftOut } from '../sources/left-out.ts';
+import { isAbsent, type LeftOut } from '../sources/index.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';

@@ -1,6 +1,6 @@
 import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../core/text-table.ts';
-import { isAbsent, type LeftOut } from '../sources/left-out.ts';
+import { isAbsent, type LeftOut } from '../sources/index.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import { buildSeries, drawChart, type Series, seriesClass } from './charts.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';

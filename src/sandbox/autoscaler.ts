@@ -1,5 +1,4 @@
-import { HOSTILE_TEXTS, scaleCount } from './fixtures.ts';
-import { createRandom, type Random } from './prng.ts';
+import { createRandom, HOSTILE_TEXTS, type Random, scaleCount } from './random.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 import type { Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
 

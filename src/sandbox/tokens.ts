@@ -1,6 +1,5 @@
 import { DAY_MS } from '../core/duration.ts';
-import { uuid } from './fixtures.ts';
-import { createRandom } from './prng.ts';
+import { createRandom, uuid } from './random.ts';
 import type { Kind, Request, TokenGrant } from './types.ts';
 
 export interface Tokens {

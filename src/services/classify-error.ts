@@ -13,7 +13,7 @@ function invalidStatus(status: number): HttpFailure {
 
 /**
  * Classifies a response without success: the section "Errors" of docs/services/*.md has the rules of each service. `permission` is
- * that of the request (describe-permission.ts).
+ * that of the request (`describePermission`).
  */
 export function classifyError(
   operation: Operation,

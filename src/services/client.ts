@@ -8,16 +8,14 @@ import type { TargetLimiter } from '../http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../http/request-metrics.ts';
 import { DEFAULT_TIMEOUTS, type HttpTimeouts } from '../http/timeouts.ts';
 import { createTransport } from '../http/transport.ts';
-import { buildRequest } from './build-request.ts';
+import { buildRequest, describePermission } from './build-request.ts';
 import { collectSecrets } from './collect-secrets.ts';
-import { describePermission } from './describe-permission.ts';
 import { type BodyPreview, type DownloadResult, downloadToFile } from './download.ts';
 import type { Args, Operation, OperationArgs, QueryPairs } from './operation.ts';
 import { createPagedList, withRequiredSize } from './paged-list.ts';
 import { followPages } from './pagination.ts';
-import { requireSubject } from './require-subject.ts';
 import { type ResponsePage, readErrorResponse, readResponse, type ServiceResponse } from './response.ts';
-import { validateRequest } from './validate-request.ts';
+import { requireSubject, validateRequest } from './validate-request.ts';
 
 export interface ServiceClientOptions {
   readonly redactor: Redactor;

@@ -3,7 +3,8 @@ import { closestMatch } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { ArgIssue, Args, Operation, OperationParam } from './operation.ts';
+import { ServiceError } from '../http/errors.ts';
+import { type ArgIssue, type Args, type Operation, type OperationParam, queryParam } from './operation.ts';
 
 /**
  * Checks the arguments and the body of a request before it is sent. Warnings go to the log.
@@ -104,5 +105,48 @@ function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
     'body',
+  );
+}
+
+/**
+ * Reads the subject of an update that would create it, if it is missing.
+ * @throws TidemarkError UNSAFE when it is missing; ServiceError when that cannot be found out. Nothing is changed then.
+ */
+export async function requireSubject(
+  operation: Operation,
+  args: Args,
+  read: (subject: Operation, args: Args) => Promise<unknown>,
+): Promise<void> {
+  const { subjectRead } = operation;
+  if (!subjectRead) return;
+  const own = Object.fromEntries(Object.keys(subjectRead.params).map((name) => [name, args[name]]));
+  try {
+    await read(subjectRead, own);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.failure !== 'not-found') throw error;
+    const subject = Object.values(own).map(String).join('/');
+    throw new TidemarkError('UNSAFE', `${operation.name}: ${subject} does not exist, and the update would create it`, {
+      hint: 'check the name; `tidemark api --create` creates it',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The read without the checks that come from the API documents: arguments that they do not list are sent as query
+ * parameters, and their rules for values do not apply. Path parameters, required ones and the body are still checked.
+ */
+export function uncheckOperation<T extends Operation>(operation: T, args: Args): T {
+  const { validate: _, ...rest } = operation;
+  const unlisted = Object.fromEntries(
+    listUnlisted(operation, args).map((name): [string, OperationParam] => [name, queryParam('not documented')]),
+  );
+  return { ...rest, params: { ...operation.params, ...unlisted } } as unknown as T;
+}
+
+/** The arguments that the API documents do not list for the operation. */
+export function listUnlisted({ params, queryEncoder }: Operation, args: Args): string[] {
+  return Object.keys(args).filter(
+    (name) => name !== 'organization_name' && !Object.hasOwn(params, name) && !queryEncoder?.handles(name),
   );
 }

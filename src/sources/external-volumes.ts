@@ -1,5 +1,5 @@
+import { listPlugins } from '../services/scheduler/hashicorp.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
-import { listPlugins } from '../services/scheduler/plugins.ts';
 import { checkPluginAccess, extractByPlugin } from './shared/plugins.ts';
 import type { SourceDefinition } from './source.ts';
 

@@ -1,3 +1,4 @@
+import type { Target } from '../config/config.ts';
 import { aclPolicies } from './acl-policies.ts';
 import { agentPools } from './agent-pools.ts';
 import { agents } from './agents.ts';
@@ -13,7 +14,7 @@ import { leafCertificates } from './leaf-certificates.ts';
 import { meshRoles } from './mesh-roles.ts';
 import { savedViewRows } from './saved-view-rows.ts';
 import { savedViews } from './saved-views.ts';
-import type { SourceDefinition } from './source.ts';
+import { fitsTarget, hasSource, type SourceDefinition } from './source.ts';
 import { tokens } from './tokens.ts';
 import { volumeSnapshots } from './volume-snapshots.ts';
 import { volumes } from './volumes.ts';
@@ -42,3 +43,26 @@ export const sources: readonly SourceDefinition[] = [
   leafCertificates,
   tokens,
 ];
+
+/** The sources that the configuration leaves out. */
+export interface LeftOut {
+  /** Built-in sources that no target has. */
+  readonly sources: ReadonlySet<string>;
+  /** What single targets leave out by `sources` or `without`. */
+  readonly pairs: readonly { readonly target: string; readonly source: string }[];
+}
+
+export function findLeftOut(targets: readonly Target[]): LeftOut {
+  const absent = sources.filter((source) => !targets.some((target) => hasSource(target, source)));
+  const pairs = targets.flatMap((target) =>
+    sources
+      .filter((source) => fitsTarget(source, target) && !hasSource(target, source))
+      .map(({ name }) => ({ target: target.name, source: name })),
+  );
+  return { sources: new Set(absent.map(({ name }) => name)), pairs };
+}
+
+/** Whether all of these sources are left out, so that what is made from them is not shown. */
+export function isAbsent(sources: readonly string[], leftOut: LeftOut | undefined): boolean {
+  return leftOut !== undefined && sources.length > 0 && sources.every((source) => leftOut.sources.has(source));
+}

@@ -1,7 +1,6 @@
 import { ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
-import { mesh } from '../services/mesh.ts';
-import { listServices } from '../services/mesh-catalog.ts';
+import { listServices, mesh } from '../services/mesh.ts';
 import { requiredString, type SourceDefinition } from './source.ts';
 
 /**

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { collectRights } from '../../src/pipeline/permissions/collect.ts';
-import { formatPermissions, type PermissionText } from '../../src/pipeline/permissions/format.ts';
+import { collectRights, formatPermissions, type PermissionText } from '../../src/pipeline/permissions.ts';
 import type { TokenGrant } from '../../src/sandbox/types.ts';
 import { operations } from '../../src/services/index.ts';
 import type { Operation } from '../../src/services/operation.ts';
 import { requiredRights } from '../../src/services/rights.ts';
-import { listPlugins } from '../../src/services/scheduler/plugins.ts';
+import { listPlugins } from '../../src/services/scheduler/hashicorp.ts';
 import { tokenOperations } from '../../src/services/token/operations.ts';
 import { sources } from '../../src/sources/index.ts';
 import { hasSource } from '../../src/sources/source.ts';

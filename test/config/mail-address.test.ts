@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseMailAddress, sanitizeHeader } from '../../src/config/mail-address.ts';
+import { parseMailAddress, sanitizeHeader } from '../../src/config/mail.ts';
 
 describe('an address', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSmtpUrl } from '../../src/config/smtp-url.ts';
+import { parseSmtpUrl } from '../../src/config/mail.ts';
 import { isLoopback, openTransport, type TransportOptions } from '../../src/mail/transport.ts';
 import { startMailServer, TEST_CA } from '../helpers/mail-server.ts';
 

@@ -1,9 +1,8 @@
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ServiceServer, type ServiceServerOptions, serve } from '../../src/sandbox/http.ts';
+import { RateWindow, type ServiceServer, type ServiceServerOptions, serve } from '../../src/sandbox/http.ts';
 import { ListRewriter } from '../../src/sandbox/list-method.ts';
-import { RateWindow } from '../../src/sandbox/rate-window.ts';
 import type { RequestRecord, Service } from '../../src/sandbox/types.ts';
 
 const echo: Service = {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { LIVE_RUN_STATUSES } from '../../src/sandbox/platform/run-statuses.ts';
+import { LIVE_RUN_STATUSES } from '../../src/sandbox/platform/workspaces.ts';
 import type { Flavor } from '../../src/sandbox/types.ts';
 
 let sandbox: RunningSandbox;

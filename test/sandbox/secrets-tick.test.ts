@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
-import type { KeyRecord } from '../../src/sandbox/secrets/key-lifecycle.ts';
+import type { KeyRecord } from '../../src/sandbox/secrets/keys.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 
 const DAY_MS = 86_400_000;

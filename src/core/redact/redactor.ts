@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PACKAGE_ROOT } from '../paths.ts';
 import { createMatcher, type Matcher } from './multi-matcher.ts';
-import { secretWeakness } from './own-words.ts';
 
 /** What replaces a secret. */
 export const MASK = '***';
@@ -10,7 +12,7 @@ const MIN_LENGTH = 4;
 /**
  * Masks known secrets in every form in which they may appear: raw, escaped for URLs, JSON (twice as well) and HTML, with some or
  * all characters as `%XX` or `\\uXXXX`, in base64, alone or with a user before it, and in hex. A weak
- * secret (own-words.ts), such as `root`, is masked only as a whole value: `ca_roots` stays as it is.
+ * secret (`secretWeakness`), such as `root`, is masked only as a whole value: `ca_roots` stays as it is.
  */
 export interface Redactor {
   add(secret: string): void;
@@ -135,4 +137,32 @@ function encodeBase64At(secret: string, offset: number): readonly string[] {
   const first = Math.ceil((offset * 4) / 3);
   const last = Math.floor((bytes.length * 4) / 3);
   return [bytes.toString('base64').slice(first, last), bytes.toString('base64url').slice(first, last)];
+}
+
+/** Shorter secrets are parts of ordinary words. */
+export const MIN_SECRET_LENGTH = 8;
+
+/** Why a secret cannot be masked wherever it appears without damage to other text; undefined if it can. */
+export function secretWeakness(secret: string): string | undefined {
+  if (secret.length < MIN_SECRET_LENGTH) return `is shorter than ${MIN_SECRET_LENGTH} characters`;
+  return isOwnWord(secret) ? "is a word of Tidemark's own" : undefined;
+}
+
+/** Whether a secret is the name of a table, source or column, or a part of one. */
+function isOwnWord(secret: string): boolean {
+  if (!/^[a-z][a-z0-9_]*$/u.test(secret)) return false;
+  ownWords ??= readOwnWords();
+  return ownWords.some((word) => word.includes(secret));
+}
+
+let ownWords: readonly string[] | undefined;
+
+/** The names of the tables, which are those of the sources as well, and of their columns. */
+function readOwnWords(): readonly string[] {
+  const folder = join(PACKAGE_ROOT, 'queries', 'tables');
+  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
+  const columns = files.flatMap((file) =>
+    [...readFileSync(join(folder, file), 'utf8').matchAll(/^ {2}(\w+) /gmu)].map(([, column = '']) => column),
+  );
+  return [...new Set([...files.map((file) => file.slice(0, -'.sql'.length)), ...columns])];
 }

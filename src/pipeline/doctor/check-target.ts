@@ -1,13 +1,15 @@
 import type { Target } from '../../config/config.ts';
 import type { Context } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
+import { findUnprovenListings } from '../../findings/evaluate.ts';
+import { readRules } from '../../findings/rules.ts';
 import type { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceClients } from '../../services/clients.ts';
+import type { TokenInfo } from '../../services/token/describe-token.ts';
 import { fitsTarget, hasSource, type SourceDefinition } from '../../sources/source.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import { type Check, CheckList } from './check.ts';
-import { checkListings } from './check-listings.ts';
 import { askToken, checkToken, reportToken, type TokenAnswer } from './check-token.ts';
 import { formatSourceSelection, probeSources, type SourceProbe } from './probe-sources.ts';
 
@@ -91,4 +93,22 @@ function permittedSources(probes: readonly SourceProbe[]): readonly string[] {
 function checkSelection(list: CheckList, target: Target, known: readonly SourceDefinition[]): void {
   const left = known.filter((source) => fitsTarget(source, target) && !hasSource(target, source));
   if (left.length > 0) list.ok('without', left.map(({ name }) => name).join(', '));
+}
+
+/**
+ * Warns of listings that may be a part of what the service has: rules that conclude from what is not listed stay unknown there.
+ * Sources from whose absence no rule concludes are left out.
+ */
+async function checkListings(
+  list: CheckList,
+  files: SqlFiles,
+  target: Target,
+  sources: readonly string[],
+  token: TokenInfo | undefined,
+): Promise<void> {
+  const { rules } = await readRules(files);
+  for (const { source, why } of await findUnprovenListings(files, target, sources, token)) {
+    const unknown = rules.filter(({ proves, asks }) => [...proves, ...asks].includes(source)).map(({ name }) => name);
+    if (unknown.length > 0) list.warn('sees', `${source}: ${why}; ${unknown.join(', ')} may stay unknown`);
+  }
 }

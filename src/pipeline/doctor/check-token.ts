@@ -4,8 +4,7 @@ import { formatError } from '../../core/errors.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
-import { describeToken } from '../../services/token/describe-token.ts';
-import { type TokenInfo, textField, toFields } from '../../services/token/token-info.ts';
+import { describeToken, type TokenInfo, textField, toFields } from '../../services/token/describe-token.ts';
 import type { CheckList } from './check.ts';
 import type { SourceProbe } from './probe-sources.ts';
 

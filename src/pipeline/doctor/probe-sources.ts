@@ -3,9 +3,8 @@ import type { Redactor } from '../../core/redact/redactor.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
-import { isAclDisabled } from '../../services/token/describe-token.ts';
+import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
 import { listMounts } from '../../services/token/operations.ts';
-import { type TokenInfo, toFields } from '../../services/token/token-info.ts';
 import type { SourceDefinition } from '../../sources/source.ts';
 
 /** Whether a source can be pulled. `absent`: the service does not have it; `misplaced`: its engine is at another path. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { findText, type HclItem, parseHcl } from '../access/hcl.ts';
-import { uuid } from '../fixtures.ts';
-import { createRandom } from '../prng.ts';
+import { findText, type HclItem, parseHcl } from '../hcl.ts';
+import { createRandom, uuid } from '../random.ts';
 import { HttpError, jsonResponse, textResponse } from '../responses.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';

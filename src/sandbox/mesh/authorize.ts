@@ -1,9 +1,8 @@
-import { uuid } from '../fixtures.ts';
-import type { Random } from '../prng.ts';
+import { type Random, uuid } from '../random.ts';
 import { HttpError, jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { MeshAccess } from './access.ts';
-import { meshNamespace } from './namespaces.ts';
+import { meshNamespace } from './context.ts';
 
 export interface Intention {
   readonly id: string;

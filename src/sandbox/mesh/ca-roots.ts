@@ -1,8 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
-import { formatTimestamp, HOSTILE_TEXTS } from '../fixtures.ts';
-import { createCertificate, keyIdentifier } from '../pki/certificate.ts';
-import { EcKey } from '../pki/keys.ts';
-import { createRandom, type Random } from '../prng.ts';
+import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
+import { createRandom, formatTimestamp, HOSTILE_TEXTS, type Random } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { MeshContext } from './context.ts';

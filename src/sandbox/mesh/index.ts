@@ -1,15 +1,12 @@
-import { uuid } from '../fixtures.ts';
-import { createRandom } from '../prng.ts';
-import { textResponse } from '../responses.ts';
+import { createRandom, uuid } from '../random.ts';
+import { jsonResponse, textResponse } from '../responses.ts';
 import { TokenStore } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import type { Flavor, Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { MeshAccess } from './access.ts';
 import { Authorization, type Intention } from './authorize.ts';
 import { CA_ROOTS_PATH, type CaRootRecord, CaRoots } from './ca-roots.ts';
-import { Catalog } from './catalog.ts';
-import { MeshContext } from './context.ts';
+import { MeshContext, rejectNamespaces } from './context.ts';
 import { type Leaf, Leaves, SERVICES } from './leaves.ts';
-import { rejectNamespaces } from './namespaces.ts';
 
 /** The records of all resources. Tests read and damage them. */
 export interface MeshState {
@@ -73,5 +70,52 @@ export class MeshService implements Service {
   tick(day: number, now: Date): void {
     this.#roots.tick(createRandom(`${this.#seed}/mesh/night/${day}`), now);
     this.#leaves.tick(now);
+  }
+}
+
+/** The services that are registered, with the flavor of the real products: the catalog and the agent's own. */
+class Catalog implements Resource {
+  readonly #flavor: Flavor;
+  readonly #access: MeshAccess;
+  readonly #services: readonly string[];
+
+  constructor(flavor: Flavor, access: MeshAccess, services: readonly string[]) {
+    this.#flavor = flavor;
+    this.#access = access;
+    this.#services = services;
+  }
+
+  get routes(): readonly Route[] {
+    if (this.#flavor === 'spec') return [];
+    return [
+      { method: 'GET', path: '/catalog/services', handle: (request) => this.#listCatalog(request) },
+      { method: 'GET', path: '/agent/services', handle: (request) => this.#listAgent(request) },
+    ];
+  }
+
+  /** The tags of each service by its name. */
+  #listCatalog(request: Request): Response {
+    const seen = this.#seen(request);
+    const headers = {
+      'x-consul-index': '40',
+      'x-consul-knownleader': 'true',
+      'x-consul-lastcontact': '0',
+      ...(seen.length < this.#services.length ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
+    };
+    return jsonResponse(Object.fromEntries([['consul', []], ...seen.map((name) => [name, []])]), headers);
+  }
+
+  #listAgent(request: Request): Response {
+    const entries = this.#seen(request).map((name) => {
+      return [
+        name,
+        { ID: name, Service: name, Tags: [], Meta: {}, Port: 8080, Address: '', Datacenter: 'dc1' },
+      ] as const;
+    });
+    return jsonResponse(Object.fromEntries(entries));
+  }
+
+  #seen(request: Request): readonly string[] {
+    return this.#services.filter((name) => this.#access.seesService(request, name));
   }
 }

@@ -1,13 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
-import { formatTimestamp } from '../fixtures.ts';
-import { createCertificate } from '../pki/certificate.ts';
-import { EcKey } from '../pki/keys.ts';
-import { createRandom } from '../prng.ts';
+import { createCertificate, EcKey } from '../pki.ts';
+import { createRandom, formatTimestamp } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import type { MeshAccess } from './access.ts';
-import type { MeshContext } from './context.ts';
-import { meshNamespace } from './namespaces.ts';
+import { type MeshContext, meshNamespace } from './context.ts';
 
 export interface Leaf {
   readonly namespace: string;

@@ -1,4 +1,4 @@
-import { createRandom } from '../prng.ts';
+import { createRandom } from '../random.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import { documentResponse, errorDocument, type JsonObject } from './json-api.ts';

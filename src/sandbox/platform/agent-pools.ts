@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../prng.ts';
+import { createRandom, type Random } from '../random.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import { type AgentPoolRecord, type PoolBodyContext, parsePoolBody, RELATED } from './agent-pool-body.ts';
 import type { Agents } from './agents.ts';

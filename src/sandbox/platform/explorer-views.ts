@@ -1,7 +1,10 @@
-import { createRandom } from '../prng.ts';
+import { createRandom } from '../random.ts';
 import type { Flavor } from '../types.ts';
-import type { FieldValue, ViewFieldType } from './explorer-filters.ts';
 import type { Release, Workspace } from './workspaces.ts';
+
+export type ViewFieldType = 'boolean' | 'number' | 'string' | 'datetime';
+/** Datetimes are milliseconds since 1970. */
+export type FieldValue = boolean | number | string | null;
 
 export interface ExplorerField<Row> {
   readonly name: string;

@@ -1,7 +1,6 @@
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
-import type { FieldValue } from './explorer-filters.ts';
 import { type ExplorerQuery, type ExplorerResult, parseQuery, runExplorerQuery } from './explorer-query.ts';
-import type { ExplorerField, ExplorerViews, ViewRow } from './explorer-views.ts';
+import type { ExplorerField, ExplorerViews, FieldValue, ViewRow } from './explorer-views.ts';
 import { documentResponse, type JsonObject, pageEnvelope, parsePage, slicePage } from './json-api.ts';
 
 /** Results kept for later pages: enough for several readers at once. */

@@ -1,19 +1,18 @@
-import { createRandom } from '../prng.ts';
+import { createRandom } from '../random.ts';
 import { TokenStore } from '../tokens.ts';
 import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { PlatformAccess } from './access.ts';
 import { AgentPools } from './agent-pools.ts';
-import { AgentTokens } from './agent-tokens.ts';
-import { Agents } from './agents.ts';
+import { Agents, AgentTokens } from './agents.ts';
 import { Explorer } from './explorer.ts';
 import { createExplorerViews } from './explorer-views.ts';
 import { errorDocument, notFound } from './json-api.ts';
-import { spreadRunStatuses } from './run-statuses.ts';
 import { SavedViews } from './saved-views.ts';
 import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { NEWEST_TOOL } from './seed-data.ts';
 import type { PlatformState } from './state.ts';
 import { tickPlatform } from './tick.ts';
+import { spreadRunStatuses } from './workspaces.ts';
 
 const ORGANIZATION = 'acme';
 

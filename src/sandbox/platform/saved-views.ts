@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../prng.ts';
+import { createRandom, type Random } from '../random.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import { refuseUnknown } from './agent-pool-body.ts';
 import type { Explorer } from './explorer.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/duration.ts';
-import { createRandom, type Random } from '../prng.ts';
+import { createRandom, type Random } from '../random.ts';
 import type { Flavor } from '../types.ts';
 import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';

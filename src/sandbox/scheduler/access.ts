@@ -3,9 +3,8 @@ import { textResponse } from '../responses.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import { Acl, parseRules } from './acl.ts';
-import type { SchedulerContext } from './context.ts';
+import { requestNamespace, type SchedulerContext } from './context.ts';
 import type { Policy } from './policies.ts';
-import { requestNamespace } from './requests.ts';
 
 const VOLUME_LIST = ['csi-list-volume', 'csi-read-volume', 'csi-mount-volume', 'list-jobs'];
 const VOLUME_READ = ['csi-read-volume', 'csi-mount-volume', 'read-job'];

@@ -1,4 +1,4 @@
-import { findList, findText, type HclItem, parseHcl } from '../access/hcl.ts';
+import { findList, findText, type HclItem, parseHcl } from '../hcl.ts';
 
 /** What Nomad's short form `policy = "read"` of a namespace stands for. */
 const READ = [

@@ -1,5 +1,4 @@
-import { uuid } from '../fixtures.ts';
-import { createRandom, type Random } from '../prng.ts';
+import { createRandom, type Random, uuid } from '../random.ts';
 import type { SchedulerContext } from './context.ts';
 
 export type ClaimMode = 'read' | 'write';

@@ -1,5 +1,6 @@
-import { jsonResponse } from '../responses.ts';
-import type { Flavor, Response, ServiceOptions } from '../types.ts';
+import { parse, parseNumberAndBigInt } from 'lossless-json';
+import { HttpError, jsonResponse } from '../responses.ts';
+import type { Flavor, Request, Response, ServiceOptions } from '../types.ts';
 
 /** What the resources of one scheduler share. */
 export class SchedulerContext {
@@ -46,4 +47,131 @@ export class SchedulerContext {
     if (this.flavor === 'spec') return {};
     return { 'x-nomad-index': String(this.#index), 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'true' };
   }
+}
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** The JSON object in a request's body. @throws HttpError 400 */
+export function parseBody({ body }: Request): Body {
+  const parsed = parseJson(body);
+  if (typeof parsed === 'object' && parsed !== null) return parsed as Body;
+  throw new HttpError(400, 'body is not an object');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return parse(text, null, parseNumberAndBigInt);
+  } catch (error) {
+    throw new HttpError(400, error instanceof Error ? error.message : 'body is not JSON');
+  }
+}
+
+/** The objects of a list field such as `Volumes`. */
+export function objectsField(body: Body, field: string): Body[] {
+  const value = body[field];
+  if (!Array.isArray(value)) return [];
+  return value.filter((item): item is Body => typeof item === 'object' && item !== null);
+}
+
+export function stringField(body: Body, field: string): string {
+  const value = body[field];
+  return typeof value === 'string' ? value : '';
+}
+
+export function bytesField(body: Body, field: string): bigint {
+  const value = body[field];
+  return typeof value === 'number' || typeof value === 'bigint' ? BigInt(value) : 0n;
+}
+
+/** Strings by name; anything else is an empty map. */
+export function mapField(body: Body, field: string): Record<string, string> {
+  const value = body[field];
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, String(entry)]));
+}
+
+export function requestNamespace({ query }: Request): string {
+  return query.get('namespace') ?? 'default';
+}
+
+const WAIT = /^(\d+(\.\d+)?(ns|us|ms|s|m|h))+$/;
+
+/** Checks the parameters of a blocking query; the sandbox itself responds at once. @throws HttpError 400 */
+export function checkBlockingQuery({ query }: Request): void {
+  const wait = query.get('wait');
+  if (wait !== null && !WAIT.test(wait)) throw new HttpError(400, 'Invalid wait time');
+  const index = query.get('index');
+  if (index !== null && !/^\d+$/.test(index)) throw new HttpError(400, 'Invalid index');
+  // A client would take the whole list, in another order, for what it asked for.
+  for (const name of ['filter', 'reverse']) {
+    if (query.has(name)) throw new HttpError(400, `the sandbox does not support the parameter ${name}`);
+  }
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  /** Empty on the last page. */
+  readonly nextToken: string;
+}
+
+/**
+ * One page of records in the order of their ids, from the id after the token's on, so that deletions between two pages
+ * shift nothing: docs/services/scheduler.md#pagination. @throws HttpError 400, 500
+ */
+export function paginate<T extends { readonly id: string }>(
+  request: Request,
+  flavor: Flavor,
+  records: Iterable<T>,
+): Page<T> {
+  const perPage = parsePerPage(request, flavor);
+  const token = request.query.get('next_token') ?? '';
+  const after = token === '' ? '' : parseToken(token);
+  const rest = [...records].filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const items = perPage === 0 ? rest : rest.slice(0, perPage);
+  const last = items.at(-1);
+  return { items, nextToken: last && items.length < rest.length ? createToken(last.id) : '' };
+}
+
+/**
+ * One page of records in the order of a key. The token is the key of the first record of the next page, as in Nomad's own
+ * lists. @throws HttpError 400
+ */
+export function paginateByKey<T>(request: Request, records: Iterable<T>, keyOf: (record: T) => string): Page<T> {
+  const perPage = parsePerPage(request, 'hashicorp');
+  const token = parseKeyToken(request.query.get('next_token') ?? '');
+  const keyed = [...records].map((record) => ({ record, key: keyOf(record) })).filter(({ key }) => key >= token);
+  const sorted = keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const items = perPage === 0 ? sorted : sorted.slice(0, perPage);
+  const next = sorted[items.length]?.key ?? '';
+  return {
+    items: items.map(({ record }) => record),
+    nextToken: isAscii(next) ? next : `~${Buffer.from(next).toString('base64')}`,
+  };
+}
+
+/** A header carries ASCII only. */
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
+}
+
+function parseKeyToken(token: string): string {
+  return token.startsWith('~') ? Buffer.from(token.slice(1), 'base64').toString() : token;
+}
+
+/** The specification requires `per_page`; Nomad does not, and accepts 0 for all. */
+function parsePerPage({ query }: Request, flavor: Flavor): number {
+  const value = query.get('per_page') ?? (flavor === 'spec' ? '' : '0');
+  if (/^\d+$/.test(value) && (flavor === 'hashicorp' || Number(value) > 0)) return Number(value);
+  throw new HttpError(400, 'Expect a number for `per_page` query string parameter');
+}
+
+/** Opaque, and full of characters that a client must escape in a query. */
+function createToken(id: string): string {
+  return Buffer.from(`after:${id}?>`).toString('base64');
+}
+
+function parseToken(token: string): string {
+  const id = Buffer.from(token, 'base64').toString().slice('after:'.length, -'?>'.length);
+  if (createToken(id) !== token) throw new HttpError(500, 'rpc error: starting token is invalid');
+  return id;
 }

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../prng.ts';
+import { createRandom, type Random } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Request } from '../types.ts';
 import type { SchedulerContext } from './context.ts';

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import { parseRules, rulesJson } from './acl.ts';
-import type { SchedulerContext } from './context.ts';
-import { type Body, checkBlockingQuery, parseBody, stringField } from './requests.ts';
+import { type Body, checkBlockingQuery, parseBody, type SchedulerContext, stringField } from './context.ts';
 
 export interface JobAcl {
   readonly Namespace?: string;
@@ -153,7 +152,7 @@ function formatParseError(rules: string, error: unknown): string {
 }
 
 /** Rules that a test set and that do not parse have no JSON form. */
-function tryRulesJson(rules: string) {
+export function tryRulesJson(rules: string) {
   try {
     return rulesJson(parseRules(rules));
   } catch {

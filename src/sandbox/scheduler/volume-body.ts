@@ -1,6 +1,6 @@
 import { HttpError } from '../responses.ts';
 import type { Flavor } from '../types.ts';
-import { type Body, bytesField, mapField, objectsField, stringField } from './requests.ts';
+import { type Body, bytesField, mapField, objectsField, stringField } from './context.ts';
 import type { VolumeCapability, VolumeDefinition } from './volumes.ts';
 
 /** Every field of a volume in the documents of the two flavors: what is read by the service is no input. */

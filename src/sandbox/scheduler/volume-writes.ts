@@ -1,10 +1,17 @@
-import { createRandom } from '../prng.ts';
+import { createRandom } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import type { Allocations } from './allocations.ts';
-import type { SchedulerContext } from './context.ts';
+import {
+  type Body,
+  bytesField,
+  objectsField,
+  parseBody,
+  requestNamespace,
+  type SchedulerContext,
+  stringField,
+} from './context.ts';
 import { addExternal, type Plugins, type StoragePlugin } from './plugins.ts';
-import { type Body, bytesField, objectsField, parseBody, requestNamespace, stringField } from './requests.ts';
 import { parseCapabilities, parseDefinition, parseTopologies, refuseUnknownFields } from './volume-body.ts';
 import { type VolumeRecord, type Volumes, volumeKey } from './volumes.ts';
 

@@ -1,10 +1,9 @@
-import { createRandom } from '../prng.ts';
+import { createRandom } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Resource, Response, Route } from '../types.ts';
 import { type Allocations, type Claimable, type ClaimMode, toNanoseconds } from './allocations.ts';
-import type { SchedulerContext } from './context.ts';
+import { checkBlockingQuery, paginateByKey, requestNamespace, type SchedulerContext } from './context.ts';
 import { type ExternalVolumeRecord, HEX, type Plugins } from './plugins.ts';
-import { checkBlockingQuery, paginateByKey, requestNamespace } from './requests.ts';
 
 export interface VolumeCapability {
   readonly AccessMode: string;

@@ -1,5 +1,5 @@
-import { findList, parseHcl } from '../access/hcl.ts';
-import { createRandom } from '../prng.ts';
+import { findList, parseHcl } from '../hcl.ts';
+import { createRandom } from '../random.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import { badRequest, dataResponse, errorResponse, listField, parseBody } from './envelope.ts';

@@ -1,5 +1,4 @@
-import { uuid } from '../fixtures.ts';
-import { createRandom } from '../prng.ts';
+import { createRandom, uuid } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Response } from '../types.ts';
 

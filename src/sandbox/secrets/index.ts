@@ -1,13 +1,11 @@
-import { createRandom } from '../prng.ts';
+import { createRandom } from '../random.ts';
 import { TokenStore } from '../tokens.ts';
 import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { SecretsAccess } from './access.ts';
 import { errorResponse } from './envelope.ts';
-import { KeyLifecycle, type KeyRecord, type KmsProviderRecord } from './key-lifecycle.ts';
-import { Keys } from './keys.ts';
+import { KeyLifecycle, type KeyRecord, Keys, type KmsProviderRecord } from './keys.ts';
 import { KmsProviders } from './kms-providers.ts';
-import { type GeneratedToken, MeshAccess, type MeshConnection } from './mesh-access.ts';
-import { type MeshRoleRecord, MeshRoles } from './mesh-roles.ts';
+import { type GeneratedToken, MeshAccess, type MeshConnection, type MeshRoleRecord, MeshRoles } from './mesh-roles.ts';
 import { seedSecrets } from './seed.ts';
 import { type SecretsCondition, SecretsSystem } from './system.ts';
 import { tickSecrets } from './tick.ts';

@@ -11,7 +11,7 @@ import {
   refuseUnknownFields,
   stringField,
 } from './envelope.ts';
-import type { Distribution, DistributionTerms, KeyLifecycle } from './key-lifecycle.ts';
+import type { Distribution, DistributionTerms, KeyLifecycle } from './keys.ts';
 
 /** The values that Vault accepts. The specification lists none of them, so with its flavor any name passes. */
 const PROVIDERS = ['azurekeyvault', 'awskms', 'gcpckms'];

@@ -1,9 +1,7 @@
-import { daysBefore, scaleCount } from '../fixtures.ts';
-import { createRandom, type Random } from '../prng.ts';
+import { createRandom, daysBefore, type Random, scaleCount } from '../random.ts';
 import type { ServiceOptions } from '../types.ts';
-import { createKey, KEY_TYPES, type KeyLifecycle, type KeyType, type KmsProviderRecord } from './key-lifecycle.ts';
-import type { MeshAccess } from './mesh-access.ts';
-import type { MeshRoleRecord } from './mesh-roles.ts';
+import { createKey, KEY_TYPES, type KeyLifecycle, type KeyType, type KmsProviderRecord } from './keys.ts';
+import type { MeshAccess, MeshRoleRecord } from './mesh-roles.ts';
 
 interface KeyPlan {
   readonly name: string;

@@ -1,5 +1,4 @@
-import { uuid } from '../fixtures.ts';
-import { createRandom } from '../prng.ts';
+import { createRandom, uuid } from '../random.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import { dataResponse, errorResponse } from './envelope.ts';
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/duration.ts';
-import type { Random } from '../prng.ts';
-import { createKey, type KeyLifecycle, type KeyRecord } from './key-lifecycle.ts';
+import type { Random } from '../random.ts';
+import { createKey, type KeyLifecycle, type KeyRecord } from './keys.ts';
 import type { MeshRoleRecord } from './mesh-roles.ts';
 import { BACKUP_PROVIDER, createRole } from './seed.ts';
 

@@ -1,6 +1,12 @@
 import { defineOperation, explorerPageParams, pageParams, pathParam, queryParam } from '../operation.ts';
-import { validatePoolQuery } from './agent-pools.ts';
-import { createPoolBody, createViewBody, updatePoolBody, updateViewBody, validateViewBody } from './bodies.ts';
+import {
+  createPoolBody,
+  createViewBody,
+  updatePoolBody,
+  updateViewBody,
+  validatePoolQuery,
+  validateViewBody,
+} from './bodies.ts';
 import { validateExplorerArgs } from './explorer-filters.ts';
 import { explorerQueryEncoder, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
 

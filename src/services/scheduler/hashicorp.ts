@@ -1,4 +1,4 @@
-import type { RequestDraft } from '../operation.ts';
+import { defineOperation, queryParam, type RequestDraft } from '../operation.ts';
 
 /** Requests that differ in Nomad: docs/services/scheduler.md#real-product. */
 
@@ -17,3 +17,20 @@ export function toHashicorpSecretsHeader(draft: RequestDraft): RequestDraft {
     headers: { ...draft.headers, 'X-Nomad-CSI-Secrets': secrets },
   };
 }
+
+/** Lists the storage plugins. Only the real product has it, so it is not one of the operations that `tidemark api` lists. */
+export const listPlugins = defineOperation({
+  kind: 'scheduler',
+  name: 'scheduler.plugins.list',
+  method: 'GET',
+  path: '/plugins',
+  description: 'lists the storage plugins',
+  params: { type: queryParam('csi') },
+  responseType: 'array',
+  mutates: false,
+  retryPolicy: 'safe',
+  reversible: true,
+  permission: 'none',
+  hashicorpPermission: 'plugin:list',
+  docsUrl: 'docs/services/scheduler.md#external-volumes',
+});

@@ -1,10 +1,9 @@
 import { platform } from '../../services/platform/operations.ts';
 import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
-import { fetchCsv } from './csv-export.ts';
+import { createRowFormatter, fetchCsv } from './csv-export.ts';
 import { createAttributeCheck } from './missing-columns.ts';
 import { fetchPartitioned, type PartitionKey } from './partition.ts';
-import { createRowFormatter } from './row-formatter.ts';
 
 /** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */
 const VIEWS = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createRedactor } from '../../../src/core/redact/redactor.ts';
-import { createSecretScanner } from '../../../src/core/redact/secret-scanner.ts';
+import { createSecretScanner } from '../../../src/core/redact/streams.ts';
 
 const SECRET = 'a-secret-with-ü-and-more';
 

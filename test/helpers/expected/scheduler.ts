@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { createRandom } from '../../../src/sandbox/prng.ts';
-import { parseRules, rulesJson } from '../../../src/sandbox/scheduler/acl.ts';
+import { createRandom } from '../../../src/sandbox/random.ts';
 import { type Allocation, toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
 import type { SchedulerState } from '../../../src/sandbox/scheduler/index.ts';
 import { providerNodeId, type StoragePlugin } from '../../../src/sandbox/scheduler/plugins.ts';
-import type { Policy } from '../../../src/sandbox/scheduler/policies.ts';
+import { type Policy, tryRulesJson } from '../../../src/sandbox/scheduler/policies.ts';
 import type { VolumeRecord } from '../../../src/sandbox/scheduler/volumes.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, filled, object, type Rows, type Tables, time } from './values.ts';
@@ -47,7 +46,7 @@ function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex 
     job_acl: jobAcl && object(jobAcl as Record<string, unknown>),
     create_index: createIndex,
     modify_index: modifyIndex,
-    extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: rulesJson(parseRules(rules)) },
+    extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: tryRulesJson(rules) },
   };
 }
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../src/core/duration.ts';
 import type { RunningSandbox } from '../../../src/sandbox/index.ts';
-import { createRandom } from '../../../src/sandbox/prng.ts';
+import { createRandom } from '../../../src/sandbox/random.ts';
 import { type TokenRecord, TokenStore } from '../../../src/sandbox/tokens.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { type Tables, time } from './values.ts';
