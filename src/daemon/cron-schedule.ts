@@ -1,6 +1,6 @@
 import { createTask, parse } from 'node-cron';
 import { splitCron } from '../config/cron.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 
 /** 29 February is at most eight years away (1896 to 1904, 2096 to 2104). */
 const MAX_DAYS = 8 * 366 + 2;

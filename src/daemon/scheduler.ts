@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { HOUR_MS, MINUTE_MS } from '../core/duration.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { sleep } from '../http/retry.ts';

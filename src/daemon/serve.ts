@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { schedule, setLogger } from 'node-cron';
 import type { Config } from '../config/config.ts';
+import { MINUTE_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { MINUTE_MS } from '../core/duration.ts';
 import { errorMessage } from '../core/errors.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { openPublished } from '../warehouse/session.ts';

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import ky, { type KyInstance } from 'ky';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
-import { formatSeconds } from '../core/duration.ts';
+import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../core/duration.ts';
+import { formatSeconds } from '../core/clock.ts';
 import type { HttpFailure } from './errors.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { TargetKind } from '../config/config.ts';
-import { formatSeconds } from '../core/duration.ts';
+import { formatSeconds } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { AdaptiveRateLimiter, type RateLimiterOptions } from './adaptive-rate-limiter.ts';
 import { RateLimitReader } from './rate-limit-headers.ts';

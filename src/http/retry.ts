@@ -1,4 +1,4 @@
-import { formatSeconds } from '../core/duration.ts';
+import { formatSeconds } from '../core/clock.ts';
 import { failure, type HttpFailure, type Result } from './errors.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { HttpTimeouts } from './timeouts.ts';

@@ -1,5 +1,5 @@
+import { formatSeconds } from '../core/clock.ts';
 import type { HttpTimeouts } from '../core/context.ts';
-import { formatSeconds } from '../core/duration.ts';
 
 export type { HttpTimeouts };
 

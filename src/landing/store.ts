@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Manifest } from './manifest.ts';
 

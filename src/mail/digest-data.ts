@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { thresholdParams } from '../reports/data.ts';

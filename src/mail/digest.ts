@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { sanitizeHeader } from '../config/mail.ts';
-import { HOUR_MS } from '../core/duration.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
 import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 import { type DigestData, formatChange, MAX_ATTACHED, type Metric } from './digest-data.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import type { Config } from '../config/config.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { DAY_MS } from '../core/duration.ts';
 import { errorMessage } from '../core/errors.ts';
 import { withWarehouse } from '../warehouse/session.ts';
 import { toMailOptions } from './message.ts';

@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import pLimit from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
-import { formatSeconds } from '../core/duration.ts';
+import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { HOUR_MS } from '../core/duration.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { type Manifest, targetFingerprint } from '../landing/manifest.ts';

@@ -73,7 +73,7 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
   const { database, files } = warehouse;
   const unfinished = (await listInFlight(config)).map(({ run_id }) => run_id);
   await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
-  const asOf = await nextAsOf(warehouse, options.asOf ?? now);
+  const asOf = await chooseValidFrom(warehouse, options.asOf ?? now);
   const runId = await allocateRunId(warehouse, config, asOf);
   await database.run(await files.read('warehouse/begin_run'), {
     run_id: runId,
@@ -110,7 +110,7 @@ async function finishRun({ runId, asOf, clock, warehouse: { database, files } }:
  * The `valid_from` of a run: now, but always later than anything in the warehouse. So neither a clock that went back nor two runs
  * within one millisecond reorder or overlap history.
  */
-async function nextAsOf({ database, files }: Warehouse, now: Date): Promise<Date> {
+async function chooseValidFrom({ database, files }: Warehouse, now: Date): Promise<Date> {
   const [row] = await database.rows(await files.read('warehouse/latest_run'));
   const latest = typeof row?.latest === 'string' ? Date.parse(row.latest) : Number.NEGATIVE_INFINITY;
   return now.getTime() > latest ? now : new Date(latest + 1);

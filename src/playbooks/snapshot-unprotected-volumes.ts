@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../remediation/define.ts';
 import { externalVolumeAbsence, snapshotAbsence, volumeAbsence, volumeSnapshotAbsence } from './lib/absence.ts';
 import { booleanAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../core/duration.ts';
+import { formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { ApplyContext } from './apply-context.ts';

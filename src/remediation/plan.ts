@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { DAY_MS } from '../core/duration.ts';
 import { loadRules } from '../findings/rules.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../core/duration.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { PlaybookFinding } from './define.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { isUnsettled } from './execute-action.ts';
 import { readLedger } from './ledger.ts';
 

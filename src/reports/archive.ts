@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { makeFolder, writeFileAtomic } from '../core/fs.ts';
 import type { ReportFiles } from './renderer.ts';
 

@@ -16,7 +16,7 @@ const TOKEN = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/|("(?:[^"\\\n]|\\.)*")|([A
  * Parses the part of HCL that rules of Nomad, Vault and Consul are written in: blocks, arguments, strings, lists. Their
  * JSON form is accepted, too. @throws Error with the position of what it does not know
  */
-export function parseHcl(text: string): HclItem[] {
+export function parseRuleItems(text: string): HclItem[] {
   if (text.trimStart().startsWith('{')) return parseJsonRules(text);
   const parser = new HclParser(tokenize(text));
   return parser.items(undefined);

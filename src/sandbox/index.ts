@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 import { AutoscalerService } from './autoscaler.ts';
 import { type ServiceServer, serve } from './http.ts';
 import { MeshService } from './mesh/index.ts';

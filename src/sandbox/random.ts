@@ -1,4 +1,4 @@
-import { DAY_MS } from '../core/duration.ts';
+import { DAY_MS } from '../core/clock.ts';
 
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
@@ -99,7 +99,7 @@ export function formatMicroseconds(date: Date, random: Random): string {
 }
 
 /** RFC 3339 in whole seconds. */
-export function formatTimestamp(date: Date): string {
+export function formatWholeSeconds(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 

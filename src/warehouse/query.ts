@@ -51,7 +51,7 @@ export async function runQuery(options: QueryOptions): Promise<QueryResult> {
   const interrupt = () => connection.interrupt();
   options.signal.addEventListener('abort', interrupt, { once: true });
   try {
-    if (options.asOf) await applyAsOf(connection, options.config, options.asOf);
+    if (options.asOf) await showPast(connection, options.config, options.asOf);
     await lockDown(connection, options.parquet);
     return await runSelect(connection, options);
   } catch (error) {
@@ -65,7 +65,7 @@ export async function runQuery(options: QueryOptions): Promise<QueryResult> {
 }
 
 /** Hides each table behind a temporary view of its past. */
-async function applyAsOf(connection: DuckDBConnection, config: Config, asOf: Date): Promise<void> {
+async function showPast(connection: DuckDBConnection, config: Config, asOf: Date): Promise<void> {
   const files = createSqlFiles(overlayRoots(config.directory));
   for (const table of (await loadTables(files)).values()) {
     if (!table.source) continue;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../src/core/duration.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
 import type { Check } from '../../src/pipeline/doctor/index.ts';
 import type { Flavor, Kind, TokenGrant } from '../../src/sandbox/types.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { HOUR_MS } from '../../src/core/duration.ts';
+import { HOUR_MS } from '../../src/core/clock.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 

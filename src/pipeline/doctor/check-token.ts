@@ -1,5 +1,5 @@
 import type { Target } from '../../config/config.ts';
-import { DAY_MS } from '../../core/duration.ts';
+import { DAY_MS } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { ServiceError } from '../../http/errors.ts';

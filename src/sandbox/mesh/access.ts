@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { findText, type HclItem, parseHcl } from '../hcl.ts';
+import { findText, type HclItem, parseRuleItems } from '../hcl.ts';
 import { createRandom, uuid } from '../random.ts';
 import { HttpError, jsonResponse, textResponse } from '../responses.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
@@ -60,7 +60,7 @@ export class MeshAccess implements Resource {
 
   #allowsService(token: TokenRecord, service: string, right: MeshRight): boolean {
     if (token.scope !== 'rules') return true;
-    const items = token.policies.flatMap((name) => parseHcl(this.policies.get(name) ?? ''));
+    const items = token.policies.flatMap((name) => parseRuleItems(this.policies.get(name) ?? ''));
     const policy = closestPolicy(items, 'service', service);
     return policy === 'write' || (right === 'read' && policy === 'read');
   }

@@ -1,6 +1,6 @@
-import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
-import { createRandom, formatTimestamp, HOSTILE_TEXTS, type Random } from '../random.ts';
+import { createRandom, formatWholeSeconds, HOSTILE_TEXTS, type Random } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import type { MeshContext } from './context.ts';
@@ -132,8 +132,8 @@ function rootObject(root: CaRootRecord, trustDomain: string) {
     SerialNumber: root.serialNumber,
     SigningKeyID: root.signingKeyId,
     ExternalTrustDomain: trustDomain.split('.')[0],
-    NotBefore: formatTimestamp(root.notBefore),
-    NotAfter: formatTimestamp(root.notAfter),
+    NotBefore: formatWholeSeconds(root.notBefore),
+    NotAfter: formatWholeSeconds(root.notAfter),
     RootCert: root.rootCert,
     IntermediateCerts: root.intermediates,
     Active: root.active,

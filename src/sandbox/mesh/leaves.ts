@@ -1,6 +1,6 @@
-import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { createCertificate, EcKey } from '../pki.ts';
-import { createRandom, formatTimestamp } from '../random.ts';
+import { createRandom, formatWholeSeconds } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
 import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import type { MeshAccess } from './access.ts';
@@ -73,8 +73,8 @@ export class Leaves implements Resource {
       PrivateKeyPEM: leaf.privateKeyPem,
       Service: leaf.service,
       ServiceURI: this.#uri(namespace, leaf.service),
-      ValidAfter: formatTimestamp(leaf.validAfter),
-      ValidBefore: formatTimestamp(leaf.validBefore),
+      ValidAfter: formatWholeSeconds(leaf.validAfter),
+      ValidBefore: formatWholeSeconds(leaf.validBefore),
       ...(isHashicorp ? {} : { Namespace: namespace }),
       CreateIndex: leaf.index,
       ModifyIndex: leaf.index,

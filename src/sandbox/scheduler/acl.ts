@@ -1,4 +1,4 @@
-import { findList, findText, type HclItem, parseHcl } from '../hcl.ts';
+import { findList, findText, type HclItem, parseRuleItems } from '../hcl.ts';
 
 /** What Nomad's short form `policy = "read"` of a namespace stands for. */
 const READ = [
@@ -57,7 +57,7 @@ const BLOCKS = ['agent', 'node', 'operator', 'quota', 'plugin'] as const;
 
 /** @throws Error as Nomad words it: an unknown value is refused, an unknown key is not */
 export function parseRules(raw: string): ParsedRules {
-  const items = parseHcl(raw);
+  const items = parseRuleItems(raw);
   if (items.length === 0) throw new Error('Invalid policy: no rules');
   const namespaces = items.filter(({ name }) => name === 'namespace').map(parseNamespace);
   const blocks: Record<string, string> = {};

@@ -65,13 +65,13 @@ export class Plugins {
   }
 
   /** The ID of one of the four plugins in this flavor. */
-  idOf(name: string): string {
+  flavorId(name: string): string {
     return (this.#context.flavor === 'spec' ? SPEC_IDS[name] : undefined) ?? name;
   }
 
   /** One of the four plugins. */
   named(name: string): StoragePlugin | undefined {
-    return this.records.get(this.idOf(name));
+    return this.records.get(this.flavorId(name));
   }
 
   /** The plugins that `plugin_id` selects, which must have the capability. @throws HttpError 400, 500 */
@@ -104,7 +104,7 @@ export class Plugins {
   }
 
   #add(name: string, provider: string, capabilities: readonly Capability[], hasSlowSnapshots = false): void {
-    const id = this.idOf(name);
+    const id = this.flavorId(name);
     this.records.set(id, {
       id,
       provider,

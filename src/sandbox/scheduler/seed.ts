@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { daysBefore, HOSTILE_TEXTS, type Random, scaleCount, uuid } from '../random.ts';
 import type { ServiceOptions } from '../types.ts';
 import type { Allocations, ClaimMode } from './allocations.ts';
@@ -57,7 +57,7 @@ function createVolume(
     namespace: plan.namespace ?? 'default',
     name: plan.name ?? plan.id,
     externalId,
-    pluginId: plugins.idOf(plan.plugin),
+    pluginId: plugins.flavorId(plan.plugin),
     topologies:
       plan.plugin === NFS
         ? []

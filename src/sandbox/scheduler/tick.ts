@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/duration.ts';
+import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { HOSTILE_TEXTS, type Random } from '../random.ts';
 import { addExternal, addSnapshot, EBS, HEX, type StoragePlugin } from './plugins.ts';
 import {

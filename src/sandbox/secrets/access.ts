@@ -1,8 +1,8 @@
-import { findList, parseHcl } from '../hcl.ts';
+import { findList, parseRuleItems } from '../hcl.ts';
 import { createRandom } from '../random.ts';
 import type { TokenRecord, TokenStore } from '../tokens.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
-import { badRequest, dataResponse, errorResponse, listField, parseBody } from './envelope.ts';
+import { badRequest, dataResponse, errorResponse, listField, parseInput } from './envelope.ts';
 
 interface PathRule {
   /** `keymgmt/key/+`, `keymgmt/*`. */
@@ -101,7 +101,7 @@ export class SecretsAccess implements Resource {
 
   /** The paths stand at the top level, too, as Vault writes them. */
   #capabilitiesSelf(request: Request): Response {
-    const body = parseBody(request);
+    const body = parseInput(request);
     const paths = [...listField(body, 'paths'), ...listField(body, 'path')];
     if (paths.length === 0) throw badRequest('paths must be supplied');
     const token = this.#tokens.find(request)!;
@@ -129,7 +129,7 @@ function toPath(path: string): string {
 }
 
 function parsePolicy(text: string): PathRule[] {
-  return parseHcl(text)
+  return parseRuleItems(text)
     .filter(({ name }) => name === 'path')
     .map(({ labels, items }) => ({ path: labels[0] ?? '', capabilities: findList(items, 'capabilities') ?? [] }));
 }

@@ -2,7 +2,7 @@ import { createRandom, uuid } from '../random.ts';
 import { HttpError } from '../responses.ts';
 import type { Request, Response } from '../types.ts';
 
-export type Body = Readonly<Record<string, unknown>>;
+export type Input = Readonly<Record<string, unknown>>;
 
 const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
@@ -47,11 +47,11 @@ export function listResponse(request: Request, names: Iterable<string>): Respons
 }
 
 /** The JSON object in a request's body; no body is an empty object. @throws HttpError 400 */
-export function parseBody({ body: text }: Request): Body {
+export function parseInput({ body: text }: Request): Input {
   if (text.trim() === '') return {};
   const body = parseJson(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('failed to parse JSON input');
-  return body as Body;
+  return body as Input;
 }
 
 function parseJson(text: string): unknown {
@@ -63,26 +63,26 @@ function parseJson(text: string): unknown {
 }
 
 /** Vault ignores what it does not know, with a warning. Here it is an error, so that a test sees it. @throws HttpError 400 */
-export function refuseUnknownFields(body: Body, known: readonly string[]): void {
+export function refuseUnknownInput(body: Input, known: readonly string[]): void {
   const unknown = Object.keys(body).find((field) => !known.includes(field));
   if (unknown !== undefined) throw badRequest(`unknown field "${unknown}"`);
 }
 
 /** A string that is not empty. */
-export function stringField(body: Body, field: string): string | undefined {
+export function filledField(body: Input, field: string): string | undefined {
   const value = body[field];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** A list of strings, or one string with commas: docs/services/secrets.md#conventions. */
-export function listField(body: Body, field: string): string[] {
+export function listField(body: Input, field: string): string[] {
   const value = body[field];
   const parts = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value.map(String) : [];
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
 /** A map of strings, or a list of `name=value`. */
-export function mapField(body: Body, field: string): Record<string, string> {
+export function pairsField(body: Input, field: string): Record<string, string> {
   const value = body[field];
   if (Array.isArray(value)) {
     return Object.fromEntries(

@@ -5,7 +5,13 @@ import { SecretsAccess } from './access.ts';
 import { errorResponse } from './envelope.ts';
 import { KeyLifecycle, type KeyRecord, Keys, type KmsProviderRecord } from './keys.ts';
 import { KmsProviders } from './kms-providers.ts';
-import { type GeneratedToken, MeshAccess, type MeshConnection, type MeshRoleRecord, MeshRoles } from './mesh-roles.ts';
+import {
+  type GeneratedToken,
+  type MeshConnection,
+  MeshCredentials,
+  type MeshRoleRecord,
+  MeshRoles,
+} from './mesh-roles.ts';
 import { seedSecrets } from './seed.ts';
 import { type SecretsCondition, SecretsSystem } from './system.ts';
 import { tickSecrets } from './tick.ts';
@@ -46,7 +52,7 @@ export class SecretsService implements Service {
     this.#lifecycle = new KeyLifecycle(seed);
     const mount = isHashicorp ? 'consul' : 'mesh';
     const roles = new MeshRoles(mount, flavor);
-    const access = new MeshAccess(mount, options, roles.records);
+    const access = new MeshCredentials(mount, options, roles.records);
     const { keys, providers } = this.#lifecycle;
     this.state = {
       keys,

@@ -2,15 +2,15 @@ import { createRsaPublicDer, EcKey, toPem } from '../pki.ts';
 import { createRandom, formatMicroseconds, type Random } from '../random.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import {
-  type Body,
   badRequest,
   dataResponse,
+  filledField,
+  type Input,
   listResponse,
   NO_CONTENT,
   NOT_FOUND,
-  parseBody,
-  refuseUnknownFields,
-  stringField,
+  parseInput,
+  refuseUnknownInput,
 } from './envelope.ts';
 
 /** docs/services/secrets.md#keys. */
@@ -43,10 +43,10 @@ export class Keys implements Resource {
   }
 
   #write(request: Request): Response {
-    const body = parseBody(request);
-    refuseUnknownFields(body, ['type', 'min_enabled_version', 'deletion_allowed']);
+    const body = parseInput(request);
+    refuseUnknownInput(body, ['type', 'min_enabled_version', 'deletion_allowed']);
     const name = request.params.name!;
-    const type = stringField(body, 'type');
+    const type = filledField(body, 'type');
     if (type !== undefined && !isKeyType(type)) throw badRequest(`unsupported key type "${type}"`);
     const existing = this.#lifecycle.keys.get(name);
     if (existing && type !== undefined && type !== existing.type) {
@@ -113,7 +113,7 @@ function keyData(name: string, key: KeyRecord, flavor: Flavor): Record<string, u
  * other. Vault keeps what is not sent.
  */
 function parseSettings(
-  body: Body,
+  body: Input,
   key: KeyRecord,
   flavor: Flavor,
 ): Pick<KeyRecord, 'minEnabledVersion' | 'deletionAllowed'> {

@@ -2,14 +2,14 @@ import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
 import {
   badRequest,
   dataResponse,
+  filledField,
   listField,
   listResponse,
-  mapField,
   NO_CONTENT,
   NOT_FOUND,
-  parseBody,
-  refuseUnknownFields,
-  stringField,
+  pairsField,
+  parseInput,
+  refuseUnknownInput,
 } from './envelope.ts';
 import type { Distribution, DistributionTerms, KeyLifecycle } from './keys.ts';
 
@@ -51,11 +51,11 @@ export class KmsProviders implements Resource {
   }
 
   #write(request: Request): Response {
-    const body = parseBody(request);
-    refuseUnknownFields(body, ['provider', 'key_collection', 'credentials']);
+    const body = parseInput(request);
+    refuseUnknownInput(body, ['provider', 'key_collection', 'credentials']);
     const name = request.params.name!;
-    const provider = stringField(body, 'provider');
-    const keyCollection = stringField(body, 'key_collection');
+    const provider = filledField(body, 'provider');
+    const keyCollection = filledField(body, 'key_collection');
     if (provider === undefined) throw badRequest('missing required field "provider"');
     if (keyCollection === undefined) throw badRequest('missing required field "key_collection"');
     if (this.#flavor === 'hashicorp' && !PROVIDERS.includes(provider)) {
@@ -65,7 +65,7 @@ export class KmsProviders implements Resource {
     if (existing && (existing.provider !== provider || existing.keyCollection !== keyCollection)) {
       throw badRequest('provider and key_collection cannot be changed after creation');
     }
-    const credentials = body.credentials === undefined ? existing?.credentials : mapField(body, 'credentials');
+    const credentials = body.credentials === undefined ? existing?.credentials : pairsField(body, 'credentials');
     const keys = existing?.keys ?? new Map<string, Distribution>();
     this.#lifecycle.providers.set(name, { provider, keyCollection, credentials: credentials ?? {}, keys });
     return NO_CONTENT;
@@ -91,14 +91,14 @@ export class KmsProviders implements Resource {
   }
 
   #distributeKey(request: Request): Response {
-    const body = parseBody(request);
-    refuseUnknownFields(body, ['purpose', 'protection']);
+    const body = parseInput(request);
+    refuseUnknownInput(body, ['purpose', 'protection']);
     const { name: providerName = '', key_name: keyName = '' } = request.params;
     const provider = this.#lifecycle.providers.get(providerName);
     const key = this.#lifecycle.keys.get(keyName);
     if (!provider) throw badRequest(`provider "${providerName}" not found`);
     if (!key) throw badRequest(`key "${keyName}" not found`);
-    const terms = { purpose: listField(body, 'purpose'), protection: stringField(body, 'protection') ?? 'hsm' };
+    const terms = { purpose: listField(body, 'purpose'), protection: filledField(body, 'protection') ?? 'hsm' };
     this.#checkTerms(terms);
     const held = provider.keys.get(keyName);
     if (held && !areSameTerms(held, terms)) throw badRequest('purpose and protection cannot be changed');

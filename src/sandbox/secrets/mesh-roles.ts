@@ -1,16 +1,16 @@
 import { createRandom, uuid } from '../random.ts';
 import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import {
-  type Body,
   badRequest,
   dataResponse,
+  filledField,
+  type Input,
   listField,
   listResponse,
   NO_CONTENT,
   NOT_FOUND,
-  parseBody,
-  refuseUnknownFields,
-  stringField,
+  parseInput,
+  refuseUnknownInput,
 } from './envelope.ts';
 
 /** The fields that replaced `policies` in newer versions, beside `consul_policies`. */
@@ -79,10 +79,10 @@ export class MeshRoles implements Resource {
 
   /** With the specification a role keeps what is not sent ("updates its attributes"); Consul's are replaced. */
   #write(request: Request): Response {
-    const body = parseBody(request);
+    const body = parseInput(request);
     const name = request.params.name!;
     const base = this.#flavor === 'spec' ? (this.records.get(name) ?? EMPTY_ROLE) : EMPTY_ROLE;
-    refuseUnknownFields(body, this.#flavor === 'spec' ? FIELDS : LIVE_FIELDS);
+    refuseUnknownInput(body, this.#flavor === 'spec' ? FIELDS : LIVE_FIELDS);
     const role = parseRole(body, base);
     checkRole(role);
     this.records.set(name, role);
@@ -95,23 +95,23 @@ export class MeshRoles implements Resource {
   }
 }
 
-function parseLists(body: Body): MeshRoleRecord['lists'] {
+function parseLists(body: Input): MeshRoleRecord['lists'] {
   const sent = LISTS.map((field) => [field, listField(body, field)] as const);
   return Object.fromEntries(sent.filter(([, names]) => names.length > 0));
 }
 
-function parseRole(body: Body, base: MeshRoleRecord): MeshRoleRecord {
+function parseRole(body: Input, base: MeshRoleRecord): MeshRoleRecord {
   const ttlSeconds = parseSeconds(body.ttl ?? body.lease);
   const maxTtlSeconds = parseSeconds(body.max_ttl);
-  const policy = stringField(body, 'policy') ?? base.policy;
+  const policy = filledField(body, 'policy') ?? base.policy;
   const policies = [...listField(body, 'policies'), ...listField(body, 'consul_policies')];
   return {
-    tokenType: stringField(body, 'token_type') ?? base.tokenType,
+    tokenType: filledField(body, 'token_type') ?? base.tokenType,
     ...(policy === undefined ? {} : { policy }),
     policies: policies.length > 0 ? policies : base.policies,
     lists: parseLists(body),
-    partition: stringField(body, 'partition') ?? '',
-    namespace: stringField(body, 'consul_namespace') ?? '',
+    partition: filledField(body, 'partition') ?? '',
+    namespace: filledField(body, 'consul_namespace') ?? '',
     local: typeof body.local === 'boolean' ? body.local : base.local,
     ttlSeconds: body.ttl === undefined && body.lease === undefined ? base.ttlSeconds : ttlSeconds,
     maxTtlSeconds: body.max_ttl === undefined ? base.maxTtlSeconds : maxTtlSeconds,
@@ -190,7 +190,7 @@ export interface GeneratedToken {
 const DEFAULT_LEASE_SECONDS = 768 * 3600;
 
 /** Connection settings and credentials: docs/services/secrets.md#mesh-access and #mesh-credentials. */
-export class MeshAccess implements Resource {
+export class MeshCredentials implements Resource {
   connection: MeshConnection | undefined;
   /** Every token that was generated, oldest first. */
   readonly generated: GeneratedToken[] = [];
@@ -224,12 +224,12 @@ export class MeshAccess implements Resource {
   }
 
   #writeConfig(request: Request): Response {
-    const body = parseBody(request);
-    refuseUnknownFields(body, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
-    const address = stringField(body, 'address');
-    const token = stringField(body, 'token');
-    const clientCert = stringField(body, 'client_cert');
-    const clientKey = stringField(body, 'client_key');
+    const body = parseInput(request);
+    refuseUnknownInput(body, ['address', 'scheme', 'token', 'ca_cert', 'client_cert', 'client_key']);
+    const address = filledField(body, 'address');
+    const token = filledField(body, 'token');
+    const clientCert = filledField(body, 'client_cert');
+    const clientKey = filledField(body, 'client_key');
     if (address === undefined) throw badRequest('missing required field "address"');
     if (token === undefined) throw badRequest('missing required field "token"');
     if ((clientCert === undefined) !== (clientKey === undefined)) {
@@ -237,9 +237,9 @@ export class MeshAccess implements Resource {
     }
     this.connection = {
       address,
-      scheme: stringField(body, 'scheme') ?? 'http',
+      scheme: filledField(body, 'scheme') ?? 'http',
       token,
-      caCert: stringField(body, 'ca_cert') ?? '',
+      caCert: filledField(body, 'ca_cert') ?? '',
       clientCert: clientCert ?? '',
       clientKey: clientKey ?? '',
     };

@@ -1,7 +1,7 @@
 import { createRandom, daysBefore, type Random, scaleCount } from '../random.ts';
 import type { ServiceOptions } from '../types.ts';
 import { createKey, KEY_TYPES, type KeyLifecycle, type KeyType, type KmsProviderRecord } from './keys.ts';
-import type { MeshAccess, MeshRoleRecord } from './mesh-roles.ts';
+import type { MeshCredentials, MeshRoleRecord } from './mesh-roles.ts';
 
 interface KeyPlan {
   readonly name: string;
@@ -159,7 +159,7 @@ export function seedSecrets(
   { seed, scale, flavor, start }: ServiceOptions,
   lifecycle: KeyLifecycle,
   roles: Map<string, MeshRoleRecord>,
-  access: MeshAccess,
+  access: MeshCredentials,
 ): void {
   const random = createRandom(`${seed}/secrets/estate`);
   seedProviders(lifecycle.providers, random);

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../core/duration.ts';
+import { DAY_MS } from '../../core/clock.ts';
 import type { Random } from '../random.ts';
 import { createKey, type KeyLifecycle, type KeyRecord } from './keys.ts';
 import type { MeshRoleRecord } from './mesh-roles.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DAY_MS } from '../../../src/core/duration.ts';
+import { DAY_MS } from '../../../src/core/clock.ts';
 import type { MeshState } from '../../../src/sandbox/mesh/index.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, type Tables, wholeSeconds } from './values.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../src/core/duration.ts';
+import { DAY_MS } from '../../../src/core/clock.ts';
 import type { RunningSandbox } from '../../../src/sandbox/index.ts';
 import { createRandom } from '../../../src/sandbox/random.ts';
 import { type TokenRecord, TokenStore } from '../../../src/sandbox/tokens.ts';
