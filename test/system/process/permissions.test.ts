@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { collectRights, formatPermissions, type PermissionText } from '../../src/pipeline/permissions.ts';
-import type { TokenGrant } from '../../src/sandbox/types.ts';
-import { operations } from '../../src/services/index.ts';
-import type { Operation } from '../../src/services/operation.ts';
-import { requiredRights } from '../../src/services/rights.ts';
-import { listPlugins } from '../../src/services/scheduler/hashicorp.ts';
-import { tokenOperations } from '../../src/services/token/operations.ts';
-import { sources } from '../../src/sources/index.ts';
-import { hasSource } from '../../src/sources/source.ts';
-import { createTarget } from '../helpers/http-service.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
-import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+import { collectRights, formatPermissions, type PermissionText } from '../../../src/pipeline/permissions.ts';
+import type { TokenGrant } from '../../../src/sandbox/types.ts';
+import { operations } from '../../../src/services/index.ts';
+import type { Operation } from '../../../src/services/operation.ts';
+import { requiredRights } from '../../../src/services/rights.ts';
+import { listPlugins } from '../../../src/services/scheduler/hashicorp.ts';
+import { tokenOperations } from '../../../src/services/token/operations.ts';
+import { sources } from '../../../src/sources/index.ts';
+import { hasSource } from '../../../src/sources/source.ts';
+import { createTarget } from '../../helpers/http-service.ts';
+import { playbookHarness } from '../../helpers/playbook-harness.ts';
+import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const NAMES = { platform: 'acme', secrets: 'vault', scheduler: 'nomad', mesh: 'consul' } as const;
 type TokenKind = keyof typeof NAMES;

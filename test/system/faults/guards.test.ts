@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Plan } from '../../src/remediation/plan-file.ts';
-import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
+import type { Plan } from '../../../src/remediation/plan-file.ts';
+import { volumeKey } from '../../../src/sandbox/scheduler/volumes.ts';
 import {
   copyState,
   listWrites,
@@ -11,7 +11,7 @@ import {
   playbookHarness,
   type RemoteState,
   restoreState,
-} from '../helpers/playbook-harness.ts';
+} from '../../helpers/playbook-harness.ts';
 
 /** A change between plan and apply, and the reason with which the first action of the plan is then skipped. */
 type Case = readonly [playbook: string, change: (state: RemoteState, plan: Plan) => void, reason: string | RegExp];

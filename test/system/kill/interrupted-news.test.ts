@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
 async function project(): Promise<TestProject> {
   const place = await testProject({ workspaces: 30 });
