@@ -56,6 +56,11 @@ export function registerPlaybook(program: Command, context: () => Context): void
     .description('show the actions of a plan, with their outcomes')
     .argument('<plan>', 'ID, beginning of an ID, or file')
     .action((reference: string) => show(context(), reference));
+  registerApplying(group, context);
+  registerLedger(group, context);
+}
+
+function registerApplying(group: Command, context: () => Context): void {
   group
     .command('approve')
     .description('approve the actions of a plan')
@@ -82,7 +87,6 @@ export function registerPlaybook(program: Command, context: () => Context): void
     .argument('<plan>', 'ID, beginning of an ID, or file')
     .option('-o, --output <file>', 'write the new plan to this file as well')
     .action((reference: string, options: { readonly output?: string }) => undo(context(), reference, options.output));
-  registerLedger(group, context);
 }
 
 interface PlanOptions {

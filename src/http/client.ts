@@ -125,14 +125,7 @@ export class HttpClient {
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
     const { failure: kind, status, message, hint } = result.problem;
-    throw new ServiceError({
-      failure: kind,
-      status,
-      hint,
-      operation,
-      target,
-      serviceMessage: redactor.text(message),
-    });
+    throw new ServiceError({ failure: kind, status, hint, operation, target, serviceMessage: redactor.text(message) });
   }
 
   async #attempt<T>(

@@ -19,11 +19,6 @@ export function isNetworkError(error: unknown): boolean {
 /** What a network error means. `hasResponse` says that the response headers had arrived. */
 export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, hasResponse: boolean): HttpFailure {
   const codes = collectCodes(error);
-  const problem = (
-    failure: HttpFailure['failure'],
-    message: string,
-    details: Partial<HttpFailure> = {},
-  ): HttpFailure => ({ failure, message, retryable: 'yes', notProcessed: false, ...details });
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`);
   }
@@ -58,6 +53,10 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
   const code = codes[0];
   if (hasResponse) return problem('truncated', `the response was cut off${code ? ` (${code})` : ''}`);
   return problem('unreachable', code ? `no connection (${code})` : 'no connection');
+}
+
+function problem(failure: HttpFailure['failure'], message: string, details: Partial<HttpFailure> = {}): HttpFailure {
+  return { failure, message, retryable: 'yes', notProcessed: false, ...details };
 }
 
 /** undici's parser fails with errors of several kinds; an invalid status is an assertion. */

@@ -3,13 +3,14 @@ import { linkSignals } from '../core/abort.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
+import type { Manifest } from '../landing/manifest.ts';
 import { type Landing, readLanding } from '../landing/store.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { sources as builtInSources, findLeftOut } from '../sources/index.ts';
 import { type ExtractContext, hasSource, type SourceDefinition } from '../sources/source.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { createOnce, startRunBound } from './extract.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
 import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
@@ -87,30 +88,11 @@ export async function pullSources(
   const clients = new ServiceClients(config, run, running.signal);
   const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
 
-  const pullOne = async (pull: Pull): Promise<PullOutcome> => {
-    const { target, source } = pull;
-    const active = {
-      ...pull,
-      metrics: createRequestMetrics(),
-      startedAt: run.clock.now().toISOString(),
-      expectedRows: null,
-    };
-    const done = progress.start(target.name, source.name, active.metrics);
-    const manifest = resumable.get(pullKey(pull));
-    const outcome = await pullSource(running, active, {
-      client: clients.get(target),
-      once: shared.get(target.name) ?? createOnce(),
-      acceptDrop: acceptShrink.includes(source.name),
-      ...(replay && { replay: replay.manifests.get(pullKey(pull)) ?? 'missing' }),
-      ...(manifest && { resumable: manifest }),
-    });
-    done(outcome);
-    return outcome;
-  };
+  const tools = { running, clients, shared, progress, resumable, acceptShrink, replay };
   try {
     const ends = await Promise.allSettled(
       pulls.map((pull) =>
-        pullOne(pull).catch((error: unknown) => {
+        pullOne(pull, tools).catch((error: unknown) => {
           halt.abort(error); // only the first call sets the reason
           throw error;
         }),
@@ -126,6 +108,41 @@ export async function pullSources(
     await clients.close();
     progress.end();
   }
+}
+
+/** What the pulls of one run share. */
+interface PullTools {
+  readonly running: RunContext;
+  readonly clients: ServiceClients;
+  readonly shared: ReadonlyMap<string, ExtractContext['once']>;
+  readonly progress: Progress;
+  readonly resumable: ReadonlyMap<string, Manifest>;
+  readonly acceptShrink: readonly string[];
+  readonly replay: Landing | undefined;
+}
+
+async function pullOne(
+  pull: Pull,
+  { running, clients, shared, progress, resumable, acceptShrink, replay }: PullTools,
+): Promise<PullOutcome> {
+  const { target, source } = pull;
+  const active = {
+    ...pull,
+    metrics: createRequestMetrics(),
+    startedAt: running.clock.now().toISOString(),
+    expectedRows: null,
+  };
+  const done = progress.start(target.name, source.name, active.metrics);
+  const manifest = resumable.get(pullKey(pull));
+  const outcome = await pullSource(running, active, {
+    client: clients.get(target),
+    once: shared.get(target.name) ?? createOnce(),
+    acceptDrop: acceptShrink.includes(source.name),
+    ...(replay && { replay: replay.manifests.get(pullKey(pull)) ?? 'missing' }),
+    ...(manifest && { resumable: manifest }),
+  });
+  done(outcome);
+  return outcome;
 }
 
 /** A source that the configuration leaves out has no state, so that nothing reports it as failed or stale. */

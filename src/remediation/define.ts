@@ -268,9 +268,11 @@ export function definePlaybook(
       actions: [action],
       perTarget: false,
       plan: async (findings) =>
-        findings
-          .map((finding) => withDetail(finding, declaration.detail))
-          .map((finding) => ({ action, inputs: finding.detail, summary: summary(finding) })),
+        withDetails(findings, declaration.detail).map((finding) => ({
+          action,
+          inputs: finding.detail,
+          summary: summary(finding),
+        })),
     };
   }
   if ('perTarget' in declaration) {
@@ -279,11 +281,7 @@ export function definePlaybook(
       ...info,
       actions,
       perTarget: true,
-      plan: async (findings, context) =>
-        plan(
-          findings.map((finding) => withDetail(finding, detail)),
-          context,
-        ),
+      plan: async (findings, context) => plan(withDetails(findings, detail), context),
     };
   }
   const { actions, detail, plan } = declaration;
@@ -293,6 +291,10 @@ export function definePlaybook(
     perTarget: false,
     plan: async ([finding], context) => (finding ? plan(withDetail(finding, detail), context) : []),
   };
+}
+
+function withDetails<D>(findings: readonly PlaybookFinding[], detail: z.ZodType<D>): PlaybookFinding<D>[] {
+  return findings.map((finding) => withDetail(finding, detail));
 }
 
 function withDetail<D>(finding: PlaybookFinding, detail: z.ZodType<D>): PlaybookFinding<D> {

@@ -75,57 +75,28 @@ export interface ServiceClient {
 }
 
 export function createServiceClient(target: Target, options: ServiceClientOptions): ServiceClient {
-  const { redactor, log } = options;
+  const { redactor, log, limiter, signal, maxWaitMs, env = {} } = options;
   for (const token of [target.token, target.writeToken]) if (token) redactor.add(token);
   const timeouts: HttpTimeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const { concurrency } = target.limits;
   const { caFile, clientCert, clientKey } = target;
-  const transport = createTransport({
-    caFile,
-    clientCert,
-    clientKey,
-    concurrency,
-    env: options.env ?? {},
-    timeouts,
-    redactor,
-  });
-  const client = new HttpClient({
+  const { concurrency } = target.limits;
+  const transport = createTransport({ caFile, clientCert, clientKey, concurrency, env, timeouts, redactor });
+  const http = new HttpClient({
     target: target.name,
     credentials: target,
     transport,
-    limiter: options.limiter,
+    limiter,
     concurrency,
     redactor,
     log,
-    signal: options.signal,
-    maxWaitMs: options.maxWaitMs,
+    signal,
+    maxWaitMs,
     timeouts,
   });
-
-  const prepare = (operation: Operation, given: object | undefined, requestOptions: RequestOptions) => {
-    const args = (given ?? {}) as Args;
-    const { body, metrics = createRequestMetrics(), write = false, ...sendOptions } = requestOptions;
-    collectSecrets(operation, args, body, redactor);
-    validateRequest(operation, target, args, body, log);
-    const permission = describePermission(operation, target, args);
-    const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes };
-    const request = (useFallbackPath: boolean, pageQuery: QueryPairs) =>
-      buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
-    return { context, request, sendOptions: { signal: undefined, ...sendOptions, metrics } };
-  };
-
-  /** Validates once; the result sends the request, with the query of a page. */
-  const createSender = (operation: Operation, given: object | undefined, requestOptions: RequestOptions) => {
-    const { context, request, sendOptions } = prepare(operation, given, requestOptions);
-    const read: ResponseReader<ServiceResponse> = (response, progress) => readResponse(response, progress, context);
-    return (pageQuery: QueryPairs = []): Promise<ServiceResponse> =>
-      withFallbackPath(operation, target, (useFallbackPath) =>
-        client.send(request(useFallbackPath, pageQuery), read, { ...sendOptions, attemptMs: timeouts.responseMs }),
-      );
-  };
+  const connection: Connection = { target, http, redactor, log, timeouts };
 
   const call: ServiceClient['call'] = async (operation, args, requestOptions = {}) => {
-    const send = createSender(operation, args, requestOptions);
+    const send = createSender(connection, operation, args, requestOptions);
     if (!requestOptions.create) {
       const { body: _body, write: _write, ...readOptions } = requestOptions;
       await requireSubject(operation, (args ?? {}) as Args, (subject, own) => call(subject, own, readOptions));
@@ -136,31 +107,91 @@ export function createServiceClient(target: Target, options: ServiceClientOption
   return {
     target,
     call,
-    async *pages(operation, args, requestOptions = {}) {
-      // Aborts the prefetched pages when the caller stops early.
-      const { signal, abort, release } = linkSignals(requestOptions.signal);
-      try {
-        const sized = withRequiredSize(operation, target, args ?? {});
-        const fetchPage = createSender(operation, sized, { ...requestOptions, signal });
-        yield* followPages(createPagedList(operation, target, sized), fetchPage, log);
-      } finally {
-        abort();
-        release();
-      }
-    },
-    async download(operation, args, file, { validatePreview = () => undefined, ...requestOptions } = {}) {
-      const { context, request, sendOptions } = prepare(operation, args, requestOptions);
-      const maxBytes = timeouts.maxDownloadBytes;
-      const read: ResponseReader<DownloadResult> = (response, progress) =>
-        response.ok
-          ? downloadToFile(response, file, { ...progress, maxBytes, validatePreview, redactor })
-          : readErrorResponse(response, progress, context);
-      return withFallbackPath(operation, target, (useFallbackPath) =>
-        client.send(request(useFallbackPath, []), read, { ...sendOptions, attemptMs: timeouts.downloadMs }),
-      );
-    },
+    pages: (operation, args, requestOptions) => fetchPages(connection, operation, args, requestOptions),
+    download: (operation, args, file, downloadOptions) => download(connection, operation, args, file, downloadOptions),
     close: () => transport.close(),
   };
+}
+
+/** What every request of one target needs. */
+interface Connection {
+  readonly target: Target;
+  readonly http: HttpClient;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly timeouts: HttpTimeouts;
+}
+
+/** Validates the arguments, and makes their secrets known to the redactor. */
+function prepareRequest(
+  { target, redactor, log, timeouts }: Connection,
+  operation: Operation,
+  given: object | undefined,
+  requestOptions: RequestOptions,
+) {
+  const args = (given ?? {}) as Args;
+  const { body, metrics = createRequestMetrics(), write = false, ...sendOptions } = requestOptions;
+  collectSecrets(operation, args, body, redactor);
+  validateRequest(operation, target, args, body, log);
+  const permission = describePermission(operation, target, args);
+  const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes };
+  const request = (useFallbackPath: boolean, pageQuery: QueryPairs) =>
+    buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
+  return { context, request, sendOptions: { signal: undefined, ...sendOptions, metrics } };
+}
+
+/** Validates once; the result sends the request, with the query of a page. */
+function createSender(
+  connection: Connection,
+  operation: Operation,
+  given: object | undefined,
+  requestOptions: RequestOptions,
+) {
+  const { target, http, timeouts } = connection;
+  const { context, request, sendOptions } = prepareRequest(connection, operation, given, requestOptions);
+  const read: ResponseReader<ServiceResponse> = (response, progress) => readResponse(response, progress, context);
+  return (pageQuery: QueryPairs = []): Promise<ServiceResponse> =>
+    withFallbackPath(operation, target, (useFallbackPath) =>
+      http.send(request(useFallbackPath, pageQuery), read, { ...sendOptions, attemptMs: timeouts.responseMs }),
+    );
+}
+
+async function* fetchPages(
+  connection: Connection,
+  operation: Operation,
+  args: object = {},
+  requestOptions: RequestOptions = {},
+): AsyncGenerator<ResponsePage> {
+  const { target, log } = connection;
+  // Aborts the prefetched pages when the caller stops early.
+  const { signal, abort, release } = linkSignals(requestOptions.signal);
+  try {
+    const sized = withRequiredSize(operation, target, args as Args);
+    const fetchPage = createSender(connection, operation, sized, { ...requestOptions, signal });
+    yield* followPages(createPagedList(operation, target, sized), fetchPage, log);
+  } finally {
+    abort();
+    release();
+  }
+}
+
+async function download(
+  connection: Connection,
+  operation: Operation,
+  args: object | undefined,
+  file: string,
+  { validatePreview = () => undefined, ...requestOptions }: DownloadOptions = {},
+): Promise<DownloadResult> {
+  const { target, http, timeouts, redactor } = connection;
+  const { context, request, sendOptions } = prepareRequest(connection, operation, args, requestOptions);
+  const maxBytes = timeouts.maxDownloadBytes;
+  const read: ResponseReader<DownloadResult> = (response, progress) =>
+    response.ok
+      ? downloadToFile(response, file, { ...progress, maxBytes, validatePreview, redactor })
+      : readErrorResponse(response, progress, context);
+  return withFallbackPath(operation, target, (useFallbackPath) =>
+    http.send(request(useFallbackPath, []), read, { ...sendOptions, attemptMs: timeouts.downloadMs }),
+  );
 }
 
 /** A client whose calls have these options unless they give their own. */
