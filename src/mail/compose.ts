@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { toUtcDate } from '../reports/archive.ts';
-import { toSpreadsheetCsv } from '../reports/csv.ts';
+import { toSpreadsheetCsv } from '../reports/format.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { buildDigest, CSV_NAME, createDigestRenderer, type Digest, type DigestRenderer } from './digest.ts';

@@ -3,10 +3,9 @@ import { stripControls } from '../core/log.ts';
 import { isAbsent, type LeftOut } from '../sources/index.ts';
 import type { SqlParams } from '../warehouse/database.ts';
 import type { Row, Value } from '../warehouse/values.ts';
-import { toSpreadsheetCsv } from './csv.ts';
 import { type ReportData, type SourceState, toJsonText } from './data.ts';
 import type { Report } from './definitions.ts';
-import { EMPTY_CELL, formatAge, formatTime, truncate } from './format.ts';
+import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
 import { csvName, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate, type TemplateEngine } from './templates.ts';
 

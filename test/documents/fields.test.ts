@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { LandingFile } from '../../src/landing/manifest.ts';
 import { operations } from '../../src/services/index.ts';
-import { EXPLORER_FIELDS, type ExplorerView } from '../../src/services/platform/explorer-fields.ts';
+import { EXPLORER_FIELDS, type ExplorerView } from '../../src/services/platform/explorer.ts';
 import { createRowFormatter } from '../../src/sources/explorer/csv-export.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';

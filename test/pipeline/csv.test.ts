@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Response } from '../../src/sandbox/types.ts';
-import { EXPLORER_FIELDS } from '../../src/services/platform/explorer-fields.ts';
+import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { byKey, expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import type { PlatformState } from '../../src/sandbox/platform/state.ts';
+import type { PlatformState } from '../../src/sandbox/platform/seed.ts';
 import { call, json, ORGANIZATION, refusal } from './platform-client.ts';
 
 interface PoolDocument {

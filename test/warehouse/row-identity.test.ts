@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { RunResult } from '../../src/pipeline/run.ts';
-import { EXPLORER_FIELDS } from '../../src/services/platform/explorer-fields.ts';
+import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';

@@ -8,9 +8,8 @@ import { Explorer } from './explorer.ts';
 import { createExplorerViews } from './explorer-views.ts';
 import { errorDocument, notFound } from './json-api.ts';
 import { SavedViews } from './saved-views.ts';
-import { seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
+import { type PlatformState, seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
 import { NEWEST_TOOL } from './seed-data.ts';
-import type { PlatformState } from './state.ts';
 import { tickPlatform } from './tick.ts';
 import { spreadRunStatuses } from './workspaces.ts';
 

@@ -5,8 +5,21 @@ import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
 import type { SavedQuery, SavedViewRecord } from './saved-views.ts';
 import { HOSTILE_WORKSPACES, PARTS, PROJECTS, STAGES, TEAMS, TOOL_VERSIONS } from './seed-data.ts';
-import type { PlatformState } from './state.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
+
+/** The records of all resources. Tests read and damage them. */
+export interface PlatformState {
+  readonly organization: string;
+  /** The tool version that workspaces are upgraded to: the latest release. */
+  newestTool: string;
+  /** Ids of workspaces that drift and recover every other day. */
+  readonly flapping: string[];
+  readonly projects: Project[];
+  readonly workspaces: Workspace[];
+  readonly pools: AgentPoolRecord[];
+  readonly agents: AgentRecord[];
+  readonly views: SavedViewRecord[];
+}
 
 const SECOND_MS = 1000;
 

@@ -2,9 +2,16 @@ import { HOUR_MS } from '../../core/clock.ts';
 import type { Random } from '../random.ts';
 import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
-import { createAgent, createPool, createSavedView, equals, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
+import {
+  createAgent,
+  createPool,
+  createSavedView,
+  equals,
+  type PlatformState,
+  pingAgeMs,
+  type WorkspaceSeeder,
+} from './seed.ts';
 import { TOOL_RELEASES } from './seed-data.ts';
-import type { PlatformState } from './state.ts';
 import type { Stacks, Workspace } from './workspaces.ts';
 
 const SECOND_MS = 1000;

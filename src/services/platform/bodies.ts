@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import type { ArgIssue, Args } from '../operation.ts';
-import { canonicalField, canonicalOperator, HASHICORP_VIEWS, VIEWS } from './explorer-fields.ts';
-import { validateFields, validateFilters } from './explorer-filters.ts';
+import {
+  canonicalField,
+  canonicalOperator,
+  HASHICORP_VIEWS,
+  VIEWS,
+  validateFields,
+  validateFilters,
+} from './explorer.ts';
 
 /** What a list of pools is sorted by, and what a pool can include: docs/services/platform.md#agent-pools. */
 const SORTS = ['name', 'created-at'];

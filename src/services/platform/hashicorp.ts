@@ -1,6 +1,12 @@
 import type { Args, QueryPairs, RequestDraft } from '../operation.ts';
-import { canonicalField, canonicalOperator, toHashicorpField, toHashicorpOperator } from './explorer-fields.ts';
-import { isRawFilter, parseFilters } from './explorer-filters.ts';
+import {
+  canonicalField,
+  canonicalOperator,
+  isRawFilter,
+  parseFilters,
+  toHashicorpField,
+  toHashicorpOperator,
+} from './explorer.ts';
 
 /** How the API documents and HCP Terraform write explorer queries and saved views: docs/services/platform.md#real-product. */
 

@@ -7,7 +7,7 @@ import {
   validatePoolQuery,
   validateViewBody,
 } from './bodies.ts';
-import { validateExplorerArgs } from './explorer-filters.ts';
+import { validateExplorerArgs } from './explorer.ts';
 import { explorerQueryEncoder, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
 
 /** Operations on agent pools, agents, the explorer and saved views. */

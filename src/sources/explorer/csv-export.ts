@@ -4,7 +4,7 @@ import { TidemarkError } from '../../core/errors.ts';
 import { isSecretField, stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { readCsv } from '../../landing/read-csv.ts';
 import type { BodyPreview } from '../../services/download.ts';
-import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../services/platform/explorer-fields.ts';
+import { canonicalField, EXPLORER_FIELDS, type ExplorerView } from '../../services/platform/explorer.ts';
 import { platform } from '../../services/platform/operations.ts';
 import type { ExtractContext } from '../source.ts';
 import { checkHeader, documentedColumns } from './missing-columns.ts';

@@ -6,7 +6,7 @@ import {
   EXPLORER_FIELDS,
   type ExplorerView,
   toHashicorpField,
-} from '../../services/platform/explorer-fields.ts';
+} from '../../services/platform/explorer.ts';
 
 /**
  * A response lacks a documented column. Its values are unknown, and not null: the pull is quarantined unless another strategy

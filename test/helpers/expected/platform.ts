@@ -4,7 +4,7 @@ import type { AgentRecord } from '../../../src/sandbox/platform/agents.ts';
 import { type ExplorerResult, runExplorerQuery } from '../../../src/sandbox/platform/explorer-query.ts';
 import { createExplorerViews } from '../../../src/sandbox/platform/explorer-views.ts';
 import { type SavedViewRecord, toExplorerQuery } from '../../../src/sandbox/platform/saved-views.ts';
-import type { PlatformState } from '../../../src/sandbox/platform/state.ts';
+import type { PlatformState } from '../../../src/sandbox/platform/seed.ts';
 import type { Workspace } from '../../../src/sandbox/platform/workspaces.ts';
 import { HttpError } from '../../../src/sandbox/responses.ts';
 import type { Flavor } from '../../../src/sandbox/types.ts';
