@@ -76,7 +76,6 @@ export async function pullSources(
   const { config, job, asOf } = run;
   const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
   const resumable = await findResumable({ config, job, runId: run.runId, asOf, log: run.log, selected: keys });
-
   const progress = await createProgress(run);
   const halt = new AbortController();
   const late = new AbortController();
@@ -87,7 +86,6 @@ export async function pullSources(
   const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
   const clients = new ServiceClients(config, run, running.signal);
   const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
-
   const tools = { running, clients, shared, progress, resumable, acceptShrink, replay };
   try {
     const ends = await Promise.allSettled(

@@ -262,17 +262,13 @@ export function definePlaybook(
   const { name, rule, description, table } = declaration;
   const info = { name, rule, description, table };
   if ('action' in declaration) {
-    const { action, summary } = declaration;
+    const { action, detail, summary } = declaration;
     return {
       ...info,
       actions: [action],
       perTarget: false,
       plan: async (findings) =>
-        withDetails(findings, declaration.detail).map((finding) => ({
-          action,
-          inputs: finding.detail,
-          summary: summary(finding),
-        })),
+        withDetails(findings, detail).map((finding) => ({ action, inputs: finding.detail, summary: summary(finding) })),
     };
   }
   if ('perTarget' in declaration) {
