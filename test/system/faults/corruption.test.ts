@@ -117,7 +117,13 @@ test('readers of a corrupt published file exit with 4, and the next run publishe
 test('a stale log beside the published file is removed without being replayed', async () => {
   await leaveLog(published, 'create table other as select 1');
   await place.pull(['--target', 'vault']);
-  expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
+  expect(await readdir(join(place.folder, 'data'))).toEqual([
+    'landing',
+    'lock',
+    'lock.owner',
+    'warehouse.duckdb',
+    'work',
+  ]);
   expect(await place.rows("select count(*) as n from duckdb_tables() where table_name = 'other'")).toEqual([{ n: 0 }]);
 });
 
@@ -140,7 +146,13 @@ test('the log of the working file is replayed: the commits of a killed run stay'
 test('the partial copy of a killed publish is removed', async () => {
   await writeFile(`${published}.next`, 'half');
   await place.pull(['--target', 'vault']);
-  expect(await readdir(join(place.folder, 'data'))).toEqual(['landing', 'warehouse.duckdb', 'work']);
+  expect(await readdir(join(place.folder, 'data'))).toEqual([
+    'landing',
+    'lock',
+    'lock.owner',
+    'warehouse.duckdb',
+    'work',
+  ]);
 });
 
 test('a working file that another program has open stays, and the run exits with 6', async () => {

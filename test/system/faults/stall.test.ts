@@ -6,7 +6,13 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { HttpTimeouts } from '../../../src/http/timeouts.ts';
 import { platform } from '../../../src/services/index.ts';
-import { createTarget, createTestClient, type Handler, startServer, type TestServer } from '../../helpers/http-service.ts';
+import {
+  createTarget,
+  createTestClient,
+  type Handler,
+  startServer,
+  type TestServer,
+} from '../../helpers/http-service.ts';
 
 /** Short, but long enough for a collection within each of them on a busy machine. */
 const TIMES: Partial<HttpTimeouts> = { headersMs: 1000, idleMs: 600, responseMs: 1500, downloadMs: 1500, attempts: 2 };
