@@ -8,12 +8,12 @@ import { applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from '../remediation/a
 import { approvePlan } from '../remediation/approve.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
+import { restoreLedger } from '../remediation/ledger-table.ts';
 import { DEFAULT_LIMITS } from '../remediation/limits.ts';
 import { createPlan } from '../remediation/plan.ts';
 import { type Plan, readPlan, writePlan } from '../remediation/plan-file.ts';
 import { findPlanFile, keepPlan } from '../remediation/plan-store.ts';
 import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
-import { restoreLedger } from '../remediation/restore-ledger.ts';
 import { settleLedger } from '../remediation/settle-ledger.ts';
 import { createUndoPlan } from '../remediation/undo.ts';
 import { assertTargets, collect, percentage, positiveNumber, readConfig } from './options.ts';

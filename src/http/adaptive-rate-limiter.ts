@@ -1,7 +1,6 @@
 import { LearnedRate } from './learned-rate.ts';
 import type { RateLimitInfo } from './rate-limit-headers.ts';
 import { RefillModel } from './refill-model.ts';
-import { TokenBucket } from './token-bucket.ts';
 import { type SentRequest, WindowModel } from './window-model.ts';
 
 export interface RateLimiterOptions {
@@ -187,5 +186,32 @@ export class AdaptiveRateLimiter {
       this.#surprises >= MAX_SURPRISES || this.#limitChanges >= MAX_LIMIT_CHANGES || isOftenThrottled || isEmpty;
     if (this.#areHeadersIgnored) this.#model = 'learned';
     else this.#model = this.#model === 'refill' || this.#window.isContradicted ? 'refill' : 'window';
+  }
+}
+
+/** A token bucket whose rate may change between calls. */
+export class TokenBucket {
+  #tokens: number;
+  #lastMs: number | undefined;
+
+  constructor(tokens = 1) {
+    this.#tokens = tokens;
+  }
+
+  waitMs(nowMs: number, perSecond: number, burstSeconds: number): number {
+    if (!Number.isFinite(perSecond)) {
+      this.#lastMs = undefined;
+      this.#tokens = 1;
+      return 0;
+    }
+    const burst = Math.max(1, perSecond * burstSeconds);
+    const refill = ((nowMs - (this.#lastMs ?? nowMs)) / 1000) * perSecond;
+    this.#tokens = Math.min(burst, this.#tokens + refill);
+    this.#lastMs = nowMs;
+    return this.#tokens >= 1 ? 0 : ((1 - this.#tokens) / perSecond) * 1000;
+  }
+
+  take(): void {
+    this.#tokens -= 1;
   }
 }

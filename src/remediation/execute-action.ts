@@ -1,10 +1,15 @@
 import { formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
-import type { ApplyContext } from './apply-context.ts';
 import type { ActionDefinition, Observation, Refusal } from './define.ts';
 import { type ActionIntent, type ActionOutcome, type LedgerEntry, NO_CHANGE_NEEDED } from './ledger.ts';
-import { observeAction, type Reading, rethrowUnexpected, tryObserveAction } from './observe-action.ts';
+import {
+  type ApplyContext,
+  observeAction,
+  type Reading,
+  rethrowUnexpected,
+  tryObserveAction,
+} from './observe-action.ts';
 import type { Action } from './plan-file.ts';
 import { getOperation } from './registry.ts';
 import { awaitConfirmation, settleAction, type Verdict } from './settle.ts';

@@ -12,10 +12,9 @@ import { readLedger } from './ledger.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
-import { keepPlan } from './plan-store.ts';
+import { findUnfinishedPlans, keepPlan } from './plan-store.ts';
 import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
 import { settleLedger } from './settle-ledger.ts';
-import { findUnfinishedPlans } from './unfinished-plans.ts';
 
 type JobPlaybooks = Pick<Job, 'name' | 'playbooks'>;
 type JobPlaybook = Job['playbooks'][number];

@@ -1,11 +1,13 @@
+import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { LockError } from '../warehouse/lock.ts';
-import type { ApplyContext } from './apply-context.ts';
 import { type ActionDefinition, type Observation, unknown } from './define.ts';
 import { type EvidenceSources, verifyAbsence } from './evidence.ts';
 import type { Ledger } from './ledger.ts';
-import type { Action } from './plan-file.ts';
+import type { Action, Plan } from './plan-file.ts';
+import type { PublishedReads } from './published-reads.ts';
 import { getOperation } from './registry.ts';
+import type { RemoteServices } from './remote.ts';
 
 /** The evaluated result of a guard, with what it rests on. */
 export interface Reading extends Observation {
@@ -76,4 +78,13 @@ function evidenceSources(ctx: ObserveContext, { target, operation, guard }: Acti
 function isApplied({ plan, ledger }: ObserveContext, { action_id }: Action): boolean {
   const entry = ledger.entry({ plan_id: plan.plan_id, action_id });
   return entry !== undefined && !entry.isOpen && entry.row.satisfied;
+}
+
+/** What an action is applied with. */
+export interface ApplyContext {
+  readonly plan: Plan;
+  readonly remote: RemoteServices;
+  readonly ledger: Ledger;
+  readonly published: PublishedReads;
+  readonly context: Context;
 }

@@ -5,12 +5,13 @@ import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
+import { isUnsettled } from './execute-action.ts';
+import { readLedger } from './ledger.ts';
 import { enforceLimits, type PlanLimits } from './limits.ts';
 import { countAffected, type PlannedActions, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, selectFindings } from './select-findings.ts';
-import { readUnsettledFindings } from './unsettled-findings.ts';
 import { ensureWarehouseId, readWarehouseId } from './warehouse-id.ts';
 
 /** A plan must be approved and applied within this time. */
@@ -110,4 +111,19 @@ export function buildPlan(
   // The digest is over what the file will hold, which has no undefined fields.
   const stored = JSON.parse(JSON.stringify(plan)) as typeof plan;
   return { ...stored, digest: planDigest(stored), approval: null };
+}
+
+/** After this time, a pull shows what became of the action. */
+const BLOCKING_MS = DAY_MS;
+
+/** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */
+export async function readUnsettledFindings({ data }: Config, now: Date): Promise<ReadonlyMap<string, string>> {
+  const entries = (await readLedger(data)).filter(isUnsettled);
+  const recent = entries.filter(({ row }) => now.getTime() - Date.parse(row.started_at) < BLOCKING_MS);
+  return new Map(
+    recent.map(({ row: { finding_id, plan_id, action_id } }) => [
+      finding_id,
+      `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``,
+    ]),
+  );
 }

@@ -1,8 +1,7 @@
 import { formatError } from '../core/errors.ts';
 import { sleep } from '../http/retry.ts';
-import type { ApplyContext } from './apply-context.ts';
 import type { ActionDefinition } from './define.ts';
-import { observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
+import { type ApplyContext, observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
 import type { Action } from './plan-file.ts';
 
 /** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
