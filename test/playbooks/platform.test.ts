@@ -82,6 +82,7 @@ test('pin-drift-view creates one view that lists the drifting workspaces, and re
   expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
   const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
   const listed = await place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
+  expect([listed.exit, listed.stderr]).toEqual([0, '']);
   expect(
     listed
       .json<{ attributes: { 'workspace-name': string } }[]>()
