@@ -10,7 +10,7 @@ const JITTER = 0.15;
 /** Requests of a window that are sent late and alone: they show whether the limit refills before the window ends. */
 const PROBES = 2;
 const PROBE_MS = 700;
-/** A window that begins anew has at least this part of its limit left. */
+/** A new window has at least this part of its limit left. */
 const NEW_WINDOW_PART = 0.5;
 /** Of the announced length, that a window lasts at least. */
 const MIN_LENGTH_PART = 0.8;

@@ -2,7 +2,7 @@ import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import { createExplorerViews } from '../../src/sandbox/platform/explorer-views.ts';
 import type { Flavor } from '../../src/sandbox/types.ts';
 
-/** What the programs with the vendors' clients are told: where the services are, and what must be found there. */
+/** The input of the programs with the vendors' clients: where the services are, and what they must find there. */
 export function describeSandbox({ urls, tokens, services }: RunningSandbox, flavor: Flavor) {
   const { platform, secrets, scheduler } = services;
   const { workspaces, pools, agents, views, organization, projects } = platform.state;

@@ -40,7 +40,7 @@ const json = (body: unknown): Response => ({
   body: JSON.stringify(body),
 });
 
-/** Services that leak: what must not be told is told, and refusals repeat the token that they refuse, in four forms. */
+/** Services that leak: responses contain secrets, and refusals repeat the refused token in four forms. */
 const leaking: FaultHook = ({ method, path, headers, query }, service) => {
   const token = headers['x-store-token'] ?? headers.authorization?.replace('Bearer ', '') ?? '';
   const echo = `refused ${headers.authorization} ${token} ${encodeURIComponent(token)} ${Buffer.from(token).toString('base64')} ${Buffer.from(`user:${token}`).toString('base64')}`;

@@ -19,7 +19,7 @@ export function secretForms(secret: string): Readonly<Record<string, string>> {
   };
 }
 
-/** Whether a text contains so much of a form that the secret could be told from it. */
+/** Whether a text contains enough of a form to recover the secret. */
 export function findForms(text: string, secret: string): readonly string[] {
   return Object.entries(secretForms(secret)).flatMap(([name, form]) => {
     const inner = form.replaceAll('=', '').slice(name.startsWith('base64 of') ? 8 : 0, -2);

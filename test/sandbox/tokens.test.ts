@@ -58,7 +58,7 @@ describe('Nomad', () => {
     });
   });
 
-  test('an expired, an unknown and no token are told apart as Nomad does', async () => {
+  test('an expired, an unknown and no token get the answers of Nomad', async () => {
     const expired = sandbox.createToken('scheduler', { isManagement: true, expiresAt: yesterday() });
     const list = 'GET /acl/policies';
     expect(await send('scheduler', list, expired)).toEqual({ status: 403, body: 'ACL token expired' });
@@ -155,7 +155,7 @@ describe('Vault', () => {
     }
   });
 
-  test('health and mounts are told; a sealed or standby server refuses everything else', async () => {
+  test('health and mounts are answered; a sealed or standby server refuses everything else', async () => {
     const { state } = sandbox.services.secrets;
     const { read } = sandbox.tokens.secrets;
     expect(await send('secrets', 'GET /sys/health', undefined)).toMatchObject({ status: 200, body: { sealed: false } });

@@ -11,7 +11,7 @@ import { loadTables, type Table } from '../../src/warehouse/tables.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
-/** How rows are told apart, and what counts as a change of a row. */
+/** How rows are identified, and what counts as a change of a row. */
 
 const HEADER = 'name,source,version,workspace_count,workspaces,registry_type\n';
 const TEXT_CSV = { 'content-type': 'text/csv; charset=utf-8' };
