@@ -62,12 +62,15 @@ const FAILURES: Readonly<Record<number, FailureKind>> = {
   429: 'rate-limited',
 };
 
+/** A standby that knows no active node answers 500: docs/services/secrets.md#errors. */
+const NO_ACTIVE_NODE = /local node not active/iu;
+
 function classifyFailure(operation: Operation, status: number, message: string): FailureKind {
   const { kind } = operation;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
   if (status === 403 && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
   if (status === 404) return isWrongMount(operation, message) ? 'wrong-mount' : 'not-found';
-  if (status === 503 && kind === 'secrets') return 'sealed';
+  if (kind === 'secrets' && (status === 503 || (status === 500 && NO_ACTIVE_NODE.test(message)))) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';
   if (status === 500 && kind === 'scheduler' && /not found|no such/iu.test(message)) return 'not-found';
   return FAILURES[status] ?? (status >= 500 ? 'server' : 'invalid');
