@@ -51,7 +51,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'more is promised than comes': { fault: faults.tooMuchPromised, says: broken },
   'less is promised than comes': { fault: faults.tooLittlePromised, says: malformed },
   'garbage comes': { fault: faults.garbage, says: /malformed: expected .*, got something else/u },
-  'another protocol answers': { fault: faults.noHttp, says: /unreachable: no connection/u },
+  'another protocol answers': { fault: faults.noHttp, says: /malformed: the response is not valid HTTP/u },
   'another JSON object comes': {
     fault: faults.wrongType,
     says: {
