@@ -34,6 +34,12 @@ export interface JobResult extends RunResult {
   readonly mail: MailResult;
 }
 
+/** The part of a job to run. */
+export interface JobSelection {
+  /** Pulls only these targets. @default every target */
+  readonly targets?: readonly string[];
+}
+
 /**
  * Runs a job under one lock: pull, findings, plans, digests; then, once the warehouse is published, actions, reports and mail. A run
  * that is cut off before the end stays marked as unfinished: for the next one, nothing of it counts as reported.
@@ -43,6 +49,7 @@ export async function runJob(
   context: Context,
   job: Job,
   definitions: Definitions = BUILT_IN,
+  selection: JobSelection = {},
 ): Promise<JobResult> {
   await validateJob(config, job, definitions);
   const { log, env, redactor } = context;
@@ -50,12 +57,18 @@ export async function runJob(
   return withHeartbeat(
     heartbeat,
     (result) => jobExitCode(result) === EXIT.done,
-    () => runStages(config, context, job, definitions),
+    () => runStages(config, context, job, definitions, selection),
   );
 }
 
-async function runStages(config: Config, context: Context, job: Job, definitions: Definitions): Promise<JobResult> {
-  const pulls = selectJobPulls(config, job, definitions);
+async function runStages(
+  config: Config,
+  context: Context,
+  job: Job,
+  definitions: Definitions,
+  selection: JobSelection,
+): Promise<JobResult> {
+  const pulls = selectJobPulls(config, job, definitions, selection);
   const lock = { config, purpose: job.name, now: context.clock.now(), log: context.log };
   return withWarehouseLock(lock, async (writer) => {
     const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
@@ -175,7 +188,12 @@ export function jobExitCode(result: JobResult): ExitCode {
   return pulled === EXIT.done && hasFailed ? EXIT.incomplete : pulled;
 }
 
-function selectJobPulls(config: Config, job: Job, { sources }: Definitions): readonly Pull[] {
-  if (job.pull === false) return [];
-  return selectPulls(config, job.pull === 'all' ? {} : { sources: job.pull }, sources);
+function selectJobPulls(
+  config: Config,
+  { pull }: Job,
+  { sources }: Definitions,
+  selection: JobSelection,
+): readonly Pull[] {
+  if (pull === false) return [];
+  return selectPulls(config, { ...selection, ...(pull !== 'all' && { sources: pull }) }, sources);
 }

@@ -36,6 +36,17 @@ test('unknown names in a job are reported together, before the run starts', asyn
   expect((await place.tidemark(['sql', 'from runs'])).exit).toBe(3); // there is no warehouse yet
 });
 
+test('`--target` pulls only that target; an unknown one is an error', async () => {
+  const place = await testProject({ workspaces: 10 });
+  await put(place, { 'jobs/small.yaml': stringify({ schedule: '0 2 * * *', pull: 'all', reports: [] }) });
+  const { exit, stdout } = await place.tidemark(['--json', 'run', 'small', '--target', 'scaler', '--target', 'consul']);
+  expect(exit).toBe(0);
+  const { pulls } = JSON.parse(stdout) as { pulls: { target: string }[] };
+  expect(new Set(pulls.map(({ target }) => target))).toEqual(new Set(['scaler', 'consul']));
+  const unknown = await place.tidemark(['run', 'small', '--target', 'scale']);
+  expect(unknown).toMatchObject({ exit: 2, stderr: expect.stringContaining('did you mean scaler?') });
+});
+
 test('a schedule reports the issues of all job files together', async () => {
   const place = await testProject({ workspaces: 10 });
   await put(place, { 'jobs/a.yaml': 'schedule: never', 'jobs/b.yaml': 'pull: [1]' });
