@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
@@ -77,7 +77,7 @@ export async function restoreLedger(config: Config, context: Context): Promise<n
   const now = context.clock.now();
   const lock = await acquireLock(join(config.data, 'apply.lock'), 'playbook ledger --restore', { now });
   try {
-    if (await lstat(file).catch(() => undefined)) {
+    if (lstatSync(file, { throwIfNoEntry: false })) {
       throw new TidemarkError('UNSAFE', `${file} exists`, { hint: 'move it away first if it is damaged' });
     }
     const rows = await readActions(config);

@@ -104,12 +104,15 @@ describe.each(KINDS)('doctor at a real product of kind %s', (kind) => {
     expect(checks.filter(({ ok }) => !ok)).toHaveLength(1);
   });
 
-  test.skipIf(kind === 'platform')('warns of a token that ends within 14 days', async () => {
-    const grant = { ...RESTRICTED[kind], expiresAt: inDays(5.5) };
-    const { token } = await askDoctor({ kind, token: issue(kind, grant) });
-    expect(token).toMatchObject({ ok: true, warning: true });
-    expect(token?.detail).toContain('in 5 days');
-  });
+  // The platform does not report when a token ends.
+  if (kind !== 'platform') {
+    test('warns of a token that ends within 14 days', async () => {
+      const grant = { ...RESTRICTED[kind], expiresAt: inDays(5.5) };
+      const { token } = await askDoctor({ kind, token: issue(kind, grant) });
+      expect(token).toMatchObject({ ok: true, warning: true });
+      expect(token?.detail).toContain('in 5 days');
+    });
+  }
 });
 
 const NOT_SOURCES = ['token', 'reachable', 'clock', 'sources', 'without'];
