@@ -1,10 +1,17 @@
 import { createRequire } from 'node:module';
+import { nativeError } from '../core/native.ts';
 
 /**
  * DuckDB's API for Node, loaded by `require`: an import would parse each of its CommonJS files a second time to find its exports,
  * which adds 50 ms to every command that opens a warehouse.
  */
-const duckdb = createRequire(import.meta.url)('@duckdb/node-api') as typeof import('@duckdb/node-api');
+function loadDuckdb(): typeof import('@duckdb/node-api') {
+  try {
+    return createRequire(import.meta.url)('@duckdb/node-api');
+  } catch (error) {
+    throw nativeError('@duckdb/node-api', error);
+  }
+}
 
 export const {
   DuckDBArrayValue,
@@ -21,4 +28,4 @@ export const {
   listValue,
   StatementType,
   VARCHAR,
-} = duckdb;
+} = loadDuckdb();

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { nativeError } from '../core/native.ts';
 
 /** Tries to lock an open file exclusively. Returns false while another open file description holds the lock. */
 type TryLock = (fd: number) => boolean;
@@ -12,7 +13,7 @@ let loaded: TryLock | undefined;
  * Locks an open file through the kernel, which releases the lock when `fd` is closed or its process ends, whatever ends it. The lock
  * belongs to the open file description: it also excludes a second holder in this process, and reading the file elsewhere in this
  * process does not release it (docs/decisions/0017-kernel-lock.md).
- * @throws TidemarkError UNSAFE if the platform or the file system has no such lock.
+ * @throws TidemarkError UNSAFE if the file system has no such lock, CONFIG if the package with the lock is not installed.
  */
 export function tryLockFile(fd: number, file: string): boolean {
   loaded ??= loadTryLock();
@@ -53,9 +54,6 @@ function loadBinary(cause: unknown): TryLock {
       }
     };
   } catch {
-    throw new TidemarkError('UNSAFE', `files cannot be locked on ${platform()}-${arch()}`, {
-      hint: 'reinstall tidemark; the package fs-native-extensions must have a build for this platform',
-      cause,
-    });
+    throw nativeError('fs-native-extensions', cause);
   }
 }
