@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { links, validateLinks } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
 import type { ValidationIssue } from './yaml.ts';
 
@@ -65,6 +66,7 @@ const target = z.strictObject({
     .nonnegative()
     .default(30)
     .describe('seconds until readings show a change; actions without a clear answer are read over this time'),
+  links: links.optional().describe("URL templates of the product's pages, by type of subject"),
   caFile: nonEmpty.optional(),
   clientCert: nonEmpty.optional(),
   clientKey: nonEmpty.optional(),
@@ -159,7 +161,7 @@ function isObject(value: unknown): value is UnknownRecord {
 }
 
 function validateTarget(
-  { kind, url, organization, token, clientCert, clientKey, sources, without }: UnknownRecord,
+  { kind, url, organization, token, clientCert, clientKey, sources, without, links }: UnknownRecord,
   index: number,
 ): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
@@ -170,6 +172,8 @@ function validateTarget(
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
   if (sources !== undefined && without !== undefined) report('without', 'cannot be used together with sources');
   if (Boolean(clientCert) !== Boolean(clientKey)) report('clientCert', 'requires clientKey, and clientKey requires it');
+  for (const { path, message } of validateLinks(kind, links))
+    issues.push({ path: ['targets', index, 'links', ...path], message });
   return issues;
 }
 

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { suggestName } from './suggest.ts';
+import type { ValidationIssue } from './yaml.ts';
+
+/**
+ * URL templates of the pages that the product has for subjects. docs/services/*.md, "Pages of the product", name the source of each default.
+ */
+
+interface LinkKind {
+  /** Names that a template may use in braces. */
+  readonly fields: readonly string[];
+  /** Path and query below the origin of the product; undefined where the product has no page. */
+  readonly path?: string;
+}
+
+/** Per kind of target, the subjects that can be linked. A key is the type of the subject in camel case. */
+export const LINK_KINDS: Readonly<Record<string, Readonly<Record<string, LinkKind>>>> = {
+  platform: {
+    workspace: {
+      fields: ['organization', 'name', 'id', 'project_id', 'project_name'],
+      path: '/app/{organization}/workspaces/{name}',
+    },
+    project: { fields: ['organization', 'name', 'id'], path: '/app/{organization}/projects/{id}' },
+    run: {
+      fields: ['organization', 'workspace_name', 'workspace_id', 'id'],
+      path: '/app/{organization}/workspaces/{workspace_name}/runs/{id}',
+    },
+    agentPool: { fields: ['organization', 'name', 'id'], path: '/app/{organization}/settings/agents/{id}' },
+    agent: { fields: ['organization', 'name', 'id', 'pool_id'], path: '/app/{organization}/settings/agents/{pool_id}' },
+    savedView: { fields: ['organization', 'name', 'id'] },
+  },
+  secrets: {
+    key: { fields: ['mount', 'namespace', 'name'], path: '/ui/vault/secrets/{mount}/show/{name}?itemType=key' },
+    kmsProvider: {
+      fields: ['mount', 'namespace', 'name'],
+      path: '/ui/vault/secrets/{mount}/show/{name}?itemType=provider',
+    },
+    meshRole: { fields: ['mount', 'namespace', 'name'] },
+  },
+  scheduler: {
+    aclPolicy: { fields: ['name'], path: '/ui/administration/policies/{name}' },
+    volume: {
+      fields: ['id', 'namespace', 'name', 'plugin_id', 'external_id'],
+      path: '/ui/csi/volumes/{id}@{namespace}',
+    },
+    externalVolume: { fields: ['id', 'plugin_id'], path: '/ui/csi/plugins/{plugin_id}' },
+    snapshot: { fields: ['id', 'plugin_id'], path: '/ui/csi/plugins/{plugin_id}' },
+  },
+  autoscaler: { autoscaler: { fields: ['target'] } },
+  mesh: {
+    caRoot: { fields: ['id', 'name'] },
+    leafCertificate: { fields: ['name', 'namespace', 'datacenter'], path: '/ui/{datacenter}/services/{name}' },
+  },
+};
+
+/** The names in braces of a template. */
+export function listTemplateFields(template: string): readonly string[] {
+  return [...template.matchAll(/\{([^{}]*)\}/gu)].map(([, name = '']) => name);
+}
+
+/** What is wrong with a template, as the end of a sentence. */
+function templateError(template: string, { fields }: LinkKind): string | undefined {
+  const unknown = listTemplateFields(template).find((name) => !fields.includes(name));
+  if (unknown !== undefined)
+    return `has the unknown field {${unknown}}; it may use ${fields.map((name) => `{${name}}`).join(', ')}`;
+  const plain = template.replaceAll(/\{[^{}]*\}/gu, 'x');
+  if (/[{}]/u.test(plain)) return 'has a brace without its counterpart';
+  return addressError(template) ?? addressError(plain);
+}
+
+const ADDRESS_RULE =
+  'must be a URL that begins with https:// or http://, without a user, and with fields after the host only';
+
+/** Host and port come before the first value: a name from a service never decides where a link leads. */
+function addressError(text: string): string | undefined {
+  const isWeb = /^https?:\/\/[^\s/\\?#@{}]+(?:[/?#]\S*)?$/u.test(text) && URL.canParse(text);
+  return isWeb ? undefined : ADDRESS_RULE;
+}
+
+/** `links` of a target: `false`, or `ui` (the address of the product's pages) and a template or `false` for each type of subject. */
+export const links = z.union(
+  [z.literal(false), z.record(z.string(), z.union([z.literal(false), z.string()]))],
+  'must be `false`, or `ui` and URL templates by type of subject',
+);
+
+export type Links = z.infer<typeof links>;
+
+/** What the schema cannot express about `links`: its keys and fields depend on the kind of the target. The paths are those below `links`. */
+export function validateLinks(kind: unknown, value: unknown): readonly ValidationIssue[] {
+  const kinds = typeof kind === 'string' && Object.hasOwn(LINK_KINDS, kind) ? LINK_KINDS[kind] : undefined;
+  if (!kinds || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, template]) => {
+    const error = linkError(key, template, kinds, String(kind));
+    return error === undefined ? [] : [{ path: [key], message: error }];
+  });
+}
+
+function linkError(
+  key: string,
+  template: unknown,
+  kinds: Readonly<Record<string, LinkKind>>,
+  kind: string,
+): string | undefined {
+  if (key === 'ui') return typeof template === 'string' ? addressError(template) : ADDRESS_RULE;
+  const declared = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
+  if (!declared) {
+    const known = ['ui', ...Object.keys(kinds)];
+    return `unknown key for kind ${kind}; ${suggestName(key, known)}`;
+  }
+  return typeof template === 'string' ? templateError(template, declared) : undefined;
+}
