@@ -96,6 +96,14 @@ export class ServiceError extends TidemarkError {
   }
 }
 
+/** Statuses with which a service rejects what a request says. Others from 402 to 451 may come from a gateway before it. */
+const REJECTED_STATUSES: readonly (number | undefined)[] = [400, 422];
+
+/** Whether the service rejects what the request says, such as the query of a saved view: then the same request always fails. */
+export function isRejection({ failure: kind, status }: ServiceError): boolean {
+  return kind === 'invalid' && REJECTED_STATUSES.includes(status);
+}
+
 const MAX_MESSAGE_LENGTH = 400;
 
 /**

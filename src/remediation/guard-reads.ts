@@ -21,7 +21,7 @@ export interface GuardRead {
   readonly params: ParameterSources;
   /** Follows every page; the result is then the array of items. */
   readonly allPages?: true;
-  /** Takes it as a result that the service rejects the request itself (`invalid`). Every other failure says nothing about the subject. */
+  /** Takes it as a result that the service rejects what the request says (400, 422). Every other failure says nothing about the subject. */
   readonly allowFailure?: true;
   /** What proves that the subject is gone. @default nothing: "not found" leaves the action pending */
   readonly absence?: AbsenceEvidence;

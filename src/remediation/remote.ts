@@ -1,7 +1,7 @@
 import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { ServiceError } from '../http/errors.ts';
+import { isRejection, ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
 import { ServiceClients } from '../services/clients.ts';
 import type { Args, Operation } from '../services/operation.ts';
@@ -110,10 +110,10 @@ async function readItems(client: ServiceClient, operation: Operation, args: Args
   return items;
 }
 
-function isResult({ failure, serviceMessage }: ServiceError, allowFailure: boolean): boolean {
+function isResult(error: ServiceError, allowFailure: boolean): boolean {
   // A storage plugin that cannot list its volumes: they are not reported (docs/services/scheduler.md#external-volumes).
-  const isUnsupported = /not support/iu.test(serviceMessage);
-  return failure === 'not-found' || (allowFailure && failure === 'invalid') || isUnsupported;
+  const isUnsupported = /not support/iu.test(error.serviceMessage);
+  return error.failure === 'not-found' || (allowFailure && isRejection(error)) || isUnsupported;
 }
 
 /** The documents do not show the response of most writes. */

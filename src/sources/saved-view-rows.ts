@@ -1,4 +1,4 @@
-import { ServiceError } from '../http/errors.ts';
+import { isRejection, ServiceError } from '../http/errors.ts';
 import { platform } from '../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
 import { fetchPages, PAGE_SIZE } from './shared/snapshot-pages.ts';
@@ -30,7 +30,7 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
     const pages = await fetchPages(context, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE });
     for (const page of pages) await landing.writeJson({ view_id: id, offset: page.offset }, page.text);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.failure !== 'invalid') throw error;
+    if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
     await landing.writeJson({ view_id: id, error: error.serviceMessage });
   }
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
@@ -127,11 +128,8 @@ test('an action that a read shows with a delay is applied, and sent once', async
   const plan = await harness.planAndApprove();
   const agent = structuredClone(harness.findAgent(plan, 0));
   let readings = 0;
-  harness.faultHook = ({ method, path }) => {
-    if (!path.endsWith(agent.id) || method !== 'GET' || readings++ !== 1) return undefined;
-    const attributes = { status: agent.status, 'last-ping-at': null };
-    return { status: 200, body: JSON.stringify({ data: { id: agent.id, type: 'agents', attributes } }) };
-  };
+  harness.faultHook = ({ method, path }) =>
+    path.endsWith(agent.id) && method === 'GET' && readings++ === 1 ? showAgent(agent) : undefined;
   const applied = await harness.apply();
   expect(harness.statuses(applied)[0]).toEqual(['applied', null]);
   expect([readings, harness.writes().length]).toEqual([3, 3]);
@@ -248,8 +246,7 @@ test('it completes while a run holds the warehouse; the next run updates the tab
 test('a finding that was accepted since the plan is skipped', async () => {
   const plan = await harness.planAndApprove();
   const id = plan.actions[1]!.finding_id;
-  const accept = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
-  expect((await harness.place.tidemark(['findings', 'accept', id, ...accept])).exit).toBe(0);
+  await acceptFinding(id);
   const applied = await harness.apply();
   expect(harness.statuses(applied)[1]).toEqual(['skipped', 'the finding was accepted since the plan was made']);
   expect(harness.writes()).toHaveLength(2);
@@ -258,6 +255,49 @@ test('a finding that was accepted since the plan is skipped', async () => {
   expect(later.actions.map(({ finding_id }) => finding_id)).not.toContain(id);
   expect(later.skipped).toEqual([{ finding_id: id, reason: 'accepted until 2027-01-01T00:00:00Z: kept' }]);
 });
+
+test('a finding that is accepted while the plan is applied is skipped, if its action has not begun', async () => {
+  const plan = await harness.planAndApprove();
+  const agent = structuredClone(harness.findAgent(plan, 0));
+  let acceptance: Promise<void> | undefined;
+  let isAccepted = false;
+  harness.faultHook = ({ method, path }) => {
+    if (method === 'DELETE') {
+      acceptance ??= acceptFinding(plan.actions[1]!.finding_id).then(() => {
+        isAccepted = true;
+      });
+    }
+    // The first action is confirmed only after the acceptance, and the second one begins after that.
+    const isConfirmation = acceptance !== undefined && method === 'GET' && path.endsWith(agent.id);
+    return isConfirmation && !isAccepted ? showAgent(agent) : undefined;
+  };
+  await setLag(harness.place, 20);
+  const applied = await harness.apply();
+  await setLag(harness.place, 0.2);
+  await acceptance;
+  expect(harness.statuses(applied).slice(0, 2)).toEqual([
+    ['applied', null],
+    ['skipped', 'the finding was accepted since the plan was made'],
+  ]);
+  expect(harness.writes()).toHaveLength(plan.actions.length - 1);
+});
+
+async function acceptFinding(id: string): Promise<void> {
+  const words = ['--reason', 'kept', '--owner', 'ops', '--until', '2027-01-01'];
+  const { exit, stderr } = await harness.place.tidemark(['findings', 'accept', id, ...words]);
+  expect(exit, stderr).toBe(0);
+}
+
+function showAgent({ id, status }: AgentRecord) {
+  const attributes = { status, 'last-ping-at': null };
+  return { status: 200, body: JSON.stringify({ data: { id, type: 'agents', attributes } }) };
+}
+
+function setLag(place: TestProject, seconds: number): Promise<void> {
+  return place.configure(({ targets }) => {
+    for (const target of targets) target.lag = seconds;
+  });
+}
 
 function removeAgent(id: string): void {
   const { agents } = harness.place.sandbox.services.platform.state;

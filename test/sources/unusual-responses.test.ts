@@ -71,3 +71,17 @@ test('a response without the requested list is an error, not an empty list', asy
     'external_volumes failed',
   ]);
 });
+
+test('a view whose results a gateway blocks fails the source; one whose query is rejected does not', async () => {
+  let status = 451;
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => (path.endsWith('/results') ? { status, body: 'blocked' } : undefined),
+  });
+  const { stderr } = await place.pull(['--source', 'saved_view_rows'], 3);
+  expect(stderr).toContain('451 invalid: blocked');
+  status = 422;
+  await place.pull(['--source', 'saved_view_rows']);
+  const rows = await place.rows('select distinct status, error from saved_view_results');
+  expect(rows).toEqual([{ status: 'failed', error: 'blocked' }]);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { Response } from '../../src/sandbox/types.ts';
+import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
+
+interface Row {
+  readonly status: string;
+  readonly reason: string | null;
+}
+
+/** Responses to a read of the results that say nothing about the query, and what the ledger says of each. */
+const FAILURES: readonly (readonly [reason: string, response: Response])[] = [
+  ['answers "not found"', { status: 404, body: '{"errors": [{"status": "404", "title": "not found"}]}' }],
+  ['server', { status: 500, body: '{"errors": [{"status": "500", "title": "internal error"}]}' }],
+  ['server', { status: 503, body: 'unavailable' }],
+  ['server', { status: 504, body: 'upstream timed out' }],
+  ['timeout', { status: 408, body: 'request time-out' }],
+  // The rest of the body never comes.
+  ['timeout', { status: 200, headers: { 'content-length': '1000' }, body: ['{"data":'] }],
+  // A gateway before the service rejects the request.
+  ['451 invalid', { status: 451, body: 'blocked by policy' }],
+];
+
+test('drop-dead-views deletes a view only if the service rejects its query', async () => {
+  let failure: Response | undefined;
+  const place = await playbookHarness({
+    playbook: 'drop-dead-views',
+    faultHook: ({ path }) => (path.endsWith('/results') ? failure : undefined),
+  });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  expect(actions.map(({ guard }) => guard.inputs.reason)).toEqual(['failed']);
+  await place.approve();
+  const { views } = place.sandbox.services.platform.state;
+  const view = views.find(({ id }) => id === actions[0]?.params.view_id)!;
+  view.query = { filter: [] };
+  const apply = async () => {
+    const timeouts = { backoffMs: 1, maxBackoffMs: 2, attempts: 2, idleMs: 100 };
+    const { exit, json } = await place.tidemark(['playbook', 'apply', place.planFile, '--json'], { timeouts });
+    return [exit, ...json<{ rows: Row[] }>().rows.map(({ status, reason }) => `${status}: ${reason}`)];
+  };
+
+  for (const [reason, response] of FAILURES) {
+    failure = response;
+    expect(await apply(), JSON.stringify(response)).toEqual([1, expect.stringContaining(reason)]);
+    expect(listWrites(place.sandbox.log)).toEqual([]);
+  }
+  failure = undefined;
+  expect(await apply()).toEqual([0, 'skipped: its query works again']);
+  expect(views).toContain(view);
+});
