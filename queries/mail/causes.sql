@@ -1,27 +1,57 @@
--- grain: one row per cause and digest_state, worst first, the first $max_rows of each; findings with the same cause form one row
+-- grain: one row per section and line, worst first, the first $max_rows of each section
 -- parameters: $max_rows
+-- Sections: `critical` (new or open), `new`, `resolved`, `open`. Findings of several subjects with one cause form a line. The other
+-- findings form a line for each subject, as do all those of a workspace that is new since the previous digest.
 with
-  causes as (
+  new_workspaces as (
+    select distinct target, workspace_name, true as is_new_workspace
+    from mail_workspaces
+    where present and comparable and not was_present
+  ),
+  placed as (
     select
-      digest_state,
+      mail_findings.*,
+      if(digest_state <> 'resolved' and severity = 'critical', 'critical', digest_state) as section,
+      -- a note about a provider of a workspace has its own subject ID
+      if(subject_type = 'workspace', coalesce(subject_name, subject_id), subject_id) as subject,
+      digest_state = 'new' and subject_type = 'workspace' and coalesce(is_new_workspace, false) as is_new_subject,
+    from mail_findings
+    left join new_workspaces
+      on new_workspaces.target = mail_findings.target and new_workspaces.workspace_name = mail_findings.subject_name
+    where digest_state is not null
+  ),
+  shared as (
+    select *, group_key is not null and not is_new_subject and min(subject) over cause <> max(subject) over cause as is_cause
+    from placed
+    window cause as (partition by section, target, rule, group_key, is_new_subject)
+  ),
+  lines as (
+    select
+      section,
       target,
-      rule,
-      coalesce(group_key, finding_id) as cause,
-      any_value(group_key) as group_key,
+      is_cause,
+      if(is_cause, rule, subject_type) as scope,
+      if(is_cause, group_key, subject) as line,
+      any_value(if(is_cause, group_key, null)) as group_key,
       any_value(subject_type) as subject_type,
+      any_value(is_new_subject) as is_new_subject,
       count(*) as size,
+      count(*) filter (where digest_state = 'new') as new_findings,
       max(rank) as rank,
       arg_max(severity, rank) as severity,
+      list_distinct(list(rule)).list_sort() as rules,
       arg_max(title, row(rank, finding_id)) as title,
       min(opened_at) as opened_at,
       max(times_reopened) as times_reopened,
       count(*) filter (where unassessed_since is not null) as unassessed,
-      list(coalesce(subject_name, subject_id) order by rank desc, subject_name, subject_id)[:3] as names,
-    from mail_findings
-    where digest_state is not null
+      list(
+        {'subject_id': subject_id, 'subject_name': subject_name, 'detail': detail}
+        order by rank desc, subject_name, subject_id
+      )[:3] as subjects,
+    from shared
     group by all
   )
-select *, count(*) over (partition by digest_state) as causes
-from causes
-qualify row_number() over (partition by digest_state order by rank desc, size desc, opened_at, target, rule, title, cause) <= $max_rows
-order by digest_state, rank desc, size desc, opened_at, target, rule, title, cause;
+select *, count(*) over (partition by section) as lines, sum(size) over (partition by section) as findings
+from lines
+qualify row_number() over (partition by section order by rank desc, size desc, opened_at, target, scope, title, line) <= $max_rows
+order by section, rank desc, size desc, opened_at, target, scope, title, line;

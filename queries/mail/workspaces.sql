@@ -11,6 +11,7 @@ with
     select
       coalesce(now.target, before.target) as target,
       coalesce(now.external_id, before.external_id) as workspace_id,
+      coalesce(now.workspace_name, before.workspace_name) as workspace_name,
       coalesce(now.project_name, before.project_name) as project_name,
       coalesce(now.project_external_id, before.project_external_id) as project_id,
       now.external_id is not null as present,

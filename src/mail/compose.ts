@@ -10,6 +10,8 @@ import type { Attachment, Message } from './message.ts';
 import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
 import { type MailSettings, resolveMailSettings } from './transport.ts';
 
+type ComposeSettings = Pick<MailSettings, 'sender' | 'routes'>;
+
 /** What a digest needs to know of its job. */
 export interface MailJob {
   readonly name: string;
@@ -32,6 +34,8 @@ export interface ComposeOptions {
   /** Further lines and files, such as plans of playbooks. They go with unfiltered digests only. */
   readonly notes?: readonly string[];
   readonly attachments?: readonly Attachment[];
+  /** The sender and the routes. @default those of the configuration, which must name a mail server */
+  readonly settings?: ComposeSettings;
   /** Size of the HTML above which lists are shortened. @default 80000 */
   readonly maxHtmlBytes?: number;
 }
@@ -48,7 +52,7 @@ export interface ComposeResult {
  */
 export async function composeMessages(options: ComposeOptions): Promise<ComposeResult> {
   const { config, job, to } = options;
-  const settings = resolveMailSettings(config);
+  const settings = options.settings ?? resolveMailSettings(config);
   const audiences =
     to === undefined ? resolveAudiences(job.name, job.mail?.to ?? [], settings) : [explicitRecipients(job.name, to)];
   const renderer = await createDigestRenderer(options.files.roots);
@@ -77,7 +81,7 @@ function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): 
 
 function buildMessages(
   options: ComposeOptions,
-  settings: MailSettings,
+  settings: ComposeSettings,
   audience: Audience,
   data: DigestData,
   renderer: DigestRenderer,

@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { sanitizeHeader } from '../config/mail.ts';
 import { formatAge, formatNumber, formatTime } from '../reports/format.ts';
-import type { Row, Value } from '../warehouse/values.ts';
+import type { ProductLinker } from '../reports/links.ts';
+import type { Row } from '../warehouse/values.ts';
 import { type DigestData, formatChange, type Metric } from './digest-data.ts';
 import type { Audience } from './recipients.ts';
 
@@ -95,13 +96,20 @@ export function buildSparkline({ trend: column, label }: Metric, trend: readonly
   ];
 }
 
-/** One finding, or several with the same cause. */
+/** One finding, several of one subject, or several with the same cause. */
 export interface FindingLine {
-  readonly severity: string;
+  /** `resolved` for what is no longer a finding, whatever its severity was. */
+  readonly badge: string;
   readonly title: string;
+  /** The page that the product has for the subject; null for several subjects, and where there is none. */
+  readonly href: string | null;
+  /** The first subjects of a cause, in place of a link of the title. */
+  readonly subjects: readonly { readonly name: string; readonly href: string | null }[];
+  /** Whether there are more subjects than these. */
+  readonly hasMore: boolean;
   readonly location: string;
   readonly since: string;
-  /** Reopenings and missing assessments, each preceded by a comma. */
+  /** A new subject, new findings among others, reopenings and missing assessments, each preceded by a comma. */
   readonly notes: string;
 }
 
@@ -115,43 +123,90 @@ export interface FindingList {
   readonly isComplete: boolean;
 }
 
+/** `critical` has the critical findings, new and open; `new` and `open` have the others. */
+export type Section = 'critical' | 'new' | 'resolved' | 'open';
+
 const MAX_TITLE_LENGTH = 160;
 const MAX_GROUP_NAMES = 3;
+const MAX_LINE_RULES = 4;
+/** Mail readers break longer links, and they would push lines out of the digest. */
+const MAX_LINK_LENGTH = 500;
 
-export function buildFindingList(data: DigestData, state: 'new' | 'open' | 'resolved', maxLines: number): FindingList {
-  const rows = data.causes.filter((row) => row.digest_state === state);
-  const causes = Number(rows[0]?.causes ?? 0);
-  const total = data.counts[state];
+export function buildFindingList(
+  data: DigestData,
+  section: Section,
+  { maxLines, link }: { readonly maxLines: number; readonly link: ProductLinker },
+): FindingList {
+  const rows = data.causes.filter((row) => row.section === section);
+  const lines = Number(rows[0]?.lines ?? 0);
+  const total = Number(rows[0]?.findings ?? 0);
   const shown = rows.slice(0, maxLines);
-  const isCut = causes > shown.length;
+  const isCut = lines > shown.length;
   return {
-    lines: shown.map(toFindingLine),
-    count: isCut ? `${formatNumber(total)} (${shown.length} of ${formatNumber(causes)} lines)` : formatNumber(total),
+    lines: shown.map((row) => toFindingLine(row, link)),
+    count: isCut ? `${formatNumber(total)} (${shown.length} of ${formatNumber(lines)} lines)` : formatNumber(total),
     total,
     isCut,
-    isComplete: !isCut && rows.every(({ size }) => Number(size) <= MAX_GROUP_NAMES),
+    isComplete: !isCut && rows.every(({ size, is_cause }) => Number(size) <= (is_cause ? MAX_GROUP_NAMES : 1)),
   };
 }
 
-function toFindingLine(row: Row): FindingLine {
-  const { digest_state, severity, opened_at, size } = row;
-  const reopened = Number(row.times_reopened);
+function toFindingLine(row: Row, link: ProductLinker): FindingLine {
+  const { section, severity, is_cause, size } = row;
+  const opened = `since ${String(row.opened_at).slice(0, 10)}`;
+  const subjects = linkSubjects(row, link);
   return {
-    severity: String(severity),
-    title: sanitizeHeader(Number(size) > 1 ? groupTitle(row) : String(row.title), MAX_TITLE_LENGTH),
-    location: findingLocation(row),
-    since: `${digest_state === 'resolved' ? 'was open ' : ''}since ${String(opened_at).slice(0, 10)}`,
-    notes: [
-      reopened > 0 ? `, reopened ${reopened === 1 ? 'once' : `${formatNumber(reopened)} times`}` : '',
-      Number(row.unassessed) > 0 ? ', not assessed by the last pull' : '',
-    ].join(''),
+    badge: section === 'resolved' ? 'resolved' : String(severity),
+    title: is_cause ? causeTitle(row) : subjectTitle(row),
+    href: is_cause ? null : (subjects[0]?.href ?? null),
+    subjects: is_cause ? subjects : [],
+    hasMore: Number(size) > subjects.length,
+    location: sanitizeHeader(`${row.target}: ${formatRules(row)}`, MAX_TITLE_LENGTH),
+    since: section === 'resolved' ? `was ${severity}, open ${opened}` : `${isNewCritical(row) ? 'new, ' : ''}${opened}`,
+    notes: lineNotes(row),
   };
 }
 
-function groupTitle({ group_key, subject_type, size, names }: Row): string {
-  const named = (names as readonly Value[]).map((name) => sanitizeHeader(String(name), 40)).join(', ');
-  const more = Number(size) > MAX_GROUP_NAMES ? ', …' : '';
-  return `${sanitizeHeader(String(group_key), 60)}: ${formatNumber(Number(size))} ${subject_type}s (${named}${more})`;
+function linkSubjects({ target, subject_type, subjects }: Row, link: ProductLinker): FindingLine['subjects'] {
+  return (subjects as readonly Row[]).map(({ subject_id, subject_name, detail }) => {
+    const name = subject_name === null || subject_name === undefined ? null : String(subject_name);
+    const fields = (detail ?? {}) as Row;
+    const subject = { target: String(target), type: String(subject_type), id: String(subject_id), name, fields };
+    const href = link(subject);
+    const isShort = href !== undefined && href.length <= MAX_LINK_LENGTH;
+    return { name: sanitizeHeader(name ?? subject.id, 40), href: isShort ? href : null };
+  });
+}
+
+function isNewCritical({ section, size, new_findings }: Row): boolean {
+  return section === 'critical' && Number(new_findings) === Number(size);
+}
+
+function lineNotes(row: Row): string {
+  const [fresh, reopened] = [Number(row.new_findings), Number(row.times_reopened)];
+  return [
+    row.is_new_subject ? `, new ${row.subject_type}` : '',
+    row.section === 'critical' && fresh > 0 && !isNewCritical(row) ? `, ${formatNumber(fresh)} new` : '',
+    reopened > 0 ? `, reopened ${reopened === 1 ? 'once' : `${formatNumber(reopened)} times`}` : '',
+    Number(row.unassessed) > 0 ? ', not assessed by the last pull' : '',
+  ].join('');
+}
+
+function causeTitle({ group_key, subject_type, size }: Row): string {
+  return `${sanitizeHeader(String(group_key), 60)}: ${formatNumber(Number(size))} ${subject_type}s`;
+}
+
+/** The title of the worst finding of a subject, and how many more there are. */
+function subjectTitle({ title, size }: Row): string {
+  const more = Number(size) - 1;
+  const suffix = more === 0 ? '' : `, and ${formatNumber(more)} more ${more === 1 ? 'finding' : 'findings'}`;
+  return `${sanitizeHeader(String(title), MAX_TITLE_LENGTH - suffix.length)}${suffix}`;
+}
+
+function formatRules({ rules }: Row): string {
+  const names = rules as readonly string[];
+  const more = names.length - MAX_LINE_RULES;
+  return `${names.slice(0, MAX_LINE_RULES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function findingLocation({ target, rule }: Row): string {

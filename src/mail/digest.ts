@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { sanitizeHeader } from '../config/mail.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
+import { createProductLinker } from '../reports/links.ts';
 import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 import { type DigestData, formatChange, MAX_ATTACHED, type Metric } from './digest-data.ts';
 import {
@@ -33,6 +34,8 @@ export interface Digest {
   readonly since: string | null;
   readonly metrics: readonly MetricView[];
   readonly sparklines: readonly Sparkline[];
+  /** New and open critical findings; the lists of new and open findings have the others. */
+  readonly criticalFindings: FindingList;
   readonly newFindings: FindingList;
   readonly resolvedFindings: FindingList;
   readonly openFindings: FindingList;
@@ -79,10 +82,12 @@ const LONG_INTERVAL_MS = 48 * HOUR_MS;
 
 export function buildDigest(options: DigestOptions, audience: Audience, data: DigestData): Digest {
   const { config, job, asOf, maxLines } = options;
+  const link = createProductLinker(config.targets);
   const lists = {
-    newFindings: buildFindingList(data, 'new', maxLines),
-    resolvedFindings: buildFindingList(data, 'resolved', Math.min(maxLines, MAX_RESOLVED)),
-    openFindings: buildFindingList(data, 'open', maxLines),
+    criticalFindings: buildFindingList(data, 'critical', { maxLines, link }),
+    newFindings: buildFindingList(data, 'new', { maxLines, link }),
+    resolvedFindings: buildFindingList(data, 'resolved', { maxLines: Math.min(maxLines, MAX_RESOLVED), link }),
+    openFindings: buildFindingList(data, 'open', { maxLines, link }),
   };
   const namesAll = Object.values(lists).every(({ isComplete }) => isComplete);
   const isLongInterval = data.since !== null && asOf.getTime() - Date.parse(data.since) > LONG_INTERVAL_MS;

@@ -89,10 +89,14 @@ async function renderEml(message: Message, from: MailAddress, output: string): P
   return raw as Buffer;
 }
 
+/** The text with the characters that are safe in a file name. */
+export function fileNamePart(text: string): string {
+  return text.replaceAll(/[^\w.@+-]/gu, '_');
+}
+
 /** Writes `mail/JOB.RECIPIENT.eml` below the output folder. @returns its path */
 export async function writeEml(message: Message, from: MailAddress, output: string): Promise<string> {
-  const safe = (text: string) => text.replaceAll(/[^\w.@+-]/gu, '_');
-  const path = join(output, 'mail', `${safe(message.job)}.${safe(message.to.address)}.eml`);
+  const path = join(output, 'mail', `${fileNamePart(message.job)}.${fileNamePart(message.to.address)}.eml`);
   await makeFolder(dirname(path));
   await writeFile(path, await renderEml(message, from, output), { mode: PRIVATE_FILE });
   return path;

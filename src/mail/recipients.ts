@@ -47,6 +47,9 @@ export function explicitRecipients(job: string, to: readonly string[]): Audience
   };
 }
 
+/** The audience of a preview for which neither the job nor the user names a recipient. */
+export const PREVIEW_RECIPIENT = 'preview@localhost';
+
 interface RoutedAddress {
   readonly to: MailAddress;
   readonly routes: MailRoute[];

@@ -22,6 +22,12 @@ export function resolveMailSettings({ mail }: Pick<Config, 'mail'>): MailSetting
   });
 }
 
+/** What a preview needs: the sender and the routes, or a sender of this machine where no mail server is configured. */
+export function resolvePreviewSettings(config: Pick<Config, 'mail'>): Pick<MailSettings, 'sender' | 'routes'> {
+  if (config.mail) return resolveMailSettings(config);
+  return { sender: { name: 'Tidemark', address: 'tidemark@localhost' }, routes: [] };
+}
+
 /** Milliseconds. The warehouse is locked while mail is sent, so they are shorter than nodemailer's defaults of minutes. */
 export interface MailTimeouts {
   readonly connectMs: number;

@@ -45,7 +45,9 @@ describe('`tidemark run`', () => {
     const { mail, recipients } = server.received[1]!;
     expect(recipients).toEqual(['platform@acme.example']);
     expect(mail.to?.[0]).toMatchObject({ name: 'Platform', address: 'platform@acme.example' });
-    expect(mail.subject).toMatch(new RegExp(`^Tidemark acme: ${summary.drifted} drifting`, 'u'));
+    expect(mail.subject).toMatch(
+      new RegExp(`^Tidemark acme: (?:\\d+ critical[^,]*, )?${summary.drifted} drifting`, 'u'),
+    );
     const change = [
       summary.newly_drifted > 0 ? `+${summary.newly_drifted}` : '',
       summary.resolved > 0 ? `−${summary.resolved}` : '',
@@ -99,21 +101,56 @@ describe('`tidemark run`', () => {
 });
 
 describe('`tidemark mail`', () => {
-  test('writes the message with --dry-run and sends nothing', async () => {
+  test('prints the digest with --dry-run, writes the message, and sends nothing', async () => {
     const server = await startMailServer();
     const place = await mailing(server.port);
     await writeJob(place, { pull: ['workspaces'], reports: ['drift'] }, 'quiet');
     await place.tidemark(['run', 'quiet']);
-    const { exit, stdout } = await place.tidemark(['mail', 'nightly', '--dry-run']);
-    const file = stdout.trim();
-    expect([exit, file]).toEqual([0, join(place.folder, 'out', 'mail', 'nightly.platform@acme.example.eml')]);
+    const { exit, stdout, stderr } = await place.tidemark(['mail', 'nightly', '--dry-run']);
+    expect([exit, stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /^To: platform@acme\.example\nAttachments: .*drift\.html\nSubject: Tidemark acme: .*\n\nAs of /u,
+      ),
+    ]);
+    const file = join(place.folder, 'out', 'mail', 'nightly.platform@acme.example.eml');
+    expect(stderr).toContain(`wrote ${file}`);
     const eml = await readFile(file);
     const mail = await PostalMime.parse(eml);
-    expect(mail.subject).toMatch(/^Tidemark acme: /u);
+    expect(stdout).toContain(`Subject: ${mail.text?.trim()}`);
     await place.tidemark(['mail', 'nightly', '--dry-run']);
     expect(await readFile(file)).toEqual(eml); // the same run has the same bytes
     expect(server.received).toEqual([]);
     expect(await place.rows('select * from outbox')).toEqual([]);
+  });
+
+  test('needs no mail server, no `mail:` and no recipient for --dry-run; --html writes the page', async () => {
+    const place = await testProject({ workspaces: 40 });
+    await writeJob(place, { pull: ['workspaces'], reports: ['drift'] });
+    await place.tidemark(['run', 'nightly']);
+    const { exit, stdout, stderr } = await place.tidemark(['mail', 'nightly', '--dry-run', '--html', 'digest.html']);
+    expect([exit, stdout]).toEqual([0, expect.stringMatching(/^To: preview@localhost\n/u)]);
+    const page = join(place.folder, 'digest.html');
+    expect(stderr).toContain(`wrote ${page}`);
+    const html = await readFile(page, 'utf8');
+    expect(html).toMatch(/^<!doctype html>/u);
+    expect(html).toContain(/Subject: (.*)/u.exec(stdout)?.[1]);
+    const sent = await place.tidemark(['mail', 'nightly']);
+    expect([sent.exit, sent.stderr]).toEqual([2, expect.stringContaining('has no mail:')]);
+  });
+
+  test('writes one page for each digest that differs', async () => {
+    const place = await mailing(1);
+    await place.configure((config) => {
+      const routes = [{ to: ['core@acme.example', 'more@acme.example'], projects: ['core*'] }];
+      config.mail = { smtp: 'smtp://127.0.0.1:1', from: 'r@acme.example', routes };
+    });
+    await place.tidemark(['run', 'nightly']);
+    const words = ['mail', 'nightly', '--dry-run', '--html', 'out/d.html', '--json'];
+    const { pages, digests } = (await place.tidemark(words)).json<{ pages: string[]; digests: { to: string }[] }>();
+    expect(digests.map(({ to }) => to)).toEqual(['platform@acme.example', 'core@acme.example', 'more@acme.example']);
+    expect(pages).toEqual(['platform', 'core'].map((to) => join(place.folder, 'out', `d.${to}@acme.example.html`)));
+    for (const page of pages) expect(existsSync(page)).toBe(true);
   });
 
   test('sends the digest of the last run once, and with --to each time', async () => {
@@ -137,7 +174,7 @@ describe('`tidemark mail`', () => {
     await place.tidemark(['run', 'nightly']);
     const server = await startMailServer({ port });
     const { exit, stdout } = await place.tidemark(['mail', 'nightly', '--to', 'me@acme.example']);
-    expect([exit, stdout]).toEqual([0, '1 of 1 digests sent\n']);
+    expect([exit, stdout]).toEqual([0, '1 of 1 digest sent\n']);
     expect(server.received.map(({ recipients }) => recipients)).toEqual([['me@acme.example']]);
   });
 
@@ -161,6 +198,7 @@ describe('`tidemark mail`', () => {
     [['mail', 'nigtly'], 2, 'did you mean nightly?'],
     [['mail', 'nightly', '--to', 'a@x.example, b@x.example'], 2, '--to'],
     [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending cannot be combined'],
+    [['mail', 'nightly', '--html', 'x.html'], 2, '--html requires --dry-run'],
     [['mail', 'nightly'], 3, 'there is no warehouse yet'],
   ] as const)('%j ends with %i', async (words, exit, what) => {
     const place = await mailing(1);

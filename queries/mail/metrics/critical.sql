@@ -1,5 +1,5 @@
--- order: 91
--- subject: 35
+-- order: 5
+-- subject: 5
 -- report: overview
 -- label: critical findings
 -- one: critical
