@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import { version } from '../src/version.ts';
+import { PACKAGE_ROOT, version } from '../src/core/paths.ts';
 import { isMet, type Result } from './result.ts';
 
 /** Writes docs/benchmarks.md: the results, the machine and the versions. */

@@ -23,6 +23,7 @@ export { z } from 'zod';
 export type { Config, Target, TargetKind } from './config/config.ts';
 export { TidemarkError } from './core/errors.ts';
 export type { Log } from './core/log.ts';
+export { version } from './core/paths.ts';
 export { type HttpFailure, ServiceError } from './http/errors.ts';
 export { type Definitions, definePlugin, type Plugin } from './pipeline/plugins.ts';
 export type { PullOutcome, RunResult, RunStatus } from './pipeline/run.ts';
@@ -53,7 +54,6 @@ export { autoscaler, mesh, operations, platform, scheduler, secrets } from './se
 export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
 export type { ResponsePage, ServiceResponse } from './services/response.ts';
 export { defineSource, type ExtractContext, type SourceDefinition } from './sources/source.ts';
-export { version } from './version.ts';
 export type { Row, Value } from './warehouse/values.ts';
 
 export interface TidemarkOptions extends Plugin {

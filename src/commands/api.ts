@@ -2,16 +2,15 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
 import type { Config, Target } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import { createTextMasker } from '../core/redact/streams.ts';
+import { createTextMasker } from '../core/redact/redactor.ts';
 import { parseJson, parseLossless, printJson } from '../http/json.ts';
+import { collectSecrets } from '../services/build-request.ts';
 import { ServiceClients } from '../services/clients.ts';
-import { collectSecrets } from '../services/collect-secrets.ts';
 import type { DownloadResult } from '../services/download.ts';
 import { operations } from '../services/index.ts';
 import type { Args, Operation } from '../services/operation.ts';
@@ -21,7 +20,7 @@ import { uncheckOperation, validateRequest } from '../services/validate-request.
 import { readConfig } from './options.ts';
 import { indent } from './output.ts';
 
-interface Options {
+export interface ApiFlags {
   readonly target?: string;
   readonly body?: string;
   readonly all?: true;
@@ -32,28 +31,12 @@ interface Options {
   readonly help?: true;
 }
 
-export function registerApi(program: Command, context: () => Context): void {
-  const command = program
-    .command('api')
-    .description('call any operation of a service')
-    .argument('[operation]', 'KIND.RESOURCE.VERB; see --list')
-    .argument('[parameters...]', 'name=value; see --help OPERATION')
-    .option('--target <name>', 'target to call; required where several of the kind are configured')
-    .option('--body <json>', 'request body: JSON, @FILE, or - for standard input')
-    .option('--all', 'follow every page and print one array')
-    .option('--yes', 'change something without confirmation')
-    .option('--create', 'let an update create what does not exist')
-    .option('--unchecked', 'send parameters and filters of a read that the API documents do not list')
-    .option('--list', 'list the operations')
-    .helpOption(false)
-    .addOption(new Option('--help', 'show help, for an operation if one is given'))
-    .action((name: string | undefined, parameters: string[], options: Options) => {
-      if (name === undefined && !options.list) command.help({ error: !options.help });
-      return api(context(), name, parameters, options);
-    });
-}
-
-async function api(context: Context, name: string | undefined, parameters: string[], options: Options): Promise<void> {
+export async function api(
+  context: Context,
+  name: string | undefined,
+  parameters: string[],
+  options: ApiFlags,
+): Promise<void> {
   if (options.list) return context.stdout(formatOperationList(context.json));
   const documented = findOperation(name ?? '');
   if (options.help) return context.stdout(formatOperationHelp(documented));
@@ -75,7 +58,7 @@ async function api(context: Context, name: string | undefined, parameters: strin
 }
 
 /** @throws TidemarkError USAGE for an option that does not apply to the operation */
-function checkOptions(operation: Operation, { all, create, unchecked }: Options): void {
+function checkOptions(operation: Operation, { all, create, unchecked }: ApiFlags): void {
   if (all && !isList(operation)) {
     throw new TidemarkError('USAGE', `${operation.name} is not a list: --all does not apply`, { hint: 'remove --all' });
   }

@@ -1,44 +1,25 @@
-import { type Command, Option } from 'commander';
 import type { Config } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
+import type { FindingState, Severity } from '../core/choices.ts';
+import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { type Acceptance, acceptFindings, assertOpen } from '../findings/accept.ts';
-import { atOrAbove, loadRules, type Rule, SEVERITIES, type Severity } from '../findings/rules.ts';
+import { type Acceptance, acceptFindings, assertOpen } from '../findings/evaluate.ts';
+import { atOrAbove, loadRules, type Rule } from '../findings/rules.ts';
+import { printJson } from '../http/json.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { formatFindings, formatFindingsJson, type ListedFinding } from './findings-output.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
-import { plural, writeResult } from './output.ts';
+import { formatTable, plural, writeResult } from './output.ts';
 
-const STATES = ['new', 'open', 'resolved', 'accepted'] as const;
-
-interface ListOptions {
-  readonly state?: (typeof STATES)[number];
+export interface FindingsFlags {
+  readonly state?: FindingState;
   readonly rule?: string;
   readonly target?: string;
   readonly severity?: Severity;
   readonly failOn?: Severity;
-}
-
-export function registerFindings(program: Command, context: () => Context): void {
-  const findings = program
-    .command('findings')
-    .description('list findings that are not resolved, worst first')
-    .addOption(new Option('--state <state>', 'only findings in this state').choices([...STATES]))
-    .option('--rule <rule>', 'only findings of this rule')
-    .option('--target <name>', 'only findings of this target')
-    .addOption(new Option('--severity <severity>', 'only findings of at least this severity').choices([...SEVERITIES]))
-    .addOption(
-      new Option(
-        '--fail-on <severity>',
-        'exit 5 if a finding of at least this severity is new or open, 1 if that is unknown',
-      ).choices([...SEVERITIES]),
-    )
-    .action((options: ListOptions) => list(context(), options));
-  registerAccept(findings, context);
 }
 
 /** An open warehouse, and the targets and rules that the filters select. */
@@ -51,7 +32,7 @@ interface FindingsView {
   readonly rules: readonly Rule[];
 }
 
-async function list(context: Context, options: ListOptions): Promise<void> {
+export async function list(context: Context, options: FindingsFlags): Promise<void> {
   const config = readConfig(context);
   const { database, files } = await openPublished(config);
   try {
@@ -84,7 +65,7 @@ function select(what: string, known: readonly string[], name: string | undefined
 
 async function listFindings(
   { database, files, now, targets }: FindingsView,
-  options: ListOptions,
+  options: FindingsFlags,
 ): Promise<readonly ListedFinding[]> {
   const rows = await database.rows(await files.read('warehouse/select_findings'), {
     now,
@@ -97,7 +78,7 @@ async function listFindings(
 }
 
 /** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
-async function warnUnassessed({ log }: Context, view: FindingsView, options: ListOptions): Promise<void> {
+async function warnUnassessed({ log }: Context, view: FindingsView, options: FindingsFlags): Promise<void> {
   const { database, files, targets } = view;
   const severities = atOrAbove(options.severity ?? 'info');
   const rule = options.rule ?? null;
@@ -116,7 +97,7 @@ async function gate(
   { log, exit }: Context,
   view: FindingsView,
   failOn: Severity,
-  { rule, state }: ListOptions,
+  { rule, state }: FindingsFlags,
 ): Promise<void> {
   const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
   const findings = await listFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
@@ -146,24 +127,13 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
   return rows.map(({ target, reason }) => `${target}: ${reason}`);
 }
 
-interface AcceptOptions {
+export interface AcceptFlags {
   readonly reason: string;
   readonly owner: string;
   readonly until: string;
 }
 
-function registerAccept(findings: Command, context: () => Context): void {
-  findings
-    .command('accept')
-    .description('accept findings until a date, or until they get worse')
-    .argument('<id...>', 'finding IDs')
-    .requiredOption('--reason <text>', 'why')
-    .requiredOption('--owner <name>', 'who is responsible')
-    .requiredOption('--until <timestamp>', 'when the acceptance ends; a date means 00:00 UTC of that day')
-    .action((ids: readonly string[], options: AcceptOptions) => accept(context(), ids, options));
-}
-
-async function accept(context: Context, ids: readonly string[], options: AcceptOptions): Promise<void> {
+export async function accept(context: Context, ids: readonly string[], options: AcceptFlags): Promise<void> {
   const config = readConfig(context);
   const acceptance = toAcceptance([...new Set(ids)], options);
   const published = await openPublished(config); // reports an unknown ID before the lock is taken
@@ -180,10 +150,93 @@ async function accept(context: Context, ids: readonly string[], options: AcceptO
   writeResult(context, result, () => `accepted until ${result.until}: ${result.accepted.join(', ')}\n`);
 }
 
-function toAcceptance(ids: readonly string[], options: AcceptOptions): Acceptance {
+function toAcceptance(ids: readonly string[], options: AcceptFlags): Acceptance {
   const reason = options.reason.trim();
   const owner = options.owner.trim();
   const until = parseTimestampOption('--until', options.until);
   if (reason === '' || owner === '') throw new TidemarkError('USAGE', '--reason and --owner must not be empty');
   return { ids, reason, owner, until };
+}
+
+/** The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. */
+export interface ListedFinding {
+  readonly finding_id: string;
+  readonly target: string;
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly subject_type: string;
+  readonly subject_id: string;
+  readonly subject_name: string | null;
+  readonly title: string;
+  readonly state: string;
+  readonly opened_at: string;
+  readonly unassessed_since: string | null;
+  readonly accepted_until: string | null;
+  /** Null where the finding has no group. */
+  readonly group_key: string | null;
+  /** Listed findings of the same rule, target and cause. */
+  readonly group_size: number;
+}
+
+export function formatFindingsJson(findings: readonly ListedFinding[]): string {
+  return `${printJson(findings)}\n`;
+}
+
+/** A line for each cause, in the order of the rows, followed by the totals. */
+export function formatFindings(findings: readonly ListedFinding[], colors: Colors): string {
+  if (findings.length === 0) return 'no findings\n';
+  const lines = groupByCause(findings).map(toCells);
+  const critical = findings.filter(({ severity }) => severity === 'critical').length;
+  return [
+    formatTable(['severity', 'state', 'since', 'target', 'rule', 'what', 'id'], lines, {
+      colors,
+      statusColumns: ['severity', 'state'],
+    }),
+    `${plural(findings.length, 'finding')} in ${plural(lines.length, 'line')}, ${critical} critical`,
+    '',
+  ].join('\n');
+}
+
+/** Rows of the same cause follow each other. */
+function groupByCause(findings: readonly ListedFinding[]): readonly (readonly [ListedFinding, ...ListedFinding[]])[] {
+  const groups: [ListedFinding, ...ListedFinding[]][] = [];
+  for (const finding of findings) {
+    const last = groups.at(-1);
+    if (last && hasSameCause(last[0], finding)) last.push(finding);
+    else groups.push([finding]);
+  }
+  return groups;
+}
+
+function hasSameCause(a: ListedFinding, b: ListedFinding): boolean {
+  return a.group_key !== null && a.group_key === b.group_key && a.rule === b.rule && a.target === b.target;
+}
+
+const MAX_NAMES = 3;
+
+function toCells(group: readonly [ListedFinding, ...ListedFinding[]]): readonly string[] {
+  const [first, ...others] = group;
+  const since = group.map(({ opened_at }) => opened_at).sort()[0] ?? '';
+  const what = others.length === 0 ? first.title : formatGroupTitle(group);
+  const id = others.length === 0 ? first.finding_id : `${first.finding_id} +${others.length}`;
+  return [first.severity, formatStates(group), since.slice(0, 10), first.target, first.rule, what, id];
+}
+
+function formatGroupTitle(group: readonly [ListedFinding, ...ListedFinding[]]): string {
+  const named = group.slice(0, MAX_NAMES).map(({ subject_name, subject_id }) => subject_name ?? subject_id);
+  const more = group.length > MAX_NAMES ? ', …' : '';
+  return `${group[0].group_key}: ${plural(group.length, group[0].subject_type)} (${named.join(', ')}${more})`;
+}
+
+/** `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again. */
+function formatStates(group: readonly ListedFinding[]): string {
+  const counts = new Map<string, number>();
+  for (const finding of group) counts.set(formatState(finding), (counts.get(formatState(finding)) ?? 0) + 1);
+  if (counts.size === 1) return [...counts.keys()].join();
+  return [...counts].map(([state, count]) => `${state} ${count}`).join(', ');
+}
+
+function formatState({ state, accepted_until, unassessed_since }: ListedFinding): string {
+  const until = state === 'accepted' && accepted_until ? ` until ${accepted_until.slice(0, 10)}` : '';
+  return `${state}${until}${unassessed_since ? '?' : ''}`;
 }

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { type Job, loadJob, loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -6,20 +5,11 @@ import { nextRuns } from '../daemon/cron-schedule.ts';
 import type { ScheduledJob } from '../daemon/scheduler.ts';
 import { runDaemon } from '../daemon/serve.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
-import { jobExitCode, runJob } from '../pipeline/run-job.ts';
-import { validateJobs } from '../pipeline/validate-job.ts';
+import { jobExitCode, runJob, validateJobs } from '../pipeline/run-job.ts';
 import { readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-export function registerSchedule(program: Command, context: () => Context): void {
-  program
-    .command('schedule')
-    .description('run every job at its scheduled time, until stopped')
-    .option('--list', 'print the next run of each job and exit')
-    .action((options: { list?: boolean }) => schedule(context(), options.list ?? false));
-}
-
-async function schedule(context: Context, listOnly: boolean): Promise<void> {
+export async function schedule(context: Context, listOnly: boolean): Promise<void> {
   const config = readConfig(context);
   const jobs = await loadJobs(config, context.env);
   if (listOnly) {

@@ -1,5 +1,5 @@
 import { createTask, parse } from 'node-cron';
-import { splitCron } from '../config/cron.ts';
+import { splitCron } from '../config/job.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 
 /** 29 February is at most eight years away (1896 to 1904, 2096 to 2104). */

@@ -6,9 +6,8 @@ import type { Target } from '../config/config.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
-import { type LineCheckpoint, LineWriter } from './line-writer.ts';
-import { type LandingFile, type Manifest, targetFingerprint } from './manifest.ts';
-import { dropColumns, maskFile } from './scrub.ts';
+import { dropColumns, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
+import { type LandingFile, type Manifest, targetFingerprint } from './store.ts';
 
 interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */

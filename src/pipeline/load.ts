@@ -1,12 +1,10 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import type { LandingFile, Manifest } from '../landing/manifest.ts';
 import { readCsv } from '../landing/read-csv.ts';
-import { landingDirectory } from '../landing/store.ts';
-import { firstLine } from '../warehouse/database.ts';
+import { type LandingFile, landingDirectory, type Manifest } from '../landing/store.ts';
+import { firstLine, raiseMemoryLimit } from '../warehouse/database.ts';
 import { compareStage, countUnlistedDeletions, type Delta, mergeStage } from '../warehouse/history.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
-import { raiseMemoryLimit } from '../warehouse/memory-limit.ts';
 import { checkKeys, countCurrent, loadFiles, longestLine } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';

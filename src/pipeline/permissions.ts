@@ -2,7 +2,7 @@ import type { Target } from '../config/config.ts';
 import type { GuardRead, Playbook } from '../remediation/define.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
-import { ORGANIZATION_ACCESS, type Right, requiredRights } from '../services/rights.ts';
+import { policyPath } from '../services/token/describe-token.ts';
 import { hasSource, type SourceDefinition } from '../sources/source.ts';
 
 /** A right, and the sources and playbooks that need it. */
@@ -224,4 +224,57 @@ function formatTeamAccess({ rights, target }: TokenRights): Format {
     usage: `organization access of the team that the token belongs to, in ${target.organization}`,
     lines: lines.length === 0 ? NOTHING : lines,
   };
+}
+
+/** A right that a token needs, in the terms of its service. */
+type Right =
+  | { readonly scope: 'path'; readonly path: string; readonly capability: string }
+  | { readonly scope: 'namespace'; readonly capability: string }
+  | { readonly scope: 'plugin'; readonly policy: string }
+  | { readonly scope: 'service'; readonly policy: string }
+  | { readonly scope: 'organization'; readonly access: OrganizationAccess }
+  /** Only a token that may do everything has it. */
+  | { readonly scope: 'management' }
+  /** A permission in another form, as operations of plugins may declare it. */
+  | { readonly scope: 'other'; readonly permission: string };
+
+/** What the organization access of a team is called in the API and on the page of the team. */
+const ORGANIZATION_ACCESS = {
+  'manage-agent-pools': 'Manage agent pools',
+  'read-workspaces': 'View all workspaces',
+} as const;
+type OrganizationAccess = keyof typeof ORGANIZATION_ACCESS;
+
+/** Permissions that every valid token has. */
+const FREE = ['none', 'any token of the organization'];
+
+/** The rights that an operation needs, from its declared permission. */
+export function requiredRights(operation: Operation, target: Target): readonly Right[] {
+  const { kind, path, permission, hashicorpPermission } = operation;
+  const declared = target.flavor === 'hashicorp' ? (hashicorpPermission ?? permission) : permission;
+  if (FREE.includes(declared)) return [];
+  if (kind === 'platform') return [parseAccess(declared)];
+  if (kind === 'secrets') {
+    const [capabilities = ''] = declared.split(' on ');
+    return capabilities
+      .split(', ')
+      .map((capability) => ({ scope: 'path', path: policyPath(path, target), capability }));
+  }
+  const [needed = ''] = declared.split(/;|, or /u); // what follows is another way, or an explanation
+  return needed.split(', ').map(parseClause);
+}
+
+function parseAccess(permission: string): Right {
+  if (/agent pools/u.test(permission)) return { scope: 'organization', access: 'manage-agent-pools' };
+  if (/workspaces/u.test(permission)) return { scope: 'organization', access: 'read-workspaces' };
+  return { scope: 'other', permission };
+}
+
+/** `namespace:csi-list-volume`, `plugin:read`, `service:write`, `management`. */
+function parseClause(clause: string): Right {
+  if (clause === 'management') return { scope: 'management' };
+  const [scope, value = ''] = clause.split(':');
+  if (scope === 'namespace' && value !== '') return { scope, capability: value };
+  if ((scope === 'plugin' || scope === 'service') && value !== '') return { scope, policy: value };
+  return { scope: 'other', permission: clause };
 }

@@ -1,7 +1,6 @@
 import { formatError, TidemarkError } from '../core/errors.ts';
-import type { Manifest } from '../landing/manifest.ts';
-import { verifyLanding } from '../landing/store.ts';
-import { MissingColumnError } from '../sources/explorer/missing-columns.ts';
+import { type Manifest, verifyLanding } from '../landing/store.ts';
+import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import {
   type Connection,

@@ -5,8 +5,7 @@ import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
-import { type Manifest, targetFingerprint } from '../landing/manifest.ts';
-import { landingDirectory, listLandings, readManifests } from '../landing/store.ts';
+import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
 
 /** A run that has begun, and has not done everything that it promised. */
 interface InFlightRun {

@@ -1,18 +1,18 @@
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
+import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { type ApplyResult, applyExitCode, applyPlan, DEFAULT_MAX_FAILURES } from './apply.ts';
-import { approvePlan } from './approve.ts';
+import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import type { Playbook } from './define.ts';
 import { isUnsettled } from './execute-action.ts';
 import { readLedger } from './ledger.ts';
-import { DEFAULT_LIMITS } from './limits.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { findUnfinishedPlans, keepPlan } from './plan-store.ts';
+import { approvePlan } from './preconditions.ts';
 import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
 import { settleLedger } from './settle-ledger.ts';
 

@@ -16,7 +16,7 @@ import {
   toLedgerRow,
   toLedgerText,
 } from './ledger.ts';
-import { ensureWarehouseId } from './warehouse-id.ts';
+import { ensureWarehouseId } from './published-reads.ts';
 
 /** The table `actions`, a copy of the ledger in the warehouse. */
 

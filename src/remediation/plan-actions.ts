@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Config, Target } from '../config/config.ts';
+import type { PlanLimits } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { withRequiredSize } from '../services/paged-list.ts';
 import { validateRequest } from '../services/validate-request.ts';
 import type { GuardRead, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
-import type { AffectedRows } from './limits.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation, isReversibleAction } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
@@ -192,4 +192,34 @@ export function countAffected(
       const total = Number(rowCounts.find((row) => row.target === target)?.rows ?? 0);
       return { target, table, rows, total };
     });
+}
+
+/** How many rows of a table a plan affects in one target. */
+interface AffectedRows {
+  readonly target: string;
+  readonly table: string;
+  readonly rows: number;
+  readonly total: number;
+}
+
+/** A table without rows was never pulled, so no row may be affected. */
+function isExceeded({ rows, total }: AffectedRows, { maxPercent, minRows }: PlanLimits): boolean {
+  return rows * 100 > total * maxPercent && (total === 0 || rows > minRows);
+}
+
+/** @throws TidemarkError UNSAFE naming every limit that the plan exceeds. */
+export function enforceLimits(limits: PlanLimits, actions: number, affected: readonly AffectedRows[]): void {
+  const exceeded = [
+    ...(actions > limits.maxActions ? [`${actions} actions are more than --max-actions ${limits.maxActions}`] : []),
+    ...affected
+      .filter((each) => isExceeded(each, limits))
+      .map(({ target, table, rows, total }) => {
+        const percent = total === 0 ? 'all' : `${((rows * 100) / total).toFixed(1)} %`;
+        return `${rows} of ${total} rows of ${table} in ${target} are ${percent}, more than --max-percent ${limits.maxPercent}`;
+      }),
+  ];
+  if (exceeded.length === 0) return;
+  throw new TidemarkError('UNSAFE', `no plan was made: ${exceeded.join('; ')}`, {
+    hint: 'review the findings; raise the limit if this is intended, or plan for one target with --target',
+  });
 }

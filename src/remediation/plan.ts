@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import type { PlanLimits } from '../core/choices.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
@@ -7,12 +8,11 @@ import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { isUnsettled } from './execute-action.ts';
 import { readLedger } from './ledger.ts';
-import { enforceLimits, type PlanLimits } from './limits.ts';
-import { countAffected, type PlannedActions, planActions } from './plan-actions.ts';
+import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
+import { ensureWarehouseId, readWarehouseId } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, selectFindings } from './select-findings.ts';
-import { ensureWarehouseId, readWarehouseId } from './warehouse-id.ts';
 
 /** A plan must be approved and applied within this time. */
 const VALID_MS = DAY_MS;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { PRIVATE_FILE } from '../core/fs.ts';
-import type { Redactor } from '../core/redact/redactor.ts';
-import { createSecretScanner, type SecretScanner } from '../core/redact/streams.ts';
+import { createSecretScanner, type Redactor, type SecretScanner } from '../core/redact/redactor.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
 

@@ -63,7 +63,7 @@ export interface Operation {
   /** False when it destroys something that no operation can restore. */
   readonly reversible: boolean;
   /**
-   * The permission that the token needs, in the service's terms. `tidemark permissions` reads it (src/services/rights.ts): the
+   * The permission that the token needs, in the service's terms. `tidemark permissions` reads it (src/pipeline/permissions.ts): the
    * clauses before a semicolon, separated by commas.
    */
   readonly permission: string;

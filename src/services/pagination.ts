@@ -1,6 +1,5 @@
 import type { Log } from '../core/log.ts';
 import { ServiceError } from '../http/errors.ts';
-import { PageCounter, readBounds } from './bounds.ts';
 import type { QueryPairs } from './operation.ts';
 import {
   digestItems,
@@ -9,8 +8,10 @@ import {
   malformedError,
   nextToken,
   PAGE_NUMBER,
+  PageCounter,
   type PagedList,
   type PageSize,
+  readBounds,
 } from './paged-list.ts';
 import { isObject, listItems, type ResponsePage, type ServiceResponse } from './response.ts';
 

@@ -3,8 +3,8 @@ import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
+import { collectSecretFields } from './build-request.ts';
 import { classifyError, isEmptyList } from './classify-error.ts';
-import { collectSecretFields } from './collect-secrets.ts';
 import type { Args, Operation } from './operation.ts';
 
 export interface ServiceResponse {

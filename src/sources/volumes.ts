@@ -1,7 +1,7 @@
 import type { OperationArgs } from '../services/operation.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
 import { checkListAndRead, listThenRead } from './shared/list-and-read.ts';
-import { fetchVolumes, fetchVolumesOnce, type ListedVolume, parseListedVolume } from './shared/volumes.ts';
+import { fetchVolumes, fetchVolumesOnce, type ListedVolume, parseListedVolume } from './shared/plugins.ts';
 import { assertSubject, optionalString, type SourceDefinition } from './source.ts';
 
 /** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { hostname, uptime } from 'node:os';
 import { dirname } from 'node:path';
 // biome-ignore lint/style/noRestrictedImports: only the system knows whether the owner of a lock is alive
 import { kill, pid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../core/fs.ts';
-import { PauseMonitor } from '../core/pause.ts';
 import { tryLockFile } from './kernel-lock.ts';
 
 /** Who holds a lock, as shown to other processes. */
@@ -233,4 +232,41 @@ function formatAge({ since }: Owner, now: Date): string {
   const ageMs = now.getTime() - Date.parse(since);
   if (!(ageMs >= 0)) return '';
   return ageMs < 120_000 ? `, for ${Math.round(ageMs / 1000)} s` : `, for ${Math.round(ageMs / 60_000)} min`;
+}
+
+const CHECK_EVERY_MS = 1_000;
+
+/**
+ * Measures the longest time for which this process did not run: stopped by a signal, or asleep with its machine. The clock is the
+ * time since boot, which no change of the wall clock affects.
+ */
+export class PauseMonitor {
+  readonly #now: () => number;
+  readonly #timer: NodeJS.Timeout;
+  #lastSeen: number;
+  #longest = 0;
+
+  /** `now`: seconds since boot, including sleep. */
+  constructor(now: () => number = uptime) {
+    this.#now = now;
+    this.#lastSeen = now();
+    this.#timer = setInterval(() => this.#observe(), CHECK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Also counts a pause that ended just now, before any timer could run. */
+  longestMs(): number {
+    this.#observe();
+    return this.#longest * 1000;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #observe(): void {
+    const now = this.#now();
+    this.#longest = Math.max(this.#longest, now - this.#lastSeen);
+    this.#lastSeen = now;
+  }
 }

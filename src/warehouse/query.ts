@@ -5,15 +5,11 @@ import type { Config } from '../config/config.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { openInstance } from './database.ts';
-import { StatementType } from './duckdb.ts';
 import { warehouseFiles } from './publish.ts';
 import { noWarehouseError } from './session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral } from './sql-files.ts';
 import { loadTables } from './tables.ts';
-import { type Row, toRows } from './values.ts';
-
-export const FORMATS = ['table', 'csv', 'json', 'ndjson', 'markdown', 'parquet'] as const;
-export type Format = (typeof FORMATS)[number];
+import { type Row, StatementType, toRows } from './values.ts';
 
 export interface QueryOptions {
   readonly config: Config;

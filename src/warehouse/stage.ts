@@ -1,6 +1,6 @@
 import { TidemarkError } from '../core/errors.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
-import type { LandingFile } from '../landing/manifest.ts';
+import type { LandingFile } from '../landing/store.ts';
 import type { Database, SqlParams } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { type Column, columnList, historyTable, ORDINAL, type Table } from './tables.ts';

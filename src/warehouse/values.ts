@@ -1,16 +1,36 @@
+import { createRequire } from 'node:module';
 import type { DuckDBResultReader, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { parse } from 'lossless-json';
-import {
+import { nativeError } from '../core/native.ts';
+
+/**
+ * DuckDB's API for Node, loaded by `require`: an import would parse each of its CommonJS files a second time to find its exports,
+ * which adds 50 ms to every command that opens a warehouse.
+ */
+function loadDuckdb(): typeof import('@duckdb/node-api') {
+  try {
+    return createRequire(import.meta.url)('@duckdb/node-api');
+  } catch (error) {
+    throw nativeError('@duckdb/node-api', error);
+  }
+}
+
+export const {
   DuckDBArrayValue,
   DuckDBDateValue,
   DuckDBDecimalValue,
+  DuckDBInstance,
   DuckDBListValue,
   DuckDBMapValue,
   DuckDBStructValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTypeId,
-} from './duckdb.ts';
+  LIST,
+  listValue,
+  StatementType,
+  VARCHAR,
+} = loadDuckdb();
 
 /** A value in templates and JSON output. `bigint` only if a number would lose digits. */
 export type Value = null | boolean | number | bigint | string | readonly Value[] | { readonly [name: string]: Value };

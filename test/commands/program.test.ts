@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { commands } from '../../src/commands/index.ts';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cronError, timeZoneError } from '../../src/config/cron.ts';
+import { cronError, timeZoneError } from '../../src/config/job.ts';
 
 describe('a cron expression', () => {
   test.each(['15 2 * * *', '*/5 * * * *', '0 7 * * 1', '0 6 L * *', '0 6 1,15 1-6 *', '0 6 29 2 *', '0 6 * * mon-fri'])(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import type { LandingFile } from '../../src/landing/manifest.ts';
+import type { LandingFile } from '../../src/landing/store.ts';
 import { operations } from '../../src/services/index.ts';
 import { EXPLORER_FIELDS, type ExplorerView } from '../../src/services/platform/explorer.ts';
 import { createRowFormatter } from '../../src/sources/explorer/csv-export.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { acceptFindings } from '../../src/findings/accept.ts';
+import { acceptFindings } from '../../src/findings/evaluate.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { driftFindings, pullAndEvaluate, runTime, workspace } from '../helpers/drift-history.ts';
 import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createRedactor } from '../../src/core/redact/redactor.ts';
-import { maskFile } from '../../src/landing/scrub.ts';
+import { maskFile } from '../../src/landing/line-writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const SECRET = 'a-secret-of-some-length';

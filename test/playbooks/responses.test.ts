@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isSameQuery, parseSavedQuery } from '../../src/playbooks/lib/saved-query.ts';
 import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/playbooks/lib/volumes.ts';
+import { isSameQuery, parseSavedQuery } from '../../src/playbooks/pin-drift-view.ts';
 
 describe('a saved query', () => {
   const flat = {

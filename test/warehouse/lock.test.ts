@@ -2,8 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { PauseMonitor } from '../../src/core/pause.ts';
-import { acquireLock, LockError } from '../../src/warehouse/lock.ts';
+import { acquireLock, LockError, PauseMonitor } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 

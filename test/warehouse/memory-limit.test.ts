@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadMemoryLimit } from '../../src/warehouse/memory-limit.ts';
+import { loadMemoryLimit } from '../../src/warehouse/database.ts';
 
 test.each([
   ['1GB', '250000KB'],

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../paths.ts';
-import { createMatcher, type Matcher } from './multi-matcher.ts';
-
 /** What replaces a secret. */
 export const MASK = '***';
 
@@ -165,4 +163,115 @@ function readOwnWords(): readonly string[] {
     [...readFileSync(join(folder, file), 'utf8').matchAll(/^ {2}(\w+) /gmu)].map(([, column = '']) => column),
   );
   return [...new Set([...files.map((file) => file.slice(0, -'.sql'.length)), ...columns])];
+}
+
+/** Characters that are hashed together. Patterns may not be shorter. */
+const GROUP = 4;
+
+/** Searches a text, or bytes of UTF-8 text, for any of several patterns. */
+interface Matcher {
+  inText(text: string): boolean;
+  inBytes(bytes: Buffer): boolean;
+}
+
+/**
+ * A matcher for about a hundred patterns in hundreds of megabytes, for which a regular expression takes seconds. It looks up a
+ * group of four characters only every `step` characters; the shortest pattern does not fit between two of them (the idea of Wu
+ * and Manber's multi-pattern search).
+ * @param patterns texts of at least 4 characters
+ */
+export function createMatcher(patterns: Iterable<string>): Matcher {
+  const texts = [...patterns];
+  const text = buildTable(texts);
+  const bytes = buildTable(texts.map((pattern) => Buffer.from(pattern).toString('latin1')));
+  return {
+    inText(searched) {
+      for (let at = 0; at + GROUP <= searched.length; at += text.step) {
+        const group = hashGroup(
+          searched.charCodeAt(at),
+          searched.charCodeAt(at + 1),
+          searched.charCodeAt(at + 2),
+          searched.charCodeAt(at + 3),
+        );
+        if (text.groups[group] === 1 && text.isIn(searched.slice(...text.around(at)))) return true;
+      }
+      return false;
+    },
+    inBytes(searched) {
+      for (let at = 0; at + GROUP <= searched.length; at += bytes.step) {
+        const group = hashGroup(searched[at]!, searched[at + 1]!, searched[at + 2]!, searched[at + 3]!);
+        if (bytes.groups[group] === 1 && bytes.isIn(searched.toString('latin1', ...bytes.around(at)))) return true;
+      }
+      return false;
+    },
+  };
+}
+
+function buildTable(patterns: readonly string[]) {
+  const lengths = patterns.map(({ length }) => length);
+  const longest = Math.max(...lengths);
+  const step = Math.min(...lengths) - GROUP + 1;
+  const groups = new Uint8Array(1 << 16);
+  for (const pattern of patterns) {
+    for (let at = 0; at < step; at++) {
+      const codes = [0, 1, 2, 3].map((place) => pattern.charCodeAt(at + place)) as [number, number, number, number];
+      groups[hashGroup(...codes)] = 1;
+    }
+  }
+  return {
+    step,
+    groups,
+    /** The range that contains a pattern, if one of its first groups begins at `at`. */
+    around: (at: number): [number, number] => [Math.max(0, at - step + 1), at + longest],
+    isIn: (near: string) => patterns.some((pattern) => near.includes(pattern)),
+  };
+}
+
+/** A hash of four characters, 16 bits wide. */
+function hashGroup(one: number, two: number, three: number, four: number): number {
+  return Math.imul(one | (two << 8) | (three << 16) | (four << 24), 0x9e3779b1) >>> 16;
+}
+
+/** Masks known secrets in a text that arrives in pieces, also where two pieces share one. */
+interface TextMasker {
+  /** @returns what can be passed on: the end is held back while it may be the beginning of a secret */
+  push(piece: string): string;
+  /** @returns the rest */
+  end(): string;
+}
+
+export function createTextMasker(redactor: Pick<Redactor, 'text' | 'maxPatternLength'>): TextMasker {
+  let held = '';
+  return {
+    push(piece) {
+      const masked = redactor.text(held + piece);
+      const end = Math.max(0, masked.length - redactor.maxPatternLength + 1);
+      held = masked.slice(end);
+      return masked.slice(0, end);
+    },
+    end: () => held,
+  };
+}
+
+/** Searches bytes that arrive in chunks for known secrets, also across two chunks. */
+export interface SecretScanner {
+  push(chunk: Buffer): void;
+  /** Whether any chunk so far contained a secret. */
+  matched(): boolean;
+}
+
+/** Maximum bytes of a character in UTF-8. */
+const MAX_CHARACTER_BYTES = 4;
+
+export function createSecretScanner(redactor: Redactor): SecretScanner {
+  const overlap = MAX_CHARACTER_BYTES * redactor.maxPatternLength;
+  let end: Buffer = Buffer.alloc(0);
+  let hasMatched = false;
+  return {
+    matched: () => hasMatched,
+    push(chunk) {
+      hasMatched ||= redactor.matches(chunk) || redactor.matches(Buffer.concat([end, chunk.subarray(0, overlap)]));
+      end = (chunk.length < overlap ? Buffer.concat([end, chunk]) : chunk).subarray(-overlap);
+    },
+  };
 }

@@ -2,13 +2,15 @@ import { defineOperation, explorerPageParams, pageParams, pathParam, queryParam 
 import {
   createPoolBody,
   createViewBody,
+  explorerQueryEncoder,
+  toHashicorpQuery,
+  toHashicorpView,
   updatePoolBody,
   updateViewBody,
   validatePoolQuery,
   validateViewBody,
 } from './bodies.ts';
 import { validateExplorerArgs } from './explorer.ts';
-import { explorerQueryEncoder, toHashicorpQuery, toHashicorpView } from './hashicorp.ts';
 
 /** Operations on agent pools, agents, the explorer and saved views. */
 

@@ -4,12 +4,13 @@ import {
   createVolumeBody,
   policyBody,
   registerVolumeBody,
+  toHashicorpSecretsHeader,
+  toHashicorpSnapshotPath,
   validatePolicy,
   validatePrefixes,
   validateVolumeId,
   validateVolumeList,
 } from './bodies.ts';
-import { toHashicorpSecretsHeader, toHashicorpSnapshotPath } from './hashicorp.ts';
 
 /** Operations on ACL policies, volumes, external volumes and snapshots. */
 

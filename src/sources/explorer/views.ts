@@ -1,8 +1,7 @@
 import { platform } from '../../services/platform/operations.ts';
 import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
 import type { ExtractContext, SourceDefinition } from '../source.ts';
-import { createRowFormatter, fetchCsv } from './csv-export.ts';
-import { createAttributeCheck } from './missing-columns.ts';
+import { createAttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
 import { fetchPartitioned, type PartitionKey } from './partition.ts';
 
 /** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */

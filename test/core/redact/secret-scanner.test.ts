@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../../src/core/redact/redactor.ts';
-import { createSecretScanner } from '../../../src/core/redact/streams.ts';
+import { createRedactor, createSecretScanner } from '../../../src/core/redact/redactor.ts';
 
 const SECRET = 'a-secret-with-ü-and-more';
 

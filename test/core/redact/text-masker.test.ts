@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../../src/core/redact/redactor.ts';
-import { createTextMasker } from '../../../src/core/redact/streams.ts';
+import { createRedactor, createTextMasker } from '../../../src/core/redact/redactor.ts';
 import { findForms, secretForms } from '../../helpers/secret-forms.ts';
 
 const SECRET = 'tok/en+with"quotes&more-9f3c';

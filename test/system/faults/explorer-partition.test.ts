@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Manifest } from '../../../src/landing/manifest.ts';
+import type { Manifest } from '../../../src/landing/store.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { QUICK } from './quick.ts';
 

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { collectRights, formatPermissions, type PermissionText } from '../../../src/pipeline/permissions.ts';
+import {
+  collectRights,
+  formatPermissions,
+  type PermissionText,
+  requiredRights,
+} from '../../../src/pipeline/permissions.ts';
 import type { TokenGrant } from '../../../src/sandbox/types.ts';
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
-import { requiredRights } from '../../../src/services/rights.ts';
-import { listPlugins } from '../../../src/services/scheduler/hashicorp.ts';
+import { listPlugins } from '../../../src/services/scheduler/bodies.ts';
 import { tokenOperations } from '../../../src/services/token/operations.ts';
 import { sources } from '../../../src/sources/index.ts';
 import { hasSource } from '../../../src/sources/source.ts';

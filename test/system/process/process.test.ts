@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { version } from '../../../src/version.ts';
+import { PACKAGE_ROOT, version } from '../../../src/core/paths.ts';
 import { buildCommand, type CommandExit, startCommand } from '../../helpers/built-command.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 

@@ -1,0 +1,59 @@
+import { Command, Option } from 'commander';
+import type { Colors } from '../core/color.ts';
+import { version } from '../core/paths.ts';
+
+export interface ProgramOutput {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly colors: Colors;
+}
+
+/** Values of the global options. */
+export interface GlobalOptions {
+  readonly config: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly now?: string;
+}
+
+/** Global options with a value; the value is not the command. */
+export const OPTIONS_WITH_VALUE: ReadonlySet<string> = new Set(['--config', '--now']);
+
+/** The command line with its global options and the style of its help, without commands. */
+export function createProgram({ stdout, stderr, colors }: ProgramOutput): Command {
+  return new Command('tidemark')
+    .description(
+      'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
+    )
+    .option('--config <file>', 'configuration file', './tidemark.yaml')
+    .option('--json', 'print the result as JSON')
+    .option('--quiet', 'print warnings and errors only')
+    .option('--no-color', 'print without colour')
+    .option('--now <timestamp>', 'use this as the current time')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help for a command')
+    .helpCommand('help [command]', 'show help for a command')
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: (title) => colors.bold(title),
+      optionDescription(option) {
+        return Object.getPrototypeOf(this).optionDescription.call(this, withoutEmptyDefault(option));
+      },
+    })
+    .configureOutput({
+      writeOut: stdout,
+      writeErr: stderr,
+      getOutHasColors: () => colors.isColorSupported,
+      getErrHasColors: () => false,
+    });
+}
+
+/** A repeatable option begins with an empty list, which says nothing to a reader. */
+function withoutEmptyDefault(option: Option): Option {
+  const { defaultValue } = option;
+  if (typeof defaultValue !== 'object' || Object.keys(defaultValue).length > 0) return option;
+  const shown = new Option(option.flags, option.description);
+  return option.argChoices ? shown.choices(option.argChoices) : shown;
+}
