@@ -16,8 +16,6 @@ import { assertApplicable } from './preconditions.ts';
 import { PublishedReads } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
-export const DEFAULT_MAX_FAILURES = 3;
-
 export interface ApplyOptions {
   readonly config: Config;
   readonly context: Context;
@@ -80,7 +78,7 @@ async function applyActions(
     }
     return await state.finish(checkContradictions(plan, state) ?? null);
   } catch (error) {
-    if (error instanceof LockError) return state.result({ reason: formatError(error), exit: error.exit });
+    if (error instanceof LockError) return await state.finish({ reason: formatError(error), exit: error.exit });
     throw error;
   } finally {
     await ledger.close();
@@ -112,13 +110,12 @@ function isPresent(file: string): boolean {
 }
 
 /** One subject may change between plan and apply. Where half of them seem to, the service is wrong. */
-function checkContradictions({ actions }: Plan, { contradictions }: ApplyState): Abort | undefined {
-  if (contradictions < MIN_CONTRADICTIONS || contradictions * 2 < actions.length) return undefined;
-  const reason = `readings contradict ${contradictions} of ${actions.length} actions, as a fault of the service would`;
+function checkContradictions({ actions }: Plan, { contradictions, contradicted }: ApplyState): Abort | undefined {
+  if (contradictions < MIN_CONTRADICTIONS || contradicted * 2 < actions.length) return undefined;
+  const reason = `readings contradict ${contradicted} of ${actions.length} actions, as a fault of the service would`;
   return {
     reason: `${reason}: check the service, then apply the plan again or make a new one`,
     exit: EXIT.incomplete,
-    isServiceFault: true,
   };
 }
 
@@ -140,7 +137,7 @@ export function isFailure({ status }: ActionResult): boolean {
 export class ApplyState {
   readonly #ctx: ApplyContext;
   readonly #results = new Map<Action, ActionResult>();
-  /** Outcomes of actions that a reading contradicts. They are recorded at the end, unless the service seems to be at fault. */
+  /** Outcomes of actions that a reading contradicts. They are recorded at the end, once the whole plan was read. */
   readonly #contradictions = new Map<Action, () => Promise<void>>();
   #failures = 0;
 
@@ -163,6 +160,14 @@ export class ApplyState {
     return this.#contradictions.size;
   }
 
+  /** The same, with the actions that wait for one of them. */
+  get contradicted(): number {
+    return this.#ctx.plan.actions.filter((action) => {
+      const cause = this.#contradictions.has(action) ? action : this.#blockingAction(action);
+      return cause !== undefined && this.#contradictions.has(cause);
+    }).length;
+  }
+
   /** The actions without a final outcome. Those of findings with a failed action come last, so that they do not block the rest. */
   pendingActions(): readonly Action[] {
     const { actions } = this.#ctx.plan;
@@ -181,19 +186,14 @@ export class ApplyState {
     return result;
   }
 
-  /** Records what a reading contradicted, unless `stopped` says that so many contradictions are a fault of the service. */
+  /** Records what a reading contradicted, unless the apply was stopped: what was not read may show a fault of the service. */
   async finish(stopped: Abort | null): Promise<ApplyResult> {
     for (const [action, record] of this.#contradictions) {
-      if (stopped?.isServiceFault) this.#results.delete(action);
+      if (stopped) this.#results.delete(action);
       else await record();
     }
-    return this.result(stopped);
-  }
-
-  result(stopped: Abort | null): ApplyResult {
     const { plan_id, actions } = this.#ctx.plan;
-    const rows = actions.flatMap((action) => this.#results.get(action) ?? []);
-    return { plan_id, rows, stopped: stopped && { reason: stopped.reason, exit: stopped.exit } };
+    return { plan_id, rows: actions.flatMap((action) => this.#results.get(action) ?? []), stopped };
   }
 
   async #run(action: Action, definition: ActionDefinition): Promise<ActionResult> {
@@ -253,6 +253,4 @@ export interface ApplyResult {
 export interface Abort {
   readonly reason: string;
   readonly exit: ExitCode;
-  /** What was read contradicts so much of the plan that nothing is recorded from it. */
-  readonly isServiceFault?: true;
 }

@@ -87,6 +87,20 @@ test('readings that contradict half of the plan stop it as a fault of the servic
   expect(again.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });
 
+test('an apply that stops early records no reading that contradicts the plan', async () => {
+  const plan = await harness.planAndApprove();
+  const changed = harness.findAgent(plan, 0);
+  const { status } = changed;
+  changed.status = 'idle';
+  harness.faultHook = ({ method }) => (method === 'DELETE' ? { status: 412, body: '{"errors": []}' } : undefined);
+  const first = await harness.apply(['--max-failures', '1'], 1);
+  expect(first.rows.map(({ action_id, status: outcome }) => [action_id, outcome])).toEqual([['a2', 'failed']]);
+  harness.faultHook = undefined;
+  changed.status = status;
+  const second = await harness.apply();
+  expect(second.rows.map(({ status: outcome }) => outcome)).toEqual(['applied', 'applied', 'applied']);
+});
+
 test('a refused write fails with the message of the service, and is tried again by the next apply', async () => {
   const plan = await harness.planAndApprove();
   const body = JSON.stringify({ errors: [{ status: '412', title: 'cannot delete' }] });

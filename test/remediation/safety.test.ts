@@ -81,6 +81,26 @@ test('a guard read that changes something is refused', async () => {
   expect(place.sandbox.log).toEqual([]);
 });
 
+test('readings that contradict the first action of every chain stop the apply as a fault of the service', async () => {
+  const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
+  const place = await playbookHarness({
+    playbook: 'remove-retired-keys',
+    prepare: ({ secrets: { keys, providers } }) => {
+      const retired = [...keys].filter(([, { deletionAllowed }]) => deletionAllowed).map(([name]) => name);
+      for (const provider of providers.values()) for (const name of retired) provider.keys.set(name, held);
+    },
+  });
+  const { actions } = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  const findings = new Set(actions.map(({ finding_id }) => finding_id));
+  expect(findings.size * 2, 'readings alone contradict less than half').toBeLessThan(actions.length);
+  for (const key of place.sandbox.services.secrets.state.keys.values()) Object.assign(key, { deletionAllowed: false });
+  const { rows, stopped } = (await place.apply([], 1)).json<{ rows: unknown[]; stopped: { reason: string } | null }>();
+  expect(stopped?.reason).toMatch(/^readings contradict \d+ of \d+ actions, as a fault of the service would/u);
+  expect(rows.filter((row) => (row as { finished_at: unknown }).finished_at !== null)).toEqual([]);
+  expect([await place.ledger(), listWrites(place.sandbox.log)]).toEqual([[], []]);
+});
+
 test('a plan that expires while it is applied stops before the next action', async () => {
   const place = await playbookHarness({ playbook: 'rotate-old-keys' });
   const plan = await place.plan();
