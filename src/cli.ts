@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { createInterface } from 'node:readline';
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
+import { createProgram, type GlobalOptions, OPTIONS_WITH_VALUE } from './commands/program.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { Context, HttpTimeouts } from './core/context.ts';
@@ -10,7 +11,6 @@ import { fileSystemError, systemLack } from './core/fs.ts';
 import { createLog } from './core/log.ts';
 import { PACKAGE_ROOT } from './core/paths.ts';
 import { createRedactor, type Redactor } from './core/redact/redactor.ts';
-import { version } from './version.ts';
 
 /** What a command takes from its process; tests pass their own. */
 export interface CliIo {
@@ -69,40 +69,13 @@ async function dispatch(session: Session): Promise<ExitCode> {
   return exit;
 }
 
-function createProgram({ stdout, stderr, colors }: Session): Command {
-  return new Command('tidemark')
-    .description(
-      'Nightly history of an infrastructure-as-code estate: pull, compare, report, and apply approved changes.',
-    )
-    .option('--config <file>', 'configuration file', './tidemark.yaml')
-    .option('--json', 'print the result as JSON')
-    .option('--quiet', 'print warnings and errors only')
-    .option('--no-color', 'print without colour')
-    .option('--now <timestamp>', 'use this as the current time')
-    .version(version, '--version', 'print the version')
-    .helpOption('--help', 'show help for a command')
-    .helpCommand('help [command]', 'show help for a command')
-    .showSuggestionAfterError()
-    .exitOverride()
-    .configureHelp({ styleTitle: (title) => colors.bold(title) })
-    .configureOutput({
-      writeOut: stdout,
-      writeErr: stderr,
-      getOutHasColors: () => colors.isColorSupported,
-      getErrHasColors: () => false,
-    });
-}
-
-/** Global options with a value; the value is not the command. */
-const OPTIONS_WITH_VALUE = new Set(['--config', '--now']);
-
 function findCommandName(argv: readonly string[]): string | undefined {
   const words = argv.filter((word, index) => !word.startsWith('-') && !OPTIONS_WITH_VALUE.has(argv[index - 1] ?? ''));
   return words[0] === 'help' ? words[1] : words[0];
 }
 
 function createContext(program: Command, session: Session, exit: (code: ExitCode) => void): Context {
-  const options = program.opts<{ config: string; json?: boolean; quiet?: boolean; now?: string }>();
+  const options = program.opts<GlobalOptions>();
   const now = options.now === undefined ? undefined : parseTimestamp(options.now);
   if (options.now !== undefined && !now) {
     throw new TidemarkError('USAGE', `--now ${options.now} is not a timestamp`, {

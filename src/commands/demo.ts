@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { loadJob } from '../config/job.ts';
 import { frozenClock } from '../core/clock.ts';
@@ -9,31 +8,19 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { runJob } from '../pipeline/run-job.ts';
 import { startSandbox } from '../sandbox/index.ts';
-import { positiveNumber } from './options.ts';
 
 /** Begins the configuration of a demo; a folder without it was not made by one. */
 const MARK = '# Made by `tidemark demo`';
-const DEFAULT_RUNS = 14;
 /** Advertised in the sandbox's headers, so the rate limiter starts at full speed. */
 const REQUESTS_PER_SECOND = 1000;
 
-interface Options {
+export interface DemoFlags {
   readonly runs: number;
   readonly nights?: number;
   readonly workspaces?: number;
 }
 
-export function registerDemo(program: Command, context: () => Context): void {
-  program
-    .command('demo')
-    .description('run the nightly job on a generated estate several times, into ./demo')
-    .option('--runs <n>', 'number of nightly runs', positiveNumber, DEFAULT_RUNS)
-    .addOption(new Option('--nights <n>', 'earlier name of --runs').argParser(positiveNumber).hideHelp())
-    .option('--workspaces <n>', 'number of workspaces in the estate', positiveNumber)
-    .action((options: Options) => demo(context(), options));
-}
-
-async function demo(context: Context, { nights, workspaces, ...options }: Options): Promise<void> {
+export async function demo(context: Context, { nights, workspaces, ...options }: DemoFlags): Promise<void> {
   const runs = nights ?? options.runs;
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);

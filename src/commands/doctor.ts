@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
 import { type Check, diagnose } from '../pipeline/doctor/index.ts';
@@ -6,14 +5,7 @@ import { loadDefinitions } from '../pipeline/plugins.ts';
 import { readConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
-export function registerDoctor(program: Command, context: () => Context): void {
-  program
-    .command('doctor')
-    .description('check each target (reachable, token, permissions, rate limit, clock), the warehouse and mail')
-    .action(() => doctor(context()));
-}
-
-async function doctor(context: Context): Promise<void> {
+export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);
   const { sources } = await loadDefinitions(config);
   const checks = await diagnose(config, context, sources);

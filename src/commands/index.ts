@@ -1,94 +1,102 @@
 import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
+import type { DefineCommand } from './definitions/define.ts';
 
-/** Adds a command to the program; `context` may be called once the command line is parsed. */
-export type RegisterCommand = (program: Command, context: () => Context) => void;
-
-/** Every command. Only the selected one is loaded. */
+/** Every command. Only the definition of the selected one is loaded. */
 export const commands: readonly {
   readonly name: string;
   readonly description: string;
-  readonly load: () => Promise<RegisterCommand>;
+  readonly load: () => Promise<DefineCommand>;
 }[] = [
   {
     name: 'init',
     description: 'write a commented tidemark.yaml and .env.example',
-    load: async () => (await import('./init.ts')).registerInit,
+    load: async () => (await import('./definitions/init.ts')).defineInit,
   },
   {
     name: 'demo',
     description: 'run the nightly job on a generated estate and keep its warehouse and reports',
-    load: async () => (await import('./demo.ts')).registerDemo,
+    load: async () => (await import('./definitions/demo.ts')).defineDemo,
   },
   {
     name: 'sandbox',
     description: 'serve the five services on the loopback interface',
-    load: async () => (await import('./sandbox.ts')).registerSandbox,
+    load: async () => (await import('./definitions/sandbox.ts')).defineSandbox,
   },
   {
     name: 'doctor',
     description: 'check targets, permissions, limits, clock, warehouse and mail',
-    load: async () => (await import('./doctor.ts')).registerDoctor,
+    load: async () => (await import('./definitions/doctor.ts')).defineDoctor,
   },
   {
     name: 'permissions',
     description: 'print the least rights that the tokens need, as policies of the services',
-    load: async () => (await import('./permissions.ts')).registerPermissions,
+    load: async () => (await import('./definitions/permissions.ts')).definePermissions,
   },
   {
     name: 'pull',
     description: 'extract from the targets and load the warehouse',
-    load: async () => (await import('./pull.ts')).registerPull,
+    load: async () => (await import('./definitions/pull.ts')).definePull,
   },
   {
     name: 'run',
     description: 'run one job now: pull, findings, reports, mail',
-    load: async () => (await import('./run.ts')).registerRun,
+    load: async () => (await import('./definitions/run.ts')).defineRun,
   },
   {
     name: 'schedule',
     description: 'run every job at its scheduled time',
-    load: async () => (await import('./schedule.ts')).registerSchedule,
+    load: async () => (await import('./definitions/schedule.ts')).defineSchedule,
   },
   {
     name: 'mail',
     description: 'send the digest of a job, or preview it',
-    load: async () => (await import('./mail.ts')).registerMail,
+    load: async () => (await import('./definitions/mail.ts')).defineMail,
   },
   {
     name: 'status',
     description: 'show the last runs, the freshness of every source, and the next runs',
-    load: async () => (await import('./status.ts')).registerStatus,
+    load: async () => (await import('./definitions/status.ts')).defineStatus,
   },
   {
     name: 'sql',
     description: 'run read-only SQL on the published warehouse',
-    load: async () => (await import('./sql.ts')).registerSql,
+    load: async () => (await import('./definitions/sql.ts')).defineSql,
   },
   {
     name: 'tables',
     description: 'describe the tables and their columns',
-    load: async () => (await import('./tables.ts')).registerTables,
+    load: async () => (await import('./definitions/tables.ts')).defineTables,
   },
-  { name: 'report', description: 'render reports', load: async () => (await import('./report.ts')).registerReport },
+  {
+    name: 'report',
+    description: 'render reports',
+    load: async () => (await import('./definitions/report.ts')).defineReport,
+  },
   {
     name: 'findings',
     description: 'list findings, or accept them',
-    load: async () => (await import('./findings.ts')).registerFindings,
+    load: async () => (await import('./definitions/findings.ts')).defineFindings,
   },
   {
     name: 'playbook',
     description: 'plan, approve and apply changes for findings',
-    load: async () => (await import('./playbook.ts')).registerPlaybook,
+    load: async () => (await import('./definitions/playbook.ts')).definePlaybook,
   },
   {
     name: 'api',
     description: 'call any operation of a service',
-    load: async () => (await import('./api.ts')).registerApi,
+    load: async () => (await import('./definitions/api.ts')).defineApi,
   },
   {
     name: 'export',
     description: 'export the warehouse as Hive-partitioned Parquet',
-    load: async () => (await import('./export.ts')).registerExport,
+    load: async () => (await import('./definitions/export.ts')).defineExport,
   },
 ];
+
+/** Adds the full definition of every command. */
+export async function defineAllCommands(program: Command, context: () => Context): Promise<Command> {
+  for (const { load } of commands) (await load())(program, context);
+  return program;
+}

@@ -1,19 +1,18 @@
 import { existsSync } from 'node:fs';
 import { copyFile, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
 import { type InitTarget, type ProbedTarget, probeTargets, renderConfigFile } from '../pipeline/init-config.ts';
-import { collect } from './options.ts';
+
 import { writeResult } from './output.ts';
 
 /** The commented examples that `init` copies. */
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
 
-interface InitFlags {
+export interface InitFlags {
   readonly force?: boolean;
   readonly platform?: string;
   readonly organization?: string;
@@ -24,22 +23,7 @@ interface InitFlags {
   readonly service: readonly string[];
 }
 
-export function registerInit(program: Command, context: () => Context): void {
-  program
-    .command('init')
-    .description('write a commented tidemark.yaml and .env.example; with URLs, ask the services what they have')
-    .option('--platform <url>', 'HCP Terraform or Terraform Enterprise; the token is in TFE_TOKEN')
-    .option('--organization <name>', 'organization of the platform')
-    .option('--secrets <url>', 'Vault; the token is in VAULT_TOKEN')
-    .option('--scheduler <url>', 'Nomad; the token is in NOMAD_TOKEN')
-    .option('--autoscaler <url>', 'the Nomad Autoscaler')
-    .option('--mesh <url>', 'a Consul agent; the token is in CONSUL_HTTP_TOKEN')
-    .option('--service <name>', 'service of the mesh whose leaf certificate is recorded (repeatable)', collect, [])
-    .option('--force', 'replace existing files')
-    .action((flags: InitFlags) => init(context(), flags));
-}
-
-async function init(context: Context, flags: InitFlags): Promise<void> {
+export async function init(context: Context, flags: InitFlags): Promise<void> {
   const config = resolve(context.cwd, context.configFile);
   const env = resolve(context.cwd, '.env.example');
   const existing = [config, env].find((file) => existsSync(file));

@@ -1,37 +1,29 @@
-import type { Command } from 'commander';
+import { join, parse, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { type Job, loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
 import { type ComposeOptions, type ComposeResult, composeMessages } from '../mail/compose.ts';
-import { writeEml } from '../mail/message.ts';
+import { fileNamePart, type Message, writeEml } from '../mail/message.ts';
 import { getStatuses, type OutboxStore, writeOutbox } from '../mail/outbox.ts';
-import { explicitRecipients } from '../mail/recipients.ts';
+import { explicitRecipients, PREVIEW_RECIPIENT } from '../mail/recipients.ts';
 import { type Delivery, sendFromOutbox, sendPending } from '../mail/send.ts';
-import { resolveMailSettings } from '../mail/transport.ts';
+import { resolveMailSettings, resolvePreviewSettings } from '../mail/transport.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
-import { collect, readConfig } from './options.ts';
-import { writeResult } from './output.ts';
+import { readConfig } from './options.ts';
+import { plural, writeResult } from './output.ts';
 
-interface Options {
+export interface MailFlags {
   readonly to: readonly string[];
   readonly dryRun?: boolean;
+  readonly html?: string;
   readonly pending?: boolean;
 }
 
-export function registerMail(program: Command, context: () => Context): void {
-  program
-    .command('mail')
-    .description("send the digest of a job's last run, or preview it")
-    .argument('[job]', 'name of a file in jobs/; optional with --pending')
-    .option('--to <address>', 'send the complete digest to this address instead; repeatable', collect, [])
-    .option('--dry-run', 'write OUTPUT/mail/JOB.RECIPIENT.eml and send nothing')
-    .option('--pending', 'send the pending messages of the outbox')
-    .action((job: string | undefined, options: Options) => mail(context(), job, options));
-}
-
-async function mail(context: Context, name: string | undefined, options: Options): Promise<void> {
+export async function mail(context: Context, name: string | undefined, options: MailFlags): Promise<void> {
   const config = readConfig(context);
+  if (options.html !== undefined && !options.dryRun) throw new TidemarkError('USAGE', '--html requires --dry-run');
   if (options.pending) {
     if (options.dryRun || options.to.length > 0)
       throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
@@ -41,26 +33,58 @@ async function mail(context: Context, name: string | undefined, options: Options
   }
   if (name === undefined) throw new TidemarkError('USAGE', 'give a job or --pending');
   const job = await loadJob(config, context.env, name);
+  explicitRecipients(name, options.to); // reports an invalid address before the warehouse is opened
+  if (options.dryRun) return preview(context, config, job, options);
   if (!job.mail && options.to.length === 0) {
     throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'give a recipient with --to' });
   }
   resolveMailSettings(config);
-  explicitRecipients(name, options.to); // reports an invalid address before the warehouse is opened
-  if (options.dryRun) await preview(context, config, job, options.to);
-  else await send(context, config, job, options.to);
+  await send(context, config, job, options.to);
 }
 
-async function preview(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
+async function preview(context: Context, config: Config, job: Job, { to, html }: MailFlags): Promise<void> {
+  const settings = resolvePreviewSettings(config);
+  const recipients = to.length > 0 || job.mail || settings.routes.length > 0 ? to : [PREVIEW_RECIPIENT];
   const published = await openPublished(config);
   try {
-    const { messages } = await composeMessages(await composeOptions(context, config, job, published, to));
-    const { sender } = resolveMailSettings(config);
+    const options = await composeOptions(context, config, job, published, recipients);
+    const { messages } = await composeMessages({ ...options, settings });
     const files: string[] = [];
-    for (const message of messages) files.push(await writeEml(message, sender, config.output));
-    writeResult(context, { files }, () => files.map((file) => `${file}\n`).join(''));
+    for (const message of messages) files.push(await writeEml(message, settings.sender, config.output));
+    const pages = html === undefined ? [] : await writePages(resolve(context.cwd, html), messages);
+    for (const file of [...files, ...pages]) context.log.info(`wrote ${file}`);
+    const digests = messages.map((message) => ({
+      to: message.to.address,
+      subject: message.subject,
+      text: message.text,
+    }));
+    writeResult(context, { files, pages, digests }, () => formatPreview(messages));
   } finally {
     published.database.close();
   }
+}
+
+/** Writes the page of each distinct digest: to `file`, or to `file` with the recipient before its extension if there are several. */
+async function writePages(file: string, messages: readonly Message[]): Promise<readonly string[]> {
+  const distinct = messages.filter(({ html }, index) => messages.findIndex((other) => other.html === html) === index);
+  const { dir, name, ext } = parse(file);
+  const files: string[] = [];
+  for (const { to, html } of distinct) {
+    const path = distinct.length === 1 ? file : join(dir, `${name}.${fileNamePart(to.address)}${ext}`);
+    await writeFileAtomic(path, html);
+    files.push(path);
+  }
+  return files;
+}
+
+function formatPreview(messages: readonly Message[]): string {
+  return messages
+    .map(({ to, text, attachments, pages }) => {
+      const names = [...attachments.map(({ name }) => name), ...pages.map(({ name }) => `${name}.html`)];
+      const attached = names.length === 0 ? '' : `Attachments: ${names.join(', ')}\n`;
+      return `To: ${to.address}\n${attached}Subject: ${text}`;
+    })
+    .join(`\n${'='.repeat(72)}\n`);
 }
 
 async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
@@ -120,7 +144,12 @@ async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messa
 
 function reportDeliveries(context: Context, deliveries: readonly Delivery[]): void {
   const waiting = deliveries.filter(({ status }) => status !== 'sent');
-  const sent = deliveries.length - waiting.length;
-  writeResult(context, deliveries, () => `${sent} of ${deliveries.length} digests sent\n`);
+  writeResult(context, deliveries, () => `${formatSent(deliveries)}\n`);
   if (waiting.length > 0) context.exit(EXIT.incomplete);
+}
+
+/** `2 of 3 digests sent` */
+export function formatSent(deliveries: readonly Delivery[]): string {
+  const sent = deliveries.filter(({ status }) => status === 'sent').length;
+  return `${sent} of ${plural(deliveries.length, 'digest')} sent`;
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import { type Config, loadConfig } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
@@ -9,29 +8,6 @@ import { TidemarkError } from '../core/errors.ts';
 /** The configuration that `--config` names. */
 export function readConfig({ cwd, configFile, env, redactor }: Context): Config {
   return loadConfig(resolve(cwd, configFile), env, redactor);
-}
-
-/** Parser of a repeatable option. */
-export function collect(value: string, previous: readonly string[]): readonly string[] {
-  return [...previous, value];
-}
-
-export function wholeNumber(text: string): number {
-  if (!/^\d+$/u.test(text)) throw new InvalidArgumentError('must be a whole number');
-  return Number(text);
-}
-
-export function positiveNumber(text: string): number {
-  if (!/^[1-9]\d*$/u.test(text)) throw new InvalidArgumentError('must be a whole number above 0');
-  return Number(text);
-}
-
-export function percentage(text: string): number {
-  const value = Number(text);
-  if (!/^\d+(?:\.\d+)?$/u.test(text) || value <= 0 || value > 100) {
-    throw new InvalidArgumentError('must be above 0 and at most 100');
-  }
-  return value;
 }
 
 /** @throws TidemarkError USAGE naming the option. */

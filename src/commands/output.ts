@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify as csv } from 'csv-stringify/sync';
 import { stringify } from 'lossless-json';
+import type { Format } from '../core/choices.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { stripControls } from '../core/log.ts';
 import { tableLines } from '../core/text-table.ts';
-import type { Format, QueryResult } from '../warehouse/query.ts';
+import type { QueryResult } from '../warehouse/query.ts';
 
 /** Writes a result to stdout: the value with `--json`, otherwise the text. */
 export function writeResult({ json, stdout }: Context, value: unknown, text: () => string): void {

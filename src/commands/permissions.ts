@@ -1,28 +1,18 @@
-import type { Command } from 'commander';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../pipeline/permissions.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import type { Playbook } from '../remediation/define.ts';
-import { assertTargets, collect, readConfig } from './options.ts';
+import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-interface PermissionFlags {
+export interface PermissionFlags {
   readonly target: readonly string[];
   readonly playbook: readonly string[];
 }
 
-export function registerPermissions(program: Command, context: () => Context): void {
-  program
-    .command('permissions')
-    .description('print the least rights that the tokens need, as policies of the services')
-    .option('--target <target>', 'only this target (repeatable)', collect, [])
-    .option('--playbook <playbook>', 'also the rights of this playbook (repeatable)', collect, [])
-    .action((flags: PermissionFlags) => permissions(context(), flags));
-}
-
-async function permissions(context: Context, flags: PermissionFlags): Promise<void> {
+export async function permissions(context: Context, flags: PermissionFlags): Promise<void> {
   const config = readConfig(context);
   const names = assertTargets(config, flags.target);
   const { sources, playbooks } = await loadDefinitions(config);

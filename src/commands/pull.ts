@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
@@ -10,10 +9,10 @@ import { exitCode, type Pull, type RunResult } from '../pipeline/run.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { assertTargets, collect, readConfig } from './options.ts';
+import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
-interface Options {
+export interface PullFlags {
   readonly target: readonly string[];
   readonly source: readonly string[];
   readonly from?: string;
@@ -21,24 +20,7 @@ interface Options {
   readonly acceptShrink: readonly string[];
 }
 
-export function registerPull(program: Command, context: () => Context): void {
-  program
-    .command('pull')
-    .description('extract from the targets and load the warehouse')
-    .option('--target <name>', 'only this target; repeatable', collect, [])
-    .option('--source <name>', 'only this source, or the source of this table; repeatable', collect, [])
-    .option('--from <run>', 'load the landing of this run again, without the network')
-    .option('--fresh', 'extract everything again, including what an interrupted pull landed')
-    .option(
-      '--accept-shrink <source>',
-      'pull this source and accept the loss of many of its rows; repeatable',
-      collect,
-      [],
-    )
-    .action((options: Options) => pull(context(), options));
-}
-
-async function pull(context: Context, options: Options): Promise<void> {
+export async function pull(context: Context, options: PullFlags): Promise<void> {
   const config = readConfig(context);
   const { sources } = await loadDefinitions(config);
   const acceptShrink = await resolveSources(config, sources, options.acceptShrink);

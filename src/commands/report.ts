@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
@@ -8,22 +7,12 @@ import { findLeftOut } from '../sources/index.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
 
-interface ReportFlags {
+export interface ReportFlags {
   readonly asOf?: string;
   readonly out?: string;
 }
 
-export function registerReport(program: Command, context: () => Context): void {
-  program
-    .command('report')
-    .description('render reports')
-    .argument('[name...]', 'reports; all by default')
-    .option('--as-of <timestamp>', 'time of the data; the last pull by default')
-    .option('--out <dir>', 'output folder; `output` of the configuration by default')
-    .action((names: readonly string[], flags: ReportFlags) => report(context(), names, flags));
-}
-
-async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
+export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readConfig(context);
   const requested = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const { database, files } = await openPublished(config);

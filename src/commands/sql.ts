@@ -1,64 +1,134 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Config } from '../config/config.ts';
+import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { FORMATS, type Format, runQuery } from '../warehouse/query.ts';
+import { formatForFile, isTextFormat, KNOWN_EXTENSIONS, TEXT_FORMATS } from '../query/formats.ts';
+import { replaceFile } from '../query/output-file.ts';
+import { type PreparedQuery, QuerySession } from '../query/session.ts';
+import { type Screen, writeLines, writeTable } from '../query/write-table.ts';
+import { appendText, copyParquet, copyText, type WriteText, writeText } from '../query/write-text.ts';
+import { writeXlsx } from '../query/write-xlsx.ts';
 import { parseTimestampOption, readConfig } from './options.ts';
-import { printRows } from './output.ts';
+import { plural } from './output.ts';
+import { writeToPager } from './pager.ts';
 
-interface Options {
+export interface SqlFlags {
   readonly file?: string;
   readonly param: Readonly<Record<string, string>>;
   readonly asOf?: string;
   readonly format?: Format;
   readonly output?: string;
+  readonly timeout?: number;
+  readonly maxRows?: number;
 }
 
-export function registerSql(program: Command, context: () => Context): void {
-  program
-    .command('sql')
-    .description('run read-only SQL on the published warehouse; without QUERY or FILE, reads stdin')
-    .argument('[query]', 'one SELECT statement')
-    .option('-f, --file <file>', 'read the query from a file; - for stdin')
-    .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam, {})
-    .option('--as-of <timestamp>', 'show every table as of this time')
-    .addOption(new Option('--format <format>', 'output format').choices([...FORMATS]))
-    .option('-o, --output <file>', 'write the result to a file')
-    .action((query: string | undefined, options: Options) => sql(context(), query, options));
+/** One query and where its result goes. */
+interface Request {
+  readonly config: Config;
+  readonly query: string;
+  readonly asOf: Date | undefined;
+  readonly format: Format;
+  readonly flags: SqlFlags;
 }
 
-function parseParam(pair: string, previous: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const at = pair.indexOf('=');
-  if (at < 1) throw new TidemarkError('USAGE', `--param ${pair} is not NAME=VALUE`);
-  return { ...previous, [pair.slice(0, at)]: pair.slice(at + 1) };
-}
-
-async function sql(context: Context, query: string | undefined, options: Options): Promise<void> {
+export async function sql(context: Context, query: string | undefined, flags: SqlFlags): Promise<void> {
   const config = readConfig(context);
-  const format = options.format ?? (context.json ? 'json' : 'table');
-  const output = options.output === undefined ? undefined : resolve(context.cwd, options.output);
-  if (output !== undefined && !existsSync(dirname(output))) {
-    throw new TidemarkError('USAGE', `-o ${options.output}: folder ${dirname(output)} does not exist`);
-  }
-  if (format === 'parquet' && !output)
-    throw new TidemarkError('USAGE', '--format parquet writes to a file', { hint: 'add -o FILE' });
-  const asOf = options.asOf === undefined ? undefined : parseTimestampOption('--as-of', options.asOf);
-  const text = await queryText(context, query, options.file);
+  const format = selectFormat(context, flags);
+  const asOf = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
+  const text = await readQuery(context, query, flags.file);
   if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
-  const result = await runQuery({
-    config,
-    query: text,
-    params: options.param,
-    signal: context.signal,
-    ...(asOf && { asOf }),
-    ...(format === 'parquet' && output && { parquet: output }),
-  });
-  if (format !== 'parquet') await printRows(context, result, format, output);
+  const request = { config, query: text, asOf, format, flags };
+  try {
+    if (flags.output === undefined) await printResult(context, request);
+    else await writeResultFile(context, request, resolve(context.cwd, flags.output));
+  } catch (error) {
+    if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
+    throw error;
+  }
 }
 
-async function queryText(context: Context, query: string | undefined, file: string | undefined): Promise<string> {
+/** @throws TidemarkError USAGE if the result cannot be written so. */
+function selectFormat(context: Context, { format, output }: SqlFlags): Format {
+  const given = format ?? (context.json ? 'json' : undefined);
+  if (output === undefined) {
+    if (given !== 'parquet' && given !== 'xlsx') return given ?? 'table';
+    throw new TidemarkError('USAGE', `--format ${given} writes to a file`, { hint: 'add -o FILE' });
+  }
+  const selected = given ?? formatForFile(output);
+  if (selected === undefined) {
+    throw new TidemarkError('USAGE', `the name ${output} tells no format`, {
+      hint: `end it with one of ${KNOWN_EXTENSIONS}, or give --format`,
+    });
+  }
+  const folder = dirname(resolve(context.cwd, output));
+  if (!existsSync(folder)) throw new TidemarkError('USAGE', `-o ${output}: folder ${folder} does not exist`);
+  return selected;
+}
+
+async function writeResultFile(context: Context, request: Request, path: string): Promise<void> {
+  const count = await replaceFile(path, (output) =>
+    withQuery(context, request, output, (session, query) => writeToFile(session, query, request.format)),
+  );
+  context.log.info(`wrote ${plural(count, 'row')} to ${path}`);
+}
+
+async function writeToFile(session: QuerySession, query: PreparedQuery, format: Format): Promise<number> {
+  if (isTextFormat(format)) return copyText(session, query, TEXT_FORMATS[format]);
+  if (format === 'parquet') return copyParquet(session, query);
+  if (format === 'xlsx') return writeXlsx(session, query);
+  return appendText(session.output, (write) => (format === 'line' ? writeLines : writeTable)(session, query, write));
+}
+
+async function printResult(context: Context, request: Request): Promise<void> {
+  const { format, flags } = request;
+  const screen = selectScreen(context, flags.maxRows);
+  const print = (write: WriteText) =>
+    withQuery(context, request, undefined, async (session, query) => {
+      if (isTextFormat(format)) return writeText(session, query, TEXT_FORMATS[format], write);
+      return (format === 'line' ? writeLines : writeTable)(session, query, write, screen);
+    });
+  const isLong = format !== 'table' || screen?.maxRows === Number.POSITIVE_INFINITY;
+  if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
+  else await print(context.print);
+}
+
+const DEFAULT_MAX_ROWS = 40;
+
+/** A terminal shows the first and last rows; elsewhere every row is written unless `--max-rows` says otherwise. */
+function selectScreen({ screen, colors }: Context, maxRows: number | undefined): Screen | undefined {
+  if (screen === undefined && maxRows === undefined) return undefined;
+  const rows = maxRows ?? DEFAULT_MAX_ROWS;
+  return {
+    width: screen?.columns ?? Number.POSITIVE_INFINITY,
+    maxRows: rows === 0 ? Number.POSITIVE_INFINITY : rows,
+    colors,
+  };
+}
+
+async function withQuery<T>(
+  { signal }: Context,
+  { config, query, asOf, flags }: Request,
+  output: string | undefined,
+  work: (session: QuerySession, query: PreparedQuery) => Promise<T>,
+): Promise<T> {
+  const session = await QuerySession.open({
+    config,
+    signal,
+    ...(asOf && { asOf }),
+    ...(output !== undefined && { output }),
+    ...(flags.timeout !== undefined && { limits: { timeoutSeconds: flags.timeout } }),
+  });
+  try {
+    return await work(session, await session.prepare(query, flags.param));
+  } finally {
+    await session.close();
+  }
+}
+
+async function readQuery(context: Context, query: string | undefined, file: string | undefined): Promise<string> {
   if (query !== undefined && file !== undefined) throw new TidemarkError('USAGE', 'give a query or -f FILE, not both');
   if (query !== undefined) return query;
   if (file === undefined && context.stdinIsTerminal)

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { nextRuns } from '../daemon/cron-schedule.ts';
@@ -6,14 +5,7 @@ import { openPublished } from '../warehouse/session.ts';
 import { readConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
-export function registerStatus(program: Command, context: () => Context): void {
-  program
-    .command('status')
-    .description('show the last runs, the freshness of every source, and the next runs')
-    .action(() => status(context()));
-}
-
-async function status(context: Context): Promise<void> {
+export async function status(context: Context): Promise<void> {
   const config = readConfig(context);
   const next = nextRuns((await loadJobs(config, context.env)).values(), context.clock.now());
   const { database, files } = await openPublished(config);

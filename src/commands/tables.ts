@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import type { Colors } from '../core/color.ts';
@@ -10,15 +9,7 @@ import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import { formatTable, writeResult } from './output.ts';
 
-export function registerTables(program: Command, context: () => Context): void {
-  program
-    .command('tables')
-    .description('describe the tables and their columns')
-    .argument('[name]', 'one table')
-    .action((name?: string) => tables(context(), name));
-}
-
-async function tables(context: Context, name: string | undefined): Promise<void> {
+export async function tables(context: Context, name: string | undefined): Promise<void> {
   const declared = await loadTables(createSqlFiles(queryRoots(context)));
   const selected = name === undefined ? [...declared.values()] : [findTable(declared, name)];
   const { colors } = context;

@@ -1,9 +1,7 @@
+import { SEVERITIES, type Severity } from '../core/choices.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { parseHeader, type SqlFiles } from '../warehouse/sql-files.ts';
-
-export const SEVERITIES = ['info', 'warning', 'critical'] as const;
-export type Severity = (typeof SEVERITIES)[number];
 
 /** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
 export interface Rule {

@@ -1,0 +1,18 @@
+import { Option } from 'commander';
+import type { DemoFlags } from '../demo.ts';
+import { addExamples, type DefineCommand, positiveNumber } from './define.ts';
+
+const DEFAULT_RUNS = 14;
+
+export const defineDemo: DefineCommand = (program, context) =>
+  addExamples(
+    program
+      .command('demo')
+      .description('run the nightly job on a generated estate several times, into ./demo')
+      .option('--runs <n>', 'number of nightly runs', positiveNumber, DEFAULT_RUNS)
+      .addOption(new Option('--nights <n>', 'earlier name of --runs').argParser(positiveNumber).hideHelp())
+      .option('--workspaces <n>', 'number of workspaces in the estate', positiveNumber)
+      .action(async (flags: DemoFlags) => (await import('../demo.ts')).demo(context(), flags)),
+    ['tidemark demo', 'play two weeks of an estate into ./demo'],
+    ['tidemark demo --runs 3 --workspaces 50', 'play three nights of a small estate'],
+  );

@@ -1,0 +1,18 @@
+import type { ReportFlags } from '../report.ts';
+import { addExamples, type DefineCommand } from './define.ts';
+
+export const defineReport: DefineCommand = (program, context) =>
+  addExamples(
+    program
+      .command('report')
+      .description('render reports')
+      .argument('[name...]', 'reports; all by default')
+      .option('--as-of <timestamp>', 'time of the data; the last pull by default')
+      .option('--out <dir>', 'output folder; `output` of the configuration by default')
+      .action(async (names: readonly string[], flags: ReportFlags) =>
+        (await import('../report.ts')).report(context(), names, flags),
+      ),
+    ['tidemark report', 'render all reports'],
+    ['tidemark report drift agent-health --out site', 'render two reports into a folder'],
+    ['tidemark report drift --as-of 2026-11-01', 'render a report of an earlier day'],
+  );

@@ -1,0 +1,26 @@
+import { Option } from 'commander';
+import type { SandboxFlags } from '../sandbox.ts';
+import { addExamples, type DefineCommand, wholeNumber } from './define.ts';
+
+export const defineSandbox: DefineCommand = (program, context) =>
+  addExamples(
+    program
+      .command('sandbox')
+      .description(
+        'serve the five services on the loopback interface until stopped, and print a configuration for them',
+      )
+      .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
+      .option('--seed <n>', 'seed of the generated estate', wholeNumber)
+      .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
+      .option('--latency <ms>', 'delay of every response', wholeNumber)
+      .option('--port <n>', 'first of five ports', wholeNumber)
+      .option('--days <n>', 'simulated days that have passed', wholeNumber, 0)
+      .addOption(new Option('--nights <n>', 'earlier name of --days').argParser(wholeNumber).hideHelp())
+      .option('--flavor <flavor>', 'spec, or hashicorp for the behaviour of the real products')
+      .action(async (flags: SandboxFlags) => (await import('../sandbox.ts')).serve(context(), flags)),
+    ['tidemark sandbox > tidemark.yaml', 'serve an estate, with its configuration in a file'],
+    [
+      'tidemark sandbox --flavor hashicorp --latency 50 --rate 30',
+      'behave like the real products, slow and with a rate limit',
+    ],
+  );

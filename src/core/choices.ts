@@ -1,0 +1,29 @@
+/**
+ * Values that the help and the completion of commands show, beside the code that uses them. This file imports nothing, so that
+ * help and completion load no more than they show.
+ */
+
+/** From the least to the most severe. */
+export const SEVERITIES = ['info', 'warning', 'critical'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+export const FINDING_STATES = ['new', 'open', 'resolved', 'accepted'] as const;
+export type FindingState = (typeof FINDING_STATES)[number];
+
+/** Output formats of a query. */
+export const FORMATS = ['table', 'line', 'csv', 'json', 'ndjson', 'markdown', 'parquet', 'xlsx'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Upper bounds of what a plan may change. */
+export interface PlanLimits {
+  readonly maxActions: number;
+  /** Of the rows that the playbook's table has in a target. */
+  readonly maxPercent: number;
+  /** So many rows may be affected whatever their share is: 1 of 3 rows is 33 %. */
+  readonly minRows: number;
+}
+
+export const DEFAULT_LIMITS: PlanLimits = { maxActions: 25, maxPercent: 20, minRows: 5 };
+
+/** An apply stops after so many failed or unconfirmed actions. */
+export const DEFAULT_MAX_FAILURES = 3;

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+
+const SRC = join(PACKAGE_ROOT, 'src');
+
+interface Reached {
+  /** Relative to src/. */
+  readonly files: ReadonlySet<string>;
+  readonly packages: ReadonlySet<string>;
+}
+
+/** What is loaded with these files: everything that their `import` statements reach, without types and `import()`. */
+function followImports(entries: readonly string[]): Reached {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const queue = entries.map((entry) => join(SRC, entry));
+  for (const file of queue) {
+    if (files.has(relative(SRC, file))) continue;
+    files.add(relative(SRC, file));
+    const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b(?! type)[^;]*? from '([^']+)';/gmu);
+    for (const [, name = ''] of imports) {
+      if (name.startsWith('.')) queue.push(resolve(dirname(file), name));
+      else if (!name.startsWith('node:')) packages.add(name);
+    }
+  }
+  return { files, packages };
+}
+
+const definitions = readdirSync(join(SRC, 'commands', 'definitions')).map((name) => `commands/definitions/${name}`);
+
+test('help, completion and --version load no command, no database and no HTTP client', () => {
+  const { files, packages } = followImports(['cli.ts', ...definitions]);
+  expect([...packages].sort()).toEqual(['commander', 'picocolors']);
+  const folders = new Set([...files].map((file) => dirname(file)));
+  expect([...folders].sort()).toEqual(['.', 'commands', 'commands/definitions', 'core', 'core/redact']);
+});
+
+test('the imports of a command reach the database', () => {
+  expect(followImports(['commands/sql.ts']).files).toContain('warehouse/database.ts');
+});
