@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
@@ -18,6 +18,8 @@ export interface CliIo {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: (text: string) => void;
+  /** Resolves when stdout takes more. @default at once */
+  readonly drain?: () => Promise<void>;
   readonly stderr: (text: string) => void;
   readonly readStdin: () => Promise<string>;
   /** One typed line. @default the first line of `readStdin` */
@@ -26,6 +28,8 @@ export interface CliIo {
   readonly stdoutIsTerminal: boolean;
   /** stderr, where it is a terminal. */
   readonly terminal: NodeJS.WriteStream | undefined;
+  /** The size of stdout, where it is a terminal. */
+  readonly screen?: { readonly columns: number; readonly rows: number };
   readonly signal: AbortSignal;
   /** @default DEFAULT_TIMEOUTS */
   readonly timeouts?: Partial<HttpTimeouts>;
@@ -56,7 +60,16 @@ export async function run(io: CliIo): Promise<ExitCode> {
   }
 }
 
+/** The scripts of `tidemark completion` call it. The words after it are not parsed as a command line: the last is incomplete. */
+const COMPLETION_WORD = '__complete';
+
 async function dispatch(session: Session): Promise<ExitCode> {
+  const [first, ...words] = session.argv;
+  if (first === COMPLETION_WORD) {
+    const { completeWords } = await import('./commands/completion.ts');
+    session.stdout(await completeWords(words, session.cwd));
+    return EXIT.done;
+  }
   let exit: ExitCode = EXIT.done;
   const program = createProgram(session);
   const context = () => createContext(program, session, (code) => (exit = code));
@@ -87,6 +100,11 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
   return {
     ...session,
     readLine: readLine ?? (async () => (await readStdin()).split('\n', 1)[0] ?? ''),
+    print: async (text) => {
+      session.stdout(text);
+      await session.drain?.();
+    },
+    screen: session.screen,
     exit,
     quiet,
     json: options.json ?? false,
@@ -139,6 +157,8 @@ export async function main(): Promise<void> {
     cwd: process.cwd(),
     env: process.env,
     stdout: (text) => process.stdout.write(text),
+    drain: () => drain(stop.signal),
+    ...(process.stdout.isTTY && { screen: process.stdout }),
     stderr: (text) => process.stderr.write(text),
     readStdin,
     readLine,
@@ -147,6 +167,12 @@ export async function main(): Promise<void> {
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     signal: stop.signal,
   });
+  // Text that nobody reads any more must not keep the process alive.
+  if (stop.signal.aborted && process.stdout.writableLength > 0) process.exit();
+}
+
+async function drain(signal: AbortSignal): Promise<void> {
+  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain', { signal });
 }
 
 /** `tidemark sql … | head` closes the pipe; that is not an error. */

@@ -11,10 +11,10 @@ import { type Definitions, loadDefinitions, type Plugin } from './pipeline/plugi
 import { assertPulls, runPulls, selectPulls } from './pipeline/pull.ts';
 import type { RunResult } from './pipeline/run.ts';
 import { type JobResult, runJob } from './pipeline/run-job.ts';
+import { QuerySession } from './query/session.ts';
 import { type ApiClient, createApiClient } from './services/api-client.ts';
 import type { ServiceClient } from './services/client.ts';
 import { ServiceClients } from './services/clients.ts';
-import { runQuery } from './warehouse/query.ts';
 import type { Row } from './warehouse/values.ts';
 
 /** Tidemark as a library. docs/library.md describes it. */
@@ -109,14 +109,19 @@ export class Tidemark {
     params: Readonly<Record<string, string | number | boolean>> = {},
     { asOf }: { readonly asOf?: Date } = {},
   ): Promise<readonly Row[]> {
-    const { rows } = await runQuery({
+    const session = await QuerySession.open({
       config: this.config,
-      query: sql,
-      params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)])),
       signal: this.#context.signal,
       ...(asOf && { asOf }),
     });
-    return rows;
+    try {
+      const values = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
+      const rows: Row[] = [];
+      for await (const part of session.rows(await session.prepare(sql, values))) rows.push(...part);
+      return rows;
+    } finally {
+      await session.close();
+    }
   }
 
   /** The operations of a target as typed methods. */
@@ -162,6 +167,8 @@ function createContext(config: Config, redactor: Context['redactor'], options: T
     stdinIsTerminal: false,
     stdoutIsTerminal: false,
     stdout: () => {},
+    print: async () => {},
+    screen: undefined,
     stderr: () => {},
     terminal: undefined,
     colors: createColors(false),

@@ -12,6 +12,8 @@ const positive = z.number().positive();
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
 
+const size = z.string().regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB');
+
 const limits = z.strictObject({
   requestsPerSecond: positive.optional().describe('upper bound; a lower limit that the service advertises wins'),
   concurrency: wholeNumber.default(8).describe('requests in progress at the same time'),
@@ -107,14 +109,20 @@ export const configSchema = z.strictObject({
   mail: mail.optional(),
   landingDays: positive.default(14),
   reportDays: positive.default(90),
+  subjectPages: z.int().nonnegative().default(1000).describe('subjects with a page of their own'),
+  planDays: positive.default(90),
   groupRead: z.boolean().default(false).describe('the group may read the published warehouse'),
   shrinkPercent: z.number().gt(0).max(100).default(50),
   maxWait: positive.default(120).describe('seconds'),
   maxRunTime: positive.default(43_200).describe('seconds for the pulls of a run'),
-  memoryLimit: z
-    .string()
-    .regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB')
-    .default('1GB'),
+  memoryLimit: size.default('1GB'),
+  sql: z
+    .strictObject({
+      timeout: positive.default(300).describe('seconds that a query may take'),
+      memoryLimit: size.default('1GB').describe('memory of a query'),
+      temporaryLimit: size.default('10GB').describe('temporary disk space of a query'),
+    })
+    .prefault({}),
   reportsUrl: z.url({ protocol: /^https?$/u, error: 'must be a URL that begins with https:// or http://' }).optional(),
   thresholds: thresholds.prefault({}),
   plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),

@@ -27,3 +27,6 @@ export const DEFAULT_LIMITS: PlanLimits = { maxActions: 25, maxPercent: 20, minR
 
 /** An apply stops after so many failed or unconfirmed actions. */
 export const DEFAULT_MAX_FAILURES = 3;
+
+/** Shells that `tidemark completion` knows. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;

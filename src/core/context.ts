@@ -40,6 +40,10 @@ export interface Context {
   readonly stdoutIsTerminal: boolean;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** Writes to stdout, and resolves when stdout takes more: for output that may be large. */
+  readonly print: (text: string) => Promise<void>;
+  /** The size of stdout, where it is a terminal. */
+  readonly screen: { readonly columns: number; readonly rows: number } | undefined;
   /** stderr, where it is a terminal that can show progress. */
   readonly terminal: NodeJS.WriteStream | undefined;
   /** Colours for stdout: functions that return the text unchanged where stdout is not coloured. */

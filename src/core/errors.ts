@@ -8,6 +8,7 @@ export const EXIT = {
   findings: 5,
   unsafe: 6,
   bug: 70,
+  interrupted: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -20,6 +21,7 @@ const EXIT_CODES = {
   REFUSED: EXIT.unavailable,
   DATA: EXIT.data,
   FINDINGS: EXIT.findings,
+  INTERRUPTED: EXIT.interrupted,
   LOCKED: EXIT.unsafe,
   UNSAFE: EXIT.unsafe,
 } as const satisfies Record<string, ExitCode>;

@@ -14,6 +14,8 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     stdoutIsTerminal: false,
     terminal: undefined,
     stdout: () => {},
+    print: async () => {},
+    screen: undefined,
     stderr: () => {},
     colors: createColors(false),
     json: false,

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { FORMATS } from '../../core/choices.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import type { SqlFlags } from '../sql.ts';
-import { addExamples, type DefineCommand } from './define.ts';
+import { addExamples, type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
 
 export const defineSql: DefineCommand = (program, context) =>
   addExamples(
@@ -14,7 +14,13 @@ export const defineSql: DefineCommand = (program, context) =>
       .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam, {})
       .option('--as-of <timestamp>', 'show every table as of this time')
       .addOption(new Option('--format <format>', 'output format').choices([...FORMATS]))
-      .option('-o, --output <file>', 'write the result to a file')
+      .option('-o, --output <file>', 'write the result to a file; its extension is the format')
+      .option(
+        '--max-rows <n>',
+        'rows of a table: of more, the first and last; 0 for all (40 on a terminal)',
+        wholeNumber,
+      )
+      .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', positiveNumber)
       .action(async (query: string | undefined, flags: SqlFlags) =>
         (await import('../sql.ts')).sql(context(), query, flags),
       ),

@@ -1,0 +1,124 @@
+import { extname } from 'node:path';
+import type { Format } from '../core/choices.ts';
+import { quoteLiteral } from '../warehouse/sql-files.ts';
+import { jsonSql, type ResultColumn, textSql } from './sql-text.ts';
+
+/**
+ * A text format. DuckDB renders each row as one text, so that a result is written at DuckDB's speed and never held in memory; the
+ * rest is what stands around the rows.
+ */
+export interface TextFormat {
+  readonly mime: string;
+  /** SQL for the text of one row. */
+  readonly rowSql: (columns: readonly ResultColumn[]) => string;
+  /** Before the first row. */
+  readonly begin: (columns: readonly ResultColumn[]) => string;
+  readonly separator: string;
+  /** After the last row. */
+  readonly end: string;
+  /** Instead of all that, where there is no row. */
+  readonly empty: (columns: readonly ResultColumn[]) => string;
+}
+
+const csvHeader = (columns: readonly ResultColumn[]) => `${columns.map(({ name }) => quoteCsv(name)).join(',')}\n`;
+
+const csv: TextFormat = {
+  mime: 'text/csv; charset=utf-8; header=present',
+  rowSql: (columns) => concat(columns.map((column) => csvFieldSql(textSql(column))).join(`, ',', `)),
+  begin: csvHeader,
+  separator: '\n',
+  end: '\n',
+  empty: csvHeader,
+};
+
+const ndjson: TextFormat = {
+  mime: 'application/x-ndjson; charset=utf-8',
+  rowSql: jsonObjectSql,
+  begin: () => '',
+  separator: '\n',
+  end: '\n',
+  empty: () => '',
+};
+
+const json: TextFormat = {
+  mime: 'application/json; charset=utf-8',
+  rowSql: jsonObjectSql,
+  begin: () => '[\n  ',
+  separator: ',\n  ',
+  end: '\n]\n',
+  empty: () => '[]\n',
+};
+
+const markdownHeader = (columns: readonly ResultColumn[]) =>
+  `${markdownLine(columns.map(({ name }) => escapeMarkdown(name)))}\n${markdownLine(columns.map(() => '---'))}`;
+
+const markdown: TextFormat = {
+  mime: 'text/markdown; charset=utf-8',
+  rowSql: (columns) =>
+    concat(`'| ', ${columns.map((column) => escapeMarkdownSql(textSql(column))).join(`, ' | ', `)}, ' |'`),
+  begin: (columns) => `${markdownHeader(columns)}\n`,
+  separator: '\n',
+  end: '\n',
+  empty: (columns) => `${markdownHeader(columns)}\n`,
+};
+
+export const TEXT_FORMATS = { csv, json, ndjson, markdown } as const satisfies Record<string, TextFormat>;
+export type TextFormatName = keyof typeof TEXT_FORMATS;
+
+export function isTextFormat(format: Format): format is TextFormatName {
+  return format in TEXT_FORMATS;
+}
+
+const EXTENSIONS: Readonly<Record<string, Format>> = {
+  '.csv': 'csv',
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.md': 'markdown',
+  '.parquet': 'parquet',
+  '.xlsx': 'xlsx',
+  '.txt': 'table',
+};
+
+/** The format of a file by its extension. */
+export function formatForFile(file: string): Format | undefined {
+  return EXTENSIONS[extname(file).toLowerCase()];
+}
+
+export const KNOWN_EXTENSIONS = Object.keys(EXTENSIONS).join(', ');
+
+function concat(parts: string): string {
+  return `concat(${parts})`;
+}
+
+/** Empty text is `""`, so that it differs from null. */
+function csvFieldSql(text: string): string {
+  return `case when ${text} = '' or regexp_matches(${text}, '[",\\n\\r]') then '"' || replace(${text}, '"', '""') || '"' else ${text} end`;
+}
+
+function quoteCsv(text: string): string {
+  return text === '' || /[",\n\r]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function jsonObjectSql(columns: readonly ResultColumn[]): string {
+  const entries = columns.map((column) => `${quoteLiteral(column.name)}, ${jsonSql(column)}`);
+  return `json_object(${entries.join(', ')})::varchar`;
+}
+
+function markdownLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function escapeMarkdown(cell: string): string {
+  return cell
+    .replaceAll('\\', '\\\\')
+    .replaceAll('|', '\\|')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/\s*[\n\r]\s*/gu, '<br>');
+}
+
+/** The same as `escapeMarkdown`, in SQL. */
+function escapeMarkdownSql(text: string): string {
+  const escaped = `replace(replace(replace(${text}, '\\', '\\\\'), '|', '\\|'), '<', '&lt;')`;
+  return `regexp_replace(${escaped}, '\\s*[\\n\\r]\\s*', '<br>', 'g')`;
+}

@@ -1,0 +1,243 @@
+import type { Colors } from '../core/color.ts';
+import { stripControls } from '../core/log.ts';
+import { displayWidth } from '../core/text-table.ts';
+import type { PreparedQuery, QuerySession } from './session.ts';
+import { isNumber, textSql } from './sql-text.ts';
+import type { WriteText } from './write-text.ts';
+
+/** A terminal that a result is fitted to. */
+export interface Screen {
+  /** Characters of a line. */
+  readonly width: number;
+  /** Rows shown: of more, the first and the last. */
+  readonly maxRows: number;
+  readonly colors: Colors;
+}
+
+type Cells = readonly (string | null)[];
+
+interface Layout {
+  readonly labels: readonly string[];
+  readonly widths: readonly number[];
+  readonly isRight: readonly boolean[];
+  /** Indices of the shown columns; undefined stands for those left out. */
+  readonly shown: readonly (number | undefined)[];
+  readonly screen: Screen | undefined;
+}
+
+const SEPARATOR = '  ';
+const MIN_WIDTH = 8;
+/** Without a screen, the widths of the first rows hold for all: a wider cell moves the rest of its line. */
+const ROWS_FOR_WIDTHS = 1_000;
+
+/** Writes aligned columns. On a screen, the first and last rows that fit it; otherwise every row, in constant memory. */
+export async function writeTable(
+  session: QuerySession,
+  query: PreparedQuery,
+  write: WriteText,
+  screen?: Screen,
+): Promise<number> {
+  const chunks = session.chunks(query, query.columns.map(textSql).join(', '));
+  if (query.columns[0]?.name === 'explain_key') return writePlan(chunks, write);
+  return screen ? writeScreen(query, chunks, write, screen) : writeAll(query, chunks, write);
+}
+
+type Chunks = AsyncIterable<{ readonly rowCount: number; getRows(): unknown[][] }>;
+
+/** EXPLAIN draws its own picture. */
+async function writePlan(chunks: Chunks, write: WriteText): Promise<number> {
+  let count = 0;
+  for await (const chunk of chunks) {
+    for (const row of chunk.getRows() as Cells[]) await write(`${cleanText(row[1] ?? '').trimEnd()}\n`);
+    count += chunk.rowCount;
+  }
+  return count;
+}
+
+async function writeScreen(query: PreparedQuery, chunks: Chunks, write: WriteText, screen: Screen): Promise<number> {
+  const { head, tail, count } = await collectEnds(chunks, screen.maxRows);
+  const layout = fitToScreen(createLayout(query, [...head, ...tail], screen), screen.width);
+  await write(formatHeader(layout));
+  for (const row of head) await write(formatRow(layout, row));
+  if (head.length + tail.length < count) await write(formatGap(layout));
+  for (const row of tail) await write(formatRow(layout, row));
+  await write(`${screen.colors.dim(formatCount(count, head.length + tail.length, layout))}\n`);
+  return count;
+}
+
+/** The first and the last rows. Of what lies between, only the number is kept. */
+async function collectEnds(chunks: Chunks, maxRows: number) {
+  const headLength = Math.ceil(maxRows / 2);
+  const rows: Cells[] = [];
+  let last: Cells[] = [];
+  let count = 0;
+  for await (const chunk of chunks) {
+    count += chunk.rowCount;
+    const cells = chunk.getRows() as Cells[];
+    const free = Math.max(0, maxRows - rows.length);
+    rows.push(...cells.slice(0, free));
+    last = [...last, ...cells.slice(free)].slice(-maxRows);
+  }
+  if (last.length === 0) return { head: rows, tail: [], count };
+  const head = rows.slice(0, headLength);
+  return { head, tail: [...rows.slice(headLength), ...last].slice(-(maxRows - headLength)), count };
+}
+
+async function writeAll(query: PreparedQuery, chunks: Chunks, write: WriteText): Promise<number> {
+  let layout: Layout | undefined;
+  let count = 0;
+  for await (const chunk of chunks) {
+    const rows = chunk.getRows() as Cells[];
+    count += rows.length;
+    if (!layout) {
+      layout = createLayout(query, rows.slice(0, ROWS_FOR_WIDTHS), undefined);
+      await write(formatHeader(layout));
+    }
+    const known = layout;
+    await write(rows.map((row) => formatRow(known, row)).join(''));
+  }
+  if (!layout) await write(formatHeader(createLayout(query, [], undefined)));
+  await write(`(${formatRows(count)})\n`);
+  return count;
+}
+
+function createLayout({ columns }: PreparedQuery, rows: readonly Cells[], screen: Screen | undefined): Layout {
+  const labels = columns.map(({ name }) => cleanText(name.toUpperCase()).replaceAll(/\s+/gu, ' '));
+  const widths = labels.map(displayWidth);
+  for (const row of rows) {
+    for (let index = 0; index < widths.length; index++) {
+      for (const line of splitCell(row[index] ?? null, screen)) {
+        widths[index] = Math.max(widths[index] ?? 0, displayWidth(line));
+      }
+    }
+  }
+  return {
+    labels,
+    widths,
+    isRight: columns.map(({ type }) => isNumber(type)),
+    shown: labels.map((_, index) => index),
+    screen,
+  };
+}
+
+/** Narrows the widest columns, then leaves out columns in the middle. */
+function fitToScreen(layout: Layout, width: number): Layout {
+  let { shown } = layout;
+  const total = (cap: number) =>
+    sum(shown.map((index) => (index === undefined ? 1 : Math.min(cap, layout.widths[index] ?? 0)))) +
+    SEPARATOR.length * (shown.length - 1);
+  while (shown.length > 3 && total(MIN_WIDTH) > width) {
+    const kept = shown.filter((index) => index !== undefined);
+    const middle = Math.ceil(kept.length / 2);
+    shown = [...kept.slice(0, middle), undefined, ...kept.slice(middle + 1)];
+  }
+  let cap = Math.max(MIN_WIDTH, ...layout.widths);
+  while (cap > MIN_WIDTH && total(cap) > width) cap--;
+  return { ...layout, shown, widths: layout.widths.map((natural) => Math.min(natural, cap)) };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
+}
+
+function formatHeader(layout: Layout): string {
+  const dim = layout.screen?.colors.dim ?? ((text: string) => text);
+  return formatLines(
+    layout,
+    layout.labels.map((label) => [label]),
+    dim,
+  );
+}
+
+function formatRow(layout: Layout, row: Cells): string {
+  return formatLines(
+    layout,
+    row.map((cell) => splitCell(cell, layout.screen)),
+  );
+}
+
+function formatGap(layout: Layout): string {
+  return formatLines(
+    layout,
+    layout.labels.map(() => ['·']),
+    layout.screen?.colors.dim,
+  );
+}
+
+/** One row: as many lines as its highest cell. */
+function formatLines(layout: Layout, cells: readonly (readonly string[])[], style = (text: string) => text): string {
+  const height = Math.max(1, ...layout.shown.map((index) => cells[index ?? -1]?.length ?? 1));
+  let text = '';
+  for (let line = 0; line < height; line++) {
+    const parts = layout.shown.map((index) =>
+      index === undefined ? '…' : pad(layout, index, cells[index]?.[line] ?? ''),
+    );
+    text += `${style(parts.join(SEPARATOR).trimEnd())}\n`;
+  }
+  return text;
+}
+
+function pad({ widths, isRight, screen }: Layout, index: number, cell: string): string {
+  const width = widths[index] ?? 0;
+  const text = screen ? truncate(cell, width) : cell;
+  const padding = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return isRight[index] ? `${padding}${text}` : `${text}${padding}`;
+}
+
+function truncate(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = '';
+  for (const character of text) {
+    if (displayWidth(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+/** The lines of a cell without control characters. On a screen, null differs from empty text. */
+function splitCell(cell: string | null, screen: Screen | undefined): readonly string[] {
+  if (cell === null) return [screen ? screen.colors.dim('NULL') : ''];
+  const text = cleanText(cell);
+  return text.includes('\n') ? text.split('\n') : [text];
+}
+
+/** Line breaks stay; a tab is spaces, and other control characters are dropped. */
+function cleanText(text: string): string {
+  return stripControls(text.replaceAll(/\r\n?/gu, '\n').replaceAll('\t', '    '));
+}
+
+function formatRows(count: number): string {
+  return `${count} row${count === 1 ? '' : 's'}`;
+}
+
+function formatCount(count: number, shownRows: number, { shown, labels }: Layout): string {
+  const columns = shown.filter((index) => index !== undefined).length;
+  const notes = [
+    ...(shownRows < count ? [`${shownRows} shown`] : []),
+    ...(columns < labels.length ? [`${columns} of ${labels.length} columns shown; --format line shows all`] : []),
+  ];
+  return `(${[formatRows(count), ...notes].join(', ')})`;
+}
+
+/** Writes a line for each column and an empty line between rows: for rows wider than the screen. */
+export async function writeLines(
+  session: QuerySession,
+  query: PreparedQuery,
+  write: WriteText,
+  screen?: Screen,
+): Promise<number> {
+  const names = query.columns.map(({ name }) => cleanText(name).replaceAll(/\s+/gu, ' '));
+  const width = Math.max(0, ...names.map(displayWidth));
+  let count = 0;
+  for await (const chunk of session.chunks(query, query.columns.map(textSql).join(', '))) {
+    for (const row of chunk.getRows() as Cells[]) {
+      const lines = row.map((cell, index) => {
+        const name = names[index] ?? '';
+        return `${' '.repeat(width - displayWidth(name))}${name} = ${splitCell(cell, screen).join('\n')}\n`;
+      });
+      await write(`${count === 0 ? '' : '\n'}${lines.join('')}`);
+      count++;
+    }
+  }
+  return count;
+}
