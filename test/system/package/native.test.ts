@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { acquireLock } from '../../../src/warehouse/lock.ts';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 
@@ -62,6 +64,34 @@ test.for(PACKAGES)('%s is in the registry with the locked version and integrity'
   expect(answer).toEqual({ integrity });
 });
 
+test('the package of the lock has a build for every platform', () => {
+  const builds = join(PACKAGE_ROOT, 'node_modules', 'fs-native-extensions', 'prebuilds');
+  const without = PLATFORMS.filter((name) => !existsSync(join(builds, name, 'fs-native-extensions.node')));
+  expect(without).toEqual([]);
+});
+
+const CONFIG = 'targets: [{ name: scaler, kind: autoscaler, url: "http://127.0.0.1:9" }]\n';
+
+/** What the package of the lock takes for Alpine, where it looks for a build that it does not have. */
+const AS_ON_ALPINE = `
+  const fs = require('node:fs');
+  const { existsSync } = fs;
+  fs.existsSync = (path) => path === '/etc/alpine-release' || existsSync(path);
+`;
+
+test('on Alpine, the lock is that of the build for Linux', async () => {
+  const cwd = await tempFolder();
+  const preload = join(cwd, 'alpine.cjs');
+  await writeFile(preload, AS_ON_ALPINE);
+  await writeFile(join(cwd, 'tidemark.yaml'), CONFIG);
+  const command = await buildCommand();
+  const pull = () => startCommand(command, ['pull'], cwd, { NODE_OPTIONS: `--require ${preload}` }).ended;
+  const lock = await acquireLock(join(cwd, 'data', 'lock'), 'nightly');
+  expect(await pull()).toMatchObject({ exit: 6, stderr: expect.stringContaining('locked by nightly') });
+  await lock.release();
+  expect(await pull()).toMatchObject({ exit: 3, stderr: expect.not.stringContaining('lock') });
+});
+
 /** The built package with every dependency but `missing`. */
 async function packageWithout(missing: string): Promise<string> {
   const built = join(await buildCommand(), '..', '..');
@@ -82,7 +112,6 @@ async function packageWithout(missing: string): Promise<string> {
   return join(root, 'bin', 'tidemark.js');
 }
 
-const CONFIG = 'targets: [{ name: scaler, kind: autoscaler, url: "http://127.0.0.1:9" }]\n';
 const HINT = 'install Tidemark again on this machine with npm, with optional dependencies';
 
 test('a missing package with native code is named, without a stack trace', async () => {
