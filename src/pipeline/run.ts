@@ -5,6 +5,7 @@ import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import { landingDirectory, pruneLandings } from '../landing/store.ts';
+import { prunePlans } from '../remediation/plan-store.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import type { Delta } from '../warehouse/history.ts';
 import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
@@ -65,6 +66,7 @@ export async function withRun<T extends { readonly pulls: readonly PullOutcome[]
     deferMigration: true,
   });
   await pruneLandings(options.config, now);
+  await prunePlans(options.config, { now, log: options.context.log });
   return ended;
 }
 

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
+
+/** A plan must be approved and applied within this time. */
+export const PLAN_VALID_MS = DAY_MS;
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { DAY_MS } from '../core/clock.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { parseRunStart } from '../landing/store.ts';
+import { isUnsettled } from './execute-action.ts';
 import { type LedgerEntry, readLedger } from './ledger.ts';
-import { type Plan, readPlan, writePlan } from './plan-file.ts';
+import { PLAN_VALID_MS, type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */
 
@@ -19,6 +23,20 @@ export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> 
   const file = planFile(config, plan.plan_id);
   await writePlan(file, plan);
   return file;
+}
+
+/**
+ * Renames a file that holds a plan to `FILE.PLAN_ID`, so that nobody applies it in place of the plan that was asked for. A file with
+ * anything else stays.
+ * @param isKept which plans stay
+ * @returns the new name; undefined where nothing was renamed
+ */
+export async function setPlanAside(file: string, isKept: (plan: Plan) => boolean): Promise<string | undefined> {
+  const plan = await readUsablePlan(file);
+  if (plan === undefined || !ID_PREFIX.test(plan.plan_id) || isKept(plan)) return undefined;
+  const aside = `${file}.${plan.plan_id}`;
+  await rename(file, aside);
+  return aside;
 }
 
 /** IDs have no other characters, so none is a path. */
@@ -44,9 +62,13 @@ export async function findPlanFile(config: DataFolder, cwd: string, reference: s
 
 /** The plan of an ID; undefined where it is not kept, or its file is damaged. */
 export async function readKeptPlan(config: DataFolder, planId: string): Promise<Plan | undefined> {
-  if (!ID_PREFIX.test(planId)) return undefined;
+  return ID_PREFIX.test(planId) ? readUsablePlan(planFile(config, planId)) : undefined;
+}
+
+/** The plan of a file; undefined where the file has none that could be applied. */
+async function readUsablePlan(file: string): Promise<Plan | undefined> {
   try {
-    return await readPlan(planFile(config, planId));
+    return await readPlan(file);
   } catch (error) {
     if (error instanceof TidemarkError) return undefined;
     throw error;
@@ -62,6 +84,26 @@ export async function listPlanIds({ data }: DataFolder): Promise<readonly string
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
+  }
+}
+
+/** Removes expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
+export async function prunePlans(
+  config: Pick<Config, 'data' | 'planDays'>,
+  { now, log }: { readonly now: Date; readonly log: Log },
+): Promise<void> {
+  const minAgeMs = Math.max(config.planDays * DAY_MS, PLAN_VALID_MS);
+  const old = (await listPlanIds(config)).filter((id) => {
+    const createdMs = parseRunStart(id.slice('p-'.length));
+    return createdMs !== undefined && now.getTime() - createdMs > minAgeMs;
+  });
+  if (old.length === 0) return;
+  try {
+    const unsettled = (await readLedger(config.data)).filter(isUnsettled).map(({ row }) => row.plan_id);
+    for (const id of old) if (!unsettled.includes(id)) await rm(planFile(config, id), { force: true });
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    log.warn(`plans older than \`planDays\` are kept: ${errorMessage(error)}`);
   }
 }
 

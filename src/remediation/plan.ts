@@ -9,13 +9,10 @@ import type { Playbook } from './define.ts';
 import { isUnsettled } from './execute-action.ts';
 import { readLedger } from './ledger.ts';
 import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
-import { type Plan, planDigest } from './plan-file.ts';
+import { PLAN_VALID_MS, type Plan, planDigest } from './plan-file.ts';
 import { ensureWarehouseId, readWarehouseId } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, selectFindings } from './select-findings.ts';
-
-/** A plan must be approved and applied within this time. */
-const VALID_MS = DAY_MS;
 
 export interface PlanOptions {
   readonly config: Config;
@@ -101,7 +98,7 @@ export function buildPlan(
     plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
     playbook: name,
     created_at: now.toISOString(),
-    expires_at: new Date(now.getTime() + VALID_MS).toISOString(),
+    expires_at: new Date(now.getTime() + PLAN_VALID_MS).toISOString(),
     run_id: runId,
     warehouse_id: warehouseId,
     ...(undoes !== undefined && { undoes }),

@@ -6,9 +6,10 @@ import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
 import { configSchema, thresholds } from '../../src/config/schema.ts';
 import { createRedactor } from '../../src/core/redact/redactor.ts';
-import { type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
+import type { StartOptions } from '../../src/sandbox/index.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 
 const env = {
   TFE_TOKEN: 'aaaa',
@@ -52,7 +53,15 @@ test('documents every key, with its default, in a form that is valid too', async
   await writeFile(join(cwd, 'tidemark.yaml'), uncommented(yaml));
   const config = loadConfig(join(cwd, 'tidemark.yaml'), { ...env, TFE_WRITE_TOKEN: 'ffff' }, createRedactor());
   const bare = configSchema.parse({ targets: parse(yaml).targets });
-  for (const key of ['landingDays', 'reportDays', 'shrinkPercent', 'maxWait', 'memoryLimit', 'thresholds'] as const) {
+  for (const key of [
+    'landingDays',
+    'reportDays',
+    'planDays',
+    'shrinkPercent',
+    'maxWait',
+    'memoryLimit',
+    'thresholds',
+  ] as const) {
     expect(config[key], key).toEqual(bare[key]);
   }
 });
@@ -79,7 +88,7 @@ test('writes where --config says', async () => {
 describe('with URLs of services', () => {
   async function probe(options: StartOptions, kinds: readonly ('platform' | 'secrets' | 'scheduler' | 'mesh')[]) {
     const cwd = await tempFolder();
-    const sandbox = await startSandbox({ workspaces: 5, flavor: 'hashicorp', ...options });
+    const sandbox = await startTestSandbox({ workspaces: 5, flavor: 'hashicorp', ...options });
     onTestFinished(() => sandbox.close());
     const { urls, tokens } = sandbox;
     const variables = {
