@@ -23,10 +23,20 @@ export function byKey(table: string, rows: readonly AnyRow[]): readonly AnyRow[]
 }
 
 /** A table of the published warehouse holds exactly what the sandbox's state says, field by field. */
-export async function expectTable({ sandbox, rows }: TestProject, table: string, flavor: Flavor): Promise<void> {
-  const expected = expectedTables(sandbox, flavor)[table];
+export async function expectTable(place: TestProject, table: string, flavor: Flavor): Promise<void> {
+  await expectRows(place, table, expectedTables(place.sandbox, flavor));
+}
+
+/** The same for every table. */
+export async function expectTables(place: TestProject, flavor: Flavor): Promise<void> {
+  const expected = expectedTables(place.sandbox, flavor);
+  for (const table of sourceTables) await expectRows(place, table, expected);
+}
+
+async function expectRows({ rows }: TestProject, table: string, tables: ReturnType<typeof expectedTables>) {
+  const expected = tables[table];
   expect(expected, `nothing is expected of ${table}`).toBeDefined();
-  expect(byKey(table, await rows(`select * from ${table}`))).toEqual(byKey(table, expected ?? []));
+  expect(byKey(table, await rows(`select * from ${table}`)), table).toEqual(byKey(table, expected ?? []));
 }
 
 /** Rows without what a service computes from the clock or a counter: only the current value of it is kept. */

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/core/clock.ts';
@@ -10,24 +10,29 @@ const noKeyManagement: FaultHook = ({ path }, service) =>
 
 test('findings of stale sources end, and nothing waits for them, once the target does not have the sources', async () => {
   const place = await testProject({ workspaces: 5, faultHook: noKeyManagement });
+  await mkdir(join(place.folder, 'jobs'));
+  await writeFile(join(place.folder, 'jobs', 'pull.yaml'), 'pull: all\nreports: []\n');
+  await place.configure((config) => {
+    config.targets = [findTarget(config, 'vault')];
+  });
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
   const stale = () =>
     place.rows("select subject_id from findings where rule = 'stale-source' and state <> 'resolved' order by 1");
 
-  expect((await place.tidemark(['run', 'nightly', '--now', at(0)])).exit).toBe(1);
+  expect((await place.tidemark(['run', 'pull', '--now', at(0)])).exit).toBe(1);
   expect((await stale()).map(({ subject_id }) => subject_id)).toEqual(['key_distributions', 'keys', 'kms_providers']);
 
   await place.configure((config) => {
     findTarget(config, 'vault').without = ['keys', 'kms_providers', 'key_distributions'];
   });
-  const { exit, stderr } = await place.tidemark(['run', 'nightly', '--now', at(24)]);
+  const { exit, stderr } = await place.tidemark(['run', 'pull', '--now', at(24)]);
   expect(exit, stderr).toBe(0);
   expect(await stale()).toEqual([]);
   const { stdout } = await place.tidemark(['status', '--json', '--now', at(25)]);
   expect(stdout).not.toContain('kms_providers');
   expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
 
-  expect((await place.tidemark(['run', 'nightly', '--now', at(48)])).exit).toBe(0);
+  expect((await place.tidemark(['run', 'pull', '--now', at(48)])).exit).toBe(0);
   expect(await place.rows("select count(*)::int as n from pulls where status = 'left-out'")).toEqual([{ n: 3 }]);
 });
 
@@ -35,7 +40,11 @@ test('a source that comes back has its state again', async () => {
   const place = await testProject({ workspaces: 5 });
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
   const keys = () => place.rows("select status from source_state where source = 'keys'");
+  await place.configure((config) => {
+    config.targets = [findTarget(config, 'vault')];
+  });
   await place.pull(['--now', at(0)]);
+  expect(await keys()).toEqual([{ status: 'complete' }]);
   await place.configure((config) => {
     findTarget(config, 'vault').without = ['keys'];
   });

@@ -22,26 +22,29 @@ const pullJson = async (place: TestProject, words: readonly string[] = [], exit 
   (await place.pull(words, exit)).json<RunResult>();
 
 test('landings restore an empty warehouse without the network', async () => {
-  const place = await testProject({ workspaces: 30 });
-  const runs: { id: string; tables: unknown }[] = [];
-  for (let run = 0; run < 2; run++) {
-    if (run > 0) place.sandbox.tick();
-    runs.push({ id: (await pullJson(place)).run_id, tables: await contents(place) });
-  }
-  const [first, second] = runs as [(typeof runs)[0], (typeof runs)[0]];
+  const place = await testProject({ workspaces: 10 });
+  const pullAndRead = async (words: readonly string[] = []) => ({
+    id: (await pullJson(place, words)).run_id,
+    tables: await contents(place),
+  });
+  const first = await pullAndRead();
+  place.sandbox.tick();
+  place.sandbox.services.secrets.state.keys.delete('retired-2023-export');
+  const second = await pullAndRead(['--target', 'vault']);
+  expect(second.tables).not.toEqual(first.tables);
   await removeWarehouse(place);
   const asked = place.sandbox.log.length;
 
   expect((await pullJson(place, ['--from', first.id])).as_of).toBe('2026-10-01T02:15:00.000Z');
   expect(await contents(place)).toEqual(first.tables);
-  const again = await pullJson(place, ['--from', first.id]);
+  const again = await pullJson(place, ['--from', first.id, '--target', 'vault']);
   expect(again.pulls.map(({ inserted, changed, deleted }) => inserted + changed + deleted).every((n) => n === 0)).toBe(
     true,
   );
   await place.pull(['--from', second.id]);
   expect(await contents(place)).toEqual(second.tables);
 
-  const refused = await place.pull(['--from', first.id], 3);
+  const refused = await place.pull(['--from', first.id, '--target', 'vault'], 3);
   expect(refused.stderr).toMatch(/the loaded rows are of 2026-10-02T02:15:00Z, after that run/);
   expect(await contents(place)).toEqual(second.tables);
   expect(place.sandbox.log.length).toBe(asked);
