@@ -37,8 +37,12 @@ function listOperations({ actions: steps }: Playbook): readonly string[] {
   return steps.map(({ operation }) => operation);
 }
 
-/** The actions of a plan with their reasons, then the skipped findings. */
-export function formatPlan(plan: Plan, colors: Colors, entries: readonly LedgerEntry[] = []): string {
+/** The actions of a plan with their reasons, `details` of them, then the skipped findings. */
+export function formatPlan(
+  plan: Plan,
+  colors: Colors,
+  { entries = [], details = '' }: { readonly entries?: readonly LedgerEntry[]; readonly details?: string } = {},
+): string {
   const begun = new Map(selectPlanRows(plan, entries).map((row) => [row.action_id, row]));
   const labels = ['id', 'action', 'target', 'reason', 'since', 'reversible', ...(begun.size > 0 ? ['status'] : [])];
   const rows = plan.actions.map(({ action_id, summary, target, why, since, irreversible }) => [
@@ -54,6 +58,7 @@ export function formatPlan(plan: Plan, colors: Colors, entries: readonly LedgerE
   const note = irreversibleCount === 0 ? '' : `, ${irreversibleCount} of them irreversible`;
   return [
     rows.length === 0 ? 'no actions\n' : formatTable(labels, rows, { colors, statusColumns: ['status'] }),
+    ...(details === '' ? [] : [details]),
     ...formatSkipped(plan, colors),
     `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
     `${formatApproval(plan)}; valid until ${plan.expires_at}`,
@@ -89,9 +94,7 @@ function formatApproval({ approval }: Plan): string {
 export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, colors: Colors): string {
   const summaries = new Map(actions.map(({ action_id, summary }) => [action_id, summary]));
   const lines = rows.map(({ action_id, status, reason }) => [action_id, status, summaries.get(action_id), reason]);
-  const counts = [...new Set(rows.map(({ status }) => status))].map(
-    (status) => `${rows.filter((row) => row.status === status).length} ${status}`,
-  );
+  const counts = countStatuses(rows);
   const remaining = actions.length - rows.length;
   return [
     lines.length === 0
@@ -100,6 +103,17 @@ export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: P
     `${[...counts, ...(remaining > 0 ? [`${remaining} not reached`] : [])].join(', ')}${stopped ? `; stopped: ${stopped.reason}` : ''}`,
     '',
   ].join('\n');
+}
+
+/** One line for a plan whose actions all have a final outcome. */
+export function formatFinished({ plan_id, rows }: ApplyResult): string {
+  return `plan ${plan_id} is finished, nothing to do: ${countStatuses(rows).join(', ')}\n`;
+}
+
+function countStatuses(rows: ApplyResult['rows']): readonly string[] {
+  return [...new Set(rows.map(({ status }) => status))].map(
+    (status) => `${rows.filter((row) => row.status === status).length} ${status}`,
+  );
 }
 
 export function formatLedger(rows: readonly LedgerRow[], colors: Colors): string {

@@ -51,6 +51,10 @@ function maskSecret(name: string, value: unknown): unknown {
   return isSecretField(name) && value !== null ? '***' : value;
 }
 
+function masked(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value ?? null, maskSecret)) as unknown;
+}
+
 /** Where the playbook does not declare it: what is deleted is as the plan was made on. */
 function describeChange(action: Action, definition: ActionDefinition | undefined): Change | undefined {
   const declared = definition?.describeChange(action.guard.inputs);
@@ -60,7 +64,7 @@ function describeChange(action: Action, definition: ActionDefinition | undefined
 
 function formatChange(change: Change | undefined, colors: Colors): readonly string[] {
   if (!change) return ['what changes: see the body; the playbook does not declare it'];
-  return bounded(diffValues(change.before, change.after).map((line) => formatLine(line, colors)));
+  return bounded(diffValues(masked(change.before), masked(change.after)).map((line) => formatLine(line, colors)));
 }
 
 function formatLine({ sign, text }: DiffLine, colors: Colors): string {

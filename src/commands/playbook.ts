@@ -4,20 +4,28 @@ import { DEFAULT_LIMITS } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
-import { applyExitCode, applyPlan } from '../remediation/apply.ts';
+import { applyExitCode, applyPlan, findFinishedResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
 import { restoreLedger } from '../remediation/ledger-table.ts';
 import { createPlan } from '../remediation/plan.ts';
 import { type Plan, readPlan, writePlan } from '../remediation/plan-file.ts';
-import { findPlanFile, keepPlan } from '../remediation/plan-store.ts';
+import { findPlanFile, keepPlan, setPlanAside } from '../remediation/plan-store.ts';
 import { approvePlan } from '../remediation/preconditions.ts';
 import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
 import { settleLedger } from '../remediation/settle-ledger.ts';
 import { createUndoPlan } from '../remediation/undo.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { plural, writeResult } from './output.ts';
-import { formatApplyResult, formatLedger, formatPlan, formatPlaybooks, toPlaybookRow } from './playbook-output.ts';
+import {
+  formatApplyResult,
+  formatFinished,
+  formatLedger,
+  formatPlan,
+  formatPlaybooks,
+  toPlaybookRow,
+} from './playbook-output.ts';
+import { formatActions } from './playbook-show.ts';
 
 export interface PlanFlags {
   readonly output?: string;
@@ -37,17 +45,35 @@ export async function list(context: Context): Promise<void> {
 }
 
 export async function plan(context: Context, name: string, options: PlanFlags): Promise<void> {
-  const { config, playbooks } = await preparePlaybooks(context);
-  const targets = assertTargets(config, options.target);
-  const { maxActions, maxPercent } = options;
-  const created = await createPlan({
-    config,
-    context,
-    playbook: getPlaybook(playbooks, name),
-    limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
-    ...(targets.length > 0 && { targets }),
+  await withOutput(context, options.output, async () => {
+    const { config, playbooks } = await preparePlaybooks(context);
+    const targets = assertTargets(config, options.target);
+    const { maxActions, maxPercent } = options;
+    const created = await createPlan({
+      config,
+      context,
+      playbook: getPlaybook(playbooks, name),
+      limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
+      ...(targets.length > 0 && { targets }),
+    });
+    await writeNewPlan(config, context, created, options.output);
   });
-  await writeNewPlan(config, context, created, options.output);
+}
+
+/** Makes sure that `output` holds no earlier plan where `create` fails, and that no approved plan is overwritten. */
+async function withOutput(context: Context, output: string | undefined, create: () => Promise<void>): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    if (output !== undefined) await setOutputAside(context, output, () => false);
+    throw error;
+  }
+}
+
+async function setOutputAside(context: Context, output: string, isKept: (plan: Plan) => boolean): Promise<void> {
+  const file = resolve(context.cwd, output);
+  const aside = await setPlanAside(file, isKept);
+  if (aside !== undefined) context.log.warn(`${output} held an earlier plan, which is now in ${aside}`);
 }
 
 /** Keeps a new plan, and writes it to a file as well if the user names one. */
@@ -58,7 +84,10 @@ async function writeNewPlan(
   output: string | undefined,
 ): Promise<void> {
   await keepPlan(config, created);
-  if (output !== undefined) await writePlan(resolve(context.cwd, output), created);
+  if (output !== undefined) {
+    await setOutputAside(context, output, ({ approval }) => approval === null);
+    await writePlan(resolve(context.cwd, output), created);
+  }
   writeResult(context, created, () => formatPlan(created, context.colors));
   const where = output === undefined ? '' : ` and written to ${output}`;
   context.log.info(
@@ -67,18 +96,21 @@ async function writeNewPlan(
 }
 
 export async function undo(context: Context, reference: string, output: string | undefined): Promise<void> {
-  const { config, playbooks } = await preparePlaybooks(context);
-  const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
-  const created = await createUndoPlan(undone, { config, context, playbooks });
-  await writeNewPlan(config, context, created, output);
-  if (created.skipped.length > 0) context.exit(EXIT.incomplete);
+  await withOutput(context, output, async () => {
+    const { config, playbooks } = await preparePlaybooks(context);
+    const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
+    const created = await createUndoPlan(undone, { config, context, playbooks });
+    await writeNewPlan(config, context, created, output);
+    if (created.skipped.length > 0) context.exit(EXIT.incomplete);
+  });
 }
 
 export async function show(context: Context, reference: string): Promise<void> {
-  const { config } = await preparePlaybooks(context);
+  const { config, playbooks } = await preparePlaybooks(context);
   const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
   const entries = await readLedger(config.data);
-  writeResult(context, shown, () => formatPlan(shown, context.colors, entries));
+  const details = () => formatActions(shown, playbooks, config, context);
+  writeResult(context, shown, () => formatPlan(shown, context.colors, { entries, details: details() }));
 }
 
 export async function approve(context: Context, reference: string, { by, irreversible = false }: ApproveFlags) {
@@ -98,6 +130,8 @@ export async function approve(context: Context, reference: string, { by, irrever
 export async function apply(context: Context, reference: string, maxFailures: number): Promise<void> {
   const { config, playbooks } = await preparePlaybooks(context);
   const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
+  const finished = await findFinishedResult(approved, config.data);
+  if (finished) return writeResult(context, finished, () => formatFinished(finished));
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
   writeResult(context, applied, () => formatApplyResult(applied, approved, context.colors));
   if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);

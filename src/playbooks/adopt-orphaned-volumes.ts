@@ -82,6 +82,10 @@ const register = defineAction(inputs, {
       },
     ],
   }),
+  change: ({ volume_id, namespace, plugin_id, external_id, capabilities }) => ({
+    before: null,
+    after: { volume_id, namespace, plugin_id, external_id, capabilities },
+  }),
   reads: {
     external: { ...readExternalVolumes, absence: externalVolumeAbsence },
     volumes: { ...readRegisteredVolumes, absence: registrationAbsence },

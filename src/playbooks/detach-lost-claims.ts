@@ -10,6 +10,7 @@ const inputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, 
 const detach = defineAction(inputs, {
   operation: 'scheduler.volumes.detach',
   params: { volume_id: 'volume_id', namespace: 'namespace', node: 'node_id' },
+  change: ({ node_id }) => ({ before: { claimed_on: [node_id] }, after: { claimed_on: [] } }),
   reads: {
     volume: {
       operation: 'scheduler.volumes.read',

@@ -60,6 +60,10 @@ const downgrade = defineAction(inputs, {
   operation: 'secrets.mesh-roles.write',
   params: { name: 'role_name' },
   body: ({ role }) => buildRoleBody(role as Role),
+  change: ({ role }) => {
+    const after = buildRoleBody(role as Role);
+    return { before: { ...after, token_type: role.token_type }, after };
+  },
   reads: { role: { operation: 'secrets.mesh-roles.read', params: { name: 'role_name' }, absence: roleAbsence } },
   observe: ({ role }) => parseRole(responseBody(role)),
   evaluate: (observed, { role }) => {

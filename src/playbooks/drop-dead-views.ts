@@ -8,6 +8,7 @@ const inputs = z.object({ view_id: z.string(), reason: z.enum(['failed', 'empty'
 const drop = defineAction(inputs, {
   operation: 'platform.views.delete',
   params: { view_id: 'view_id' },
+  change: ({ view_id }) => ({ before: { view_id }, after: null }),
   reads: {
     view: { operation: 'platform.views.show', params: { view_id: 'view_id' }, absence: viewAbsence },
     results: { operation: 'platform.views.results', params: { view_id: 'view_id' }, allowFailure: true },

@@ -29,6 +29,10 @@ const inputs = detail.extend({ plugin_match: pluginMatch });
 const drop = defineAction(inputs, {
   operation: 'scheduler.snapshots.delete',
   params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
+  change: ({ plugin_id, snapshot_id, external_id, created_at }) => ({
+    before: { plugin_id, snapshot_id, external_id, created_at },
+    after: null,
+  }),
   reads: {
     snapshots: { ...readSnapshots, absence: snapshotAbsence },
     external: { ...readExternalVolumes, absence: externalVolumeAbsence },

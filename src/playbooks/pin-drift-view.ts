@@ -55,6 +55,7 @@ const removeInputs = z.object({ view_id: z.string(), after: z.json() });
 const remove = defineAction(removeInputs, {
   operation: 'platform.views.delete',
   params: { view_id: 'view_id' },
+  change: ({ after }) => ({ before: after, after: null }),
   reads: { view: readView },
   observe: ({ view }) => observeView(view),
   evaluate: (observed, { after }) =>
@@ -71,6 +72,7 @@ const restore = defineAction(restoreInputs, {
   operation: 'platform.views.update',
   params: { view_id: 'view_id' },
   body: ({ before: { name, query } }) => ({ data: { name, query } }),
+  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { view: readView },
   observe: ({ view }) => observeView(view),
   evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the view'),
@@ -80,6 +82,7 @@ const create = defineAction(createInputs, {
   operation: 'platform.views.create',
   params: {},
   body: () => ({ data: { name: NAME, query_type: type, query: QUERY_BODY } }),
+  change: () => ({ before: null, after: { name: NAME, query: QUERY } }),
   reads: { views: { operation: 'platform.views.list', params: {}, allPages: true, absence: viewNameAbsence } },
   observe: ({ views }) =>
     views.found
@@ -111,6 +114,7 @@ const update = defineAction(updateInputs, {
   operation: 'platform.views.update',
   params: { view_id: 'view_id' },
   body: () => ({ data: { name: NAME, query: QUERY_BODY } }),
+  change: ({ query }) => ({ before: { query }, after: { query: QUERY } }),
   reads: { view: readView },
   observe: ({ view }) => observeView(view),
   evaluate: (observed, { query }) => {

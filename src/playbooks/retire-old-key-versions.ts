@@ -20,7 +20,11 @@ const detail = z.object({
   latest_version: z.number(),
   wanted_min_enabled_version: z.number(),
 });
-const inputs = detail.extend({ deletion_allowed: z.boolean() });
+const inputs = detail.extend({
+  deletion_allowed: z.boolean(),
+  /** Null where it was not reported when the plan was made. */
+  min_enabled_version: z.number().nullable().optional(),
+});
 
 const readKey: GuardRead = { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence };
 
@@ -44,6 +48,7 @@ const restore = defineAction(restoreInputs, {
   operation: 'secrets.keys.update',
   params: { name: 'key_name' },
   body: ({ before: { min_enabled_version, deletion_allowed } }) => ({ min_enabled_version, deletion_allowed }),
+  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { key: readKey },
   observe: ({ key }) => parseKey(key),
   evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the key'),
@@ -56,6 +61,10 @@ const retire = defineAction(inputs, {
   body: ({ wanted_min_enabled_version, deletion_allowed }) => ({
     min_enabled_version: wanted_min_enabled_version,
     deletion_allowed,
+  }),
+  change: ({ min_enabled_version = null, wanted_min_enabled_version, deletion_allowed }) => ({
+    before: { min_enabled_version, deletion_allowed },
+    after: { min_enabled_version: wanted_min_enabled_version, deletion_allowed },
   }),
   reads: { key: readKey },
   observe: ({ key }) => parseKey(key),
@@ -90,6 +99,11 @@ export const retireOldKeyVersions = definePlaybook({
     const deletionAllowed = booleanAt(responseBody(key), 'data', 'deletion_allowed');
     if (deletionAllowed === null) return skip('the service does not report whether the key may be deleted');
     const summary = `disable versions of key ${key_name} below ${wanted}; versions ${wanted} to ${latest} stay enabled`;
-    return [{ action: retire, inputs: { ...finding.detail, deletion_allowed: deletionAllowed }, summary }];
+    const inputs = {
+      ...finding.detail,
+      deletion_allowed: deletionAllowed,
+      min_enabled_version: numberAt(responseBody(key), 'data', 'min_enabled_version'),
+    };
+    return [{ action: retire, inputs, summary }];
   },
 });

@@ -8,6 +8,7 @@ const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rota
 const rotate = defineAction(inputs, {
   operation: 'secrets.keys.rotate',
   params: { name: 'key_name' },
+  change: ({ latest_version }) => ({ before: { latest_version }, after: { latest_version: latest_version + 1 } }),
   reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence } },
   observe: ({ key }) => (key.found ? { latest_version: numberAt(responseBody(key), 'data', 'latest_version') } : null),
   evaluate: (observed, { latest_version }) => {

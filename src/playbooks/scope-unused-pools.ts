@@ -56,17 +56,26 @@ const restore = defineAction(z.object({ pool_id: z.string(), before: poolState, 
   operation: 'platform.agent-pools.update',
   params: { id: 'pool_id' },
   body: ({ before: { organization_scoped, allowed } }) => buildPoolBody(organization_scoped, allowed),
+  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { pool: readPool },
   observe: ({ pool }) => observePool(pool),
   evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the pool'),
 });
 
+/** The workspaces that may use the pool afterwards. */
+function toAllowed({ workspace_ids, allowed_workspace_ids }: z.infer<typeof inputs>): readonly string[] {
+  return [...new Set([...allowed_workspace_ids, ...workspace_ids])];
+}
+
 const scope = defineAction(inputs, {
   operation: 'platform.agent-pools.update',
   params: { id: 'pool_id' },
   // The name is left out, which keeps it. Only the listed workspaces may use the pool afterwards.
-  body: ({ workspace_ids, allowed_workspace_ids }) =>
-    buildPoolBody(false, [...new Set([...allowed_workspace_ids, ...workspace_ids])]),
+  body: (pool) => buildPoolBody(false, toAllowed(pool)),
+  change: (pool) => ({
+    before: { organization_scoped: true, allowed: pool.allowed_workspace_ids },
+    after: { organization_scoped: false, allowed: toAllowed(pool) },
+  }),
   reads: { pool: readPool },
   observe: ({ pool }) => observePool(pool),
   evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {

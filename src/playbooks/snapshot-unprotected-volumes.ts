@@ -55,6 +55,10 @@ const createSnapshot = defineAction(inputs, {
   body: ({ volume_id, plugin_id, snapshot_name }) => ({
     Snapshots: [{ SourceVolumeID: volume_id, PluginID: plugin_id, Name: snapshot_name }],
   }),
+  change: ({ volume_id, external_id, plugin_id, snapshot_name }) => ({
+    before: null,
+    after: { snapshot: { name: snapshot_name, volume_id, external_id, plugin_id } },
+  }),
   reads: {
     volume: {
       operation: 'scheduler.volumes.read',

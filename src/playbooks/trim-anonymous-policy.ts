@@ -50,6 +50,7 @@ const restore = defineAction(restoreInputs, {
   operation: 'scheduler.policies.write',
   params: { policy_name: 'policy_name' },
   body: ({ policy_name, before }) => buildPolicyBody(policy_name, before),
+  change: ({ before, after }) => ({ before: after, after: before }),
   reads: { policy: readPolicy },
   observe: ({ policy }) => (policy.found ? parsePolicy(responseBody(policy)) : null),
   evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the policy'),
@@ -60,6 +61,7 @@ const trim = defineAction(inputs, {
   params: { policy_name: 'policy_name' },
   body: ({ policy_name, description, job_acl, wanted_rules }) =>
     buildPolicyBody(policy_name, { description, job_acl, rules: wanted_rules }),
+  change: ({ rules, wanted_rules }) => ({ before: { rules }, after: { rules: wanted_rules } }),
   reads: { policy: readPolicy },
   observe: ({ policy }) => (policy.found ? parsePolicy(responseBody(policy)) : null),
   evaluate: (observed, { description, job_acl, rules, wanted_rules }) => {

@@ -7,7 +7,7 @@ import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionResult, executeAction, isUnsettled, newIntent, skipAction } from './execute-action.ts';
-import { Ledger } from './ledger.ts';
+import { Ledger, readLedger } from './ledger.ts';
 import { copyLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
@@ -48,6 +48,16 @@ async function applyLocked(plan: Plan, options: ApplyOptions): Promise<ApplyResu
     await lock.release();
     if (!options.isInRun) await copyLedger(config, context);
   }
+}
+
+/** The result of a plan whose actions all have a final outcome; undefined while one is left to do. */
+export async function findFinishedResult({ plan_id, actions }: Plan, data: string): Promise<ApplyResult | undefined> {
+  const entries = (await readLedger(data)).filter(({ row }) => row.plan_id === plan_id);
+  const rows = actions.flatMap(({ action_id }) => {
+    const entry = entries.find(({ row }) => row.action_id === action_id);
+    return entry && !entry.isOpen && !isFailure(entry.row) ? [entry.row] : [];
+  });
+  return actions.length > 0 && rows.length === actions.length ? { plan_id, rows, stopped: null } : undefined;
 }
 
 /** 0 when every action was applied or needed no change, 1 when one failed or is unconfirmed; an abort has its own code. */

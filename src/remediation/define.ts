@@ -2,29 +2,12 @@ import type { z } from 'zod';
 import type { Target, Thresholds } from '../config/config.ts';
 import type { Operation, OperationArgs } from '../services/operation.ts';
 import type { GuardRead, JsonValue, ParameterSources, ReadResult, ReadResults } from './guard-reads.ts';
+import type { Precondition } from './precondition.ts';
 
 export type * from './guard-reads.ts';
+export * from './precondition.ts';
 
 /** The authoring API of playbooks: `defineAction` declares one guarded call, `definePlaybook` turns the findings of a rule into such calls. */
-
-/**
- * Whether an action applies to what was read. `ready`: the subject is as planned. `satisfied`: it is already as the action would
- * leave it. `drifted`: it is neither, so the action is skipped. `unknown`: the reading does not tell, so the action stays pending.
- */
-export type Precondition =
-  | { readonly state: 'ready' }
-  | { readonly state: 'satisfied' | 'drifted' | 'unknown'; readonly reason: string };
-
-export const ready: Precondition = { state: 'ready' };
-
-/** `reason` is a clause in lower case, such as `the agent is gone`. */
-export const satisfied = (reason: string): Precondition => ({ state: 'satisfied', reason });
-
-/** `reason` is a clause in lower case, such as `its status is busy`. */
-export const drifted = (reason: string): Precondition => ({ state: 'drifted', reason });
-
-/** `reason` is a clause in lower case, such as `its agents are not reported`. */
-export const unknown = (reason: string): Precondition => ({ state: 'unknown', reason });
 
 /** One guarded call as a playbook declares it: data and pure functions of its inputs `I` and its observed state `S`. */
 export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
@@ -32,6 +15,11 @@ export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
   readonly operation: string;
   readonly params: ParameterSources;
   readonly body?: (inputs: I) => unknown;
+  /**
+   * What `playbook show` compares: the part of the subject that changes, before and after the call; null where it does not exist.
+   * @default the inputs and null for an operation with DELETE; otherwise nothing is compared
+   */
+  readonly change?: (inputs: I) => Change;
   /** Sent just before the call, and again after it. */
   readonly reads: Readonly<Record<R, GuardRead>>;
   /** The part of the results that matters. The ledger keeps it as `before` and `after`: small, and without secrets. */
@@ -48,6 +36,12 @@ export interface ActionDeclaration<I, S extends JsonValue, R extends string> {
   readonly refusals?: readonly Refusal[];
   /** How `playbook undo` restores what the action changed. @default the action cannot be undone */
   readonly undo?: UndoDeclaration<I, S>;
+}
+
+/** What an action changes, as far as the plan knows it. It must not contain secrets. */
+export interface Change {
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
 /** A message of the service which means that nothing was done. */
@@ -109,6 +103,8 @@ export interface ActionDefinition {
   readonly isValidInput: (given: unknown) => boolean;
   /** @throws ZodError as `parseInputs`. */
   readonly buildBody: (inputs: unknown) => unknown;
+  /** What the action changes; undefined where the playbook does not declare it. @throws ZodError as `parseInputs`. */
+  readonly describeChange: (inputs: unknown) => Change | undefined;
   /** @throws ZodError as `parseInputs`. */
   readonly observe: (results: ReadResults, inputs: unknown) => Observation;
 }
@@ -118,7 +114,7 @@ export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R
   inputs: z.ZodObject<Shape>,
   declaration: ActionDeclaration<z.output<z.ZodObject<Shape>>, S, R>,
 ): ActionDefinition {
-  const { operation, params, body, reads, observe, evaluate, isConfirmed, undo } = declaration;
+  const { operation, params, body, change, reads, observe, evaluate, isConfirmed, undo } = declaration;
   const { notVerifiable = false, refusals = [] } = declaration;
   return {
     operation,
@@ -132,6 +128,7 @@ export function defineAction<Shape extends z.ZodRawShape, S extends JsonValue, R
     parseInputs: (given) => inputs.parse(given),
     isValidInput: (given) => inputs.safeParse(given).success,
     buildBody: (given) => body?.(inputs.parse(given)),
+    describeChange: (given) => change?.(inputs.parse(given)),
     observe: (results, given) => {
       const parsed = inputs.parse(given);
       const observed = observe(results as ReadResults<R>, parsed);

@@ -94,20 +94,35 @@ async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Conf
 }
 
 /** The definition of each action of a plan. @throws TidemarkError UNSAFE where the plan does not match the playbook. */
-export function resolveDefinitions(
-  { playbook: name, actions, undoes }: Plan,
-  playbooks: readonly Playbook[],
-): ReadonlyMap<Action, ActionDefinition> {
-  const own = playbooks.find((playbook) => playbook.name === name)?.actions ?? [];
-  const definitions = undoes === undefined ? own : own.flatMap(({ undo }) => undo?.action ?? []);
+export function resolveDefinitions(plan: Plan, playbooks: readonly Playbook[]): ReadonlyMap<Action, ActionDefinition> {
   return new Map(
-    actions.map((action) => {
-      const definition = definitions.find(({ operation }) => operation === action.operation);
+    plan.actions.map((action) => {
+      const definition = candidateDefinition(plan, action, playbooks);
       if (definition && hasMatchingGuard(definition, action)) return [action, definition];
       const mismatch = definition ? `has another guard for ${action.operation}` : `does not call ${action.operation}`;
-      throw new TidemarkError('UNSAFE', `playbook ${name} ${mismatch}`, { hint: 'make a new plan' });
+      throw new TidemarkError('UNSAFE', `playbook ${plan.playbook} ${mismatch}`, { hint: 'make a new plan' });
     }),
   );
+}
+
+/** The definition of an action; undefined where the plan does not match the playbook. */
+export function findDefinition(
+  plan: Plan,
+  action: Action,
+  playbooks: readonly Playbook[],
+): ActionDefinition | undefined {
+  const definition = candidateDefinition(plan, action, playbooks);
+  return definition && hasMatchingGuard(definition, action) ? definition : undefined;
+}
+
+function candidateDefinition(
+  { playbook: name, undoes }: Plan,
+  { operation }: Action,
+  playbooks: readonly Playbook[],
+): ActionDefinition | undefined {
+  const own = playbooks.find((playbook) => playbook.name === name)?.actions ?? [];
+  const definitions = undoes === undefined ? own : own.flatMap(({ undo }) => undo?.action ?? []);
+  return definitions.find((definition) => definition.operation === operation);
 }
 
 /** Whether the plan's guard has the reads and inputs of the definition: another version may have made the plan. */

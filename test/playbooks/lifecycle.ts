@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { RequestRecord } from '../../src/sandbox/types.ts';
 import {
   copyState,
   listWrites,
@@ -38,6 +39,7 @@ export async function testPlaybookLifecycle({
   const plan = await place.plan(words);
   expect(plan.actions.map(({ summary }) => summary)).toHaveLength(actions);
   expect(new Set(plan.actions.map(({ action_id }) => action_id)).size).toBe(actions);
+  const shown = await place.tidemark(['playbook', 'show', plan.plan_id]);
   await place.approve();
   expect(listWrites(log), 'planning and approving only read').toEqual([]);
   expect(copyState(place)).toEqual(before);
@@ -48,12 +50,17 @@ export async function testPlaybookLifecycle({
   for (const { headers, kind } of listWrites(log)) {
     expect(JSON.stringify(headers), 'writes use the write token').toContain(place.sandbox.tokens[kind].write);
   }
+  expectCallsShown(shown.stdout, plan, listWrites(log));
   const after = copyState(place);
   const expected = structuredClone(before);
   expectedChange(expected, after, plan);
   expect(after).toEqual(expected);
 
-  await place.apply();
+  const again = await place.tidemark(['playbook', 'apply', plan.plan_id]);
+  expect([again.exit, again.stdout]).toEqual([
+    0,
+    `plan ${plan.plan_id} is finished, nothing to do: ${actions} applied\n`,
+  ]);
   expect(listWrites(log), 'a second apply sends nothing').toHaveLength(actions);
   expect(copyState(place)).toEqual(after);
 
@@ -69,4 +76,25 @@ export async function testPlaybookLifecycle({
   const states = new Set((await place.states(plan)).values());
   if (resolves) expect(states).toEqual(new Set(['resolved']));
   return place;
+}
+
+/** `playbook show` prints each request as it was sent later, and what it changes. */
+function expectCallsShown(text: string, { actions }: Plan, sent: readonly RequestRecord[]): void {
+  for (const [index, { action_id, summary }] of actions.entries()) {
+    const start = text.indexOf(`\n${action_id}: ${summary}\n`);
+    const lines =
+      text
+        .slice(start + 1)
+        .split('\n\n')[0]
+        ?.split('\n')
+        .slice(1) ?? [];
+    const { method, path, query, body } = sent[index] as RequestRecord;
+    const search = query === '' ? '' : `?${query}`;
+    const [call = '', ...rest] = lines.map((line) => line.slice(2));
+    expect([start > 0, call.replace(/^(\w+) https?:\/\/[^/]+/u, '$1 ')]).toEqual([true, `${method} ${path}${search}`]);
+    const isChange = (line: string) => /^[-+~] /u.test(line);
+    const shown = rest.slice(0, rest.findIndex(isChange)).join('');
+    if (shown !== '' || body !== '') expect(JSON.parse(shown)).toEqual(JSON.parse(body));
+    expect(rest.filter(isChange), `${summary} changes something`).not.toEqual([]);
+  }
 }

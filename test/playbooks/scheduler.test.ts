@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/seed.ts';
+import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/estate.ts';
 import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { testPlaybookLifecycle } from './lifecycle.ts';

@@ -1,0 +1,121 @@
+/** A line of a difference: removed, added, changed, or the same text around them. */
+export interface DiffLine {
+  readonly sign: '-' | '+' | '~' | ' ';
+  readonly text: string;
+}
+
+/** Values are cut at this length. */
+const MAX_VALUE_LENGTH = 200;
+/** Longer texts are compared as a whole: the comparison takes the product of both lengths. */
+const MAX_COMPARED_LINES = 500;
+
+/**
+ * The difference of two JSON values, field by field; what is equal is left out. A field is named by its path, such as
+ * `query.sort`. A null stands for a subject that does not exist: then every field of the other value is added or removed.
+ */
+export function diffValues(before: unknown, after: unknown): readonly DiffLine[] {
+  const [left, right] = [flatten(before), flatten(after)];
+  const paths = [...new Set([...left.keys(), ...right.keys()])];
+  return paths.flatMap((path) => {
+    if (!right.has(path)) return [{ sign: '-', text: formatField(path, left.get(path)) } as const];
+    if (!left.has(path)) return [{ sign: '+', text: formatField(path, right.get(path)) } as const];
+    return diffField(path, left.get(path), right.get(path));
+  });
+}
+
+/** The leaves of a value by path: texts, numbers, booleans, null, and lists. */
+function flatten(value: unknown, path = ''): Map<string, unknown> {
+  if (value === null || value === undefined) return new Map(path === '' ? [] : [[path, null]]);
+  if (typeof value !== 'object' || Array.isArray(value)) return new Map([[path, value]]);
+  const entries = Object.entries(value);
+  if (entries.length === 0) return new Map(path === '' ? [] : [[path, {}]]);
+  return new Map(entries.flatMap(([name, inner]) => [...flatten(inner, path === '' ? name : `${path}.${name}`)]));
+}
+
+function diffField(path: string, before: unknown, after: unknown): readonly DiffLine[] {
+  if (toKey(before) === toKey(after)) return [];
+  if (Array.isArray(before) && Array.isArray(after)) return [header(path), ...diffLists(before, after)];
+  const isText = typeof before === 'string' && typeof after === 'string' && /\n/u.test(`${before}${after}`);
+  if (isText) return [header(path), ...diffTexts(before.split('\n'), after.split('\n')).map(indented)];
+  return [{ sign: '~', text: `${path}: ${formatValue(before)} -> ${formatValue(after)}` }];
+}
+
+function header(path: string): DiffLine {
+  return { sign: '~', text: `${path}:` };
+}
+
+function indented({ sign, text }: DiffLine): DiffLine {
+  return { sign, text: `  ${text}` };
+}
+
+/** The items that only one of two lists has. Lists with the same items differ in their order. */
+function diffLists(before: readonly unknown[], after: readonly unknown[]): readonly DiffLine[] {
+  const only = (items: readonly unknown[], others: readonly unknown[], sign: '-' | '+') => {
+    const known = new Set(others.map(toKey));
+    return items.filter((item) => !known.has(toKey(item))).map((item) => ({ sign, text: `  ${formatValue(item)}` }));
+  };
+  const lines = [...only(before, after, '-'), ...only(after, before, '+')];
+  return lines.length > 0 ? lines : [{ sign: '~', text: `  ${formatValue(before)} -> ${formatValue(after)}` }];
+}
+
+/** The lines of two texts by their longest common subsequence. */
+function diffTexts(before: readonly string[], after: readonly string[]): readonly DiffLine[] {
+  if (before.length > MAX_COMPARED_LINES || after.length > MAX_COMPARED_LINES) {
+    return [
+      ...before.map((text) => ({ sign: '-', text }) as const),
+      ...after.map((text) => ({ sign: '+', text }) as const),
+    ];
+  }
+  const common = commonLengths(before, after);
+  const lines: DiffLine[] = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    if (i < before.length && j < after.length && before[i] === after[j]) {
+      lines.push({ sign: ' ', text: before[i] ?? '' });
+      i++;
+      j++;
+    } else if (j >= after.length || (i < before.length && lengthAt(common, i + 1, j) >= lengthAt(common, i, j + 1))) {
+      lines.push({ sign: '-', text: before[i++] ?? '' });
+    } else {
+      lines.push({ sign: '+', text: after[j++] ?? '' });
+    }
+  }
+  return lines;
+}
+
+/** `[i][j]`: the number of common lines of `before` from `i` on and `after` from `j` on. */
+function commonLengths(before: readonly string[], after: readonly string[]): readonly (readonly number[])[] {
+  const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
+  for (let i = before.length - 1; i >= 0; i--) {
+    for (let j = after.length - 1; j >= 0; j--) {
+      const row = lengths[i] ?? [];
+      row[j] =
+        before[i] === after[j]
+          ? lengthAt(lengths, i + 1, j + 1) + 1
+          : Math.max(lengthAt(lengths, i + 1, j), lengthAt(lengths, i, j + 1));
+    }
+  }
+  return lengths;
+}
+
+function lengthAt(lengths: readonly (readonly number[])[], i: number, j: number): number {
+  return lengths[i]?.[j] ?? 0;
+}
+
+function formatField(path: string, value: unknown): string {
+  return path === '' ? formatValue(value) : `${path}: ${formatValue(value)}`;
+}
+
+function formatValue(value: unknown): string {
+  const text = toKey(value);
+  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
+}
+
+/** JSON with sorted keys. */
+function toKey(value: unknown): string {
+  return JSON.stringify(value ?? null, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

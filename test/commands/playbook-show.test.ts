@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { formatActions } from '../../src/commands/playbook-show.ts';
+import { createTargets } from '../../src/config/config.ts';
+import { createColors } from '../../src/core/color.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import type { Action, Plan } from '../../src/remediation/plan-file.ts';
+import { buildTestPlan } from '../remediation/test-plans.ts';
+
+const targets = createTargets([
+  { name: 'vault', kind: 'secrets', url: 'https://vault.example', token: 'a-read-token-of-vault' },
+  { name: 'acme', kind: 'platform', url: 'https://tfe.example', organization: 'acme', token: 'a-read-token-of-acme' },
+]);
+
+function show(change: (action: Action, plan: Plan) => void, hasColor = false): string {
+  const plan = buildTestPlan((made) => {
+    made.actions.splice(1);
+    change(made.actions[0] as Action, made);
+  });
+  const context = { colors: createColors(hasColor), redactor: createRedactor() };
+  return formatActions(plan, builtInPlaybooks, { targets } as never, context);
+}
+
+test('secrets of a body are masked, also where a difference or a path repeats them', () => {
+  const text = show((action) => {
+    action.operation = 'secrets.kms.write';
+    action.target = 'vault';
+    action.params = { name: 'provider-with-S3cretValue!' };
+    action.body = { provider: 'aws', credentials: { access_key: 'S3cretValue!', region: 'eu-west-1' } };
+  });
+  expect(text).toContain('POST https://vault.example/v1/keymgmt/kms/');
+  expect(text).toContain('"credentials": "***"');
+  expect(text).not.toContain('S3cretValue');
+});
+
+test('names cannot control the terminal or forge a line', () => {
+  const text = show((action) => {
+    action.operation = 'platform.agents.delete';
+    action.summary = 'delete agent \u001b[31mx\n+ forged: true';
+    action.guard.inputs = { name: 'a\u001b]0;title\u0007\n+ forged', other: '\u202ex' };
+  });
+  expect(text).not.toMatch(/\p{Cc}(?<!\n)|\p{Cf}/u);
+  expect(text).not.toMatch(/^ *\+ forged/mu);
+});
+
+test('a plan of a playbook that is not installed shows its calls; a target that is not configured is named', () => {
+  const unknown = (action: Action, plan: Plan) => {
+    plan.playbook = 'of-a-plugin';
+    action.operation = 'scheduler.volumes.register';
+    action.target = 'nomad';
+  };
+  expect(show(unknown)).toBe(
+    'a1: delete an agent\n  scheduler.volumes.register of target nomad, which is not configured\n  what changes: see the body; the playbook does not declare it\n',
+  );
+});
+
+test('colours additions, removals and changes as terraform does', () => {
+  const text = show((action, plan) => {
+    plan.playbook = 'rotate-old-keys';
+    action.operation = 'secrets.keys.rotate';
+    action.target = 'vault';
+    action.params = { name: 'signing' };
+    delete action.body;
+    action.guard = {
+      reads: { key: { operation: 'secrets.keys.read', params: { name: 'signing' } } },
+      inputs: { key_name: 'signing', latest_version: 3, rotated_at: '2026-01-01T00:00:00Z' },
+    };
+  }, true);
+  expect(text).toContain('https://vault.example/v1/keymgmt/key/signing/rotate\n');
+  expect(text).toContain('\u001b[33m~ latest_version: 3 -> 4\u001b[39m');
+});
