@@ -93,6 +93,11 @@ export const commands: readonly {
     description: 'export the warehouse as Hive-partitioned Parquet',
     load: async () => (await import('./definitions/export.ts')).defineExport,
   },
+  {
+    name: 'completion',
+    description: 'print a script that completes commands, options and names in a shell',
+    load: async () => (await import('./definitions/completion.ts')).defineCompletion,
+  },
 ];
 
 /** Adds the full definition of every command. */

@@ -45,7 +45,7 @@ describe.each(all.map(({ words, command }) => [words.join(' '), words, command] 
 
     test('its examples name commands and options that exist', () => {
       for (const { line } of listExamples(command)) {
-        const [, called = ''] = /^(?:[A-Z_]+=\S+ )?tidemark ([^|>]*)/u.exec(line) ?? [];
+        const [, called = ''] = /^(?:[A-Z_]+=\S+ |source <\()?tidemark ([^|>)]*)/u.exec(line) ?? [];
         const given = called.split(' ');
         const selected = all.findLast((each) => each.words.every((word, index) => given[index] === word));
         expect(selected?.words.slice(0, words.length), line).toEqual(words);

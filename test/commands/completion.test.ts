@@ -1,0 +1,180 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defineAllCommands } from '../../src/commands/index.ts';
+import { createProgram } from '../../src/commands/program.ts';
+import { SEVERITIES, SHELLS } from '../../src/core/choices.ts';
+import { createColors } from '../../src/core/color.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { listReportNames } from '../../src/reports/definitions.ts';
+import { operations } from '../../src/services/index.ts';
+import { sources } from '../../src/sources/index.ts';
+import { cli } from '../helpers/cli.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+let cwd: string;
+
+beforeAll(async () => {
+  cwd = await tempFolder(afterAll);
+  const names = ['acme', 'vault', 'two words', '$(reboot)', '-rf'];
+  const targets = names.map((name) => `  - { name: ${JSON.stringify(name)}, kind: platform, token: "\${NOT_SET}" }`);
+  await writeFile(join(cwd, 'tidemark.yaml'), `data: ./history\ntargets:\n${targets.join('\n')}\n`);
+  await writeFile(join(cwd, 'other.yaml'), 'targets: [{ name: elsewhere }]\n');
+  await writeFile(join(cwd, 'broken.yaml'), 'targets: [\n');
+  for (const folder of ['jobs', 'queries/saved', 'queries/findings', 'history/plans']) {
+    await mkdir(join(cwd, folder), { recursive: true });
+  }
+  await writeFile(join(cwd, 'jobs', 'hourly.yaml'), '');
+  await writeFile(join(cwd, 'queries', 'saved', 'idle-pools.sql'), '');
+  await writeFile(join(cwd, 'queries', 'findings', 'own-rule.sql'), '');
+  await writeFile(join(cwd, 'history', 'plans', 'p-1234.json'), '{}');
+});
+
+/** The candidates for the last word. */
+async function complete(...words: string[]): Promise<readonly string[]> {
+  const { exit, stdout, stderr } = await cli(['__complete', ...words], { cwd });
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split('\t', 1)[0] ?? '');
+}
+
+describe('names', () => {
+  test('commands and subcommands', async () => {
+    expect(await complete('')).toEqual(expect.arrayContaining(['pull', 'playbook', 'completion', 'help']));
+    expect(await complete('p')).toEqual(['permissions', 'pull', 'playbook']);
+    expect(await complete('playbook', 'a')).toEqual(['approve', 'apply']);
+    expect(await complete('help', 'pu')).toEqual(['pull']);
+    expect(await complete('--config', 'other.yaml', 'pu')).toEqual(['pull']);
+  });
+
+  test('options, global ones too', async () => {
+    expect(await complete('pull', '--')).toEqual([
+      '--target',
+      '--source',
+      '--from',
+      '--fresh',
+      '--accept-shrink',
+      '--help',
+      '--config',
+      '--json',
+      '--quiet',
+      '--no-color',
+      '--now',
+      '--version',
+    ]);
+    expect(await complete('demo', '--n')).not.toContain('--nights');
+    expect(await complete('sql', '--', '--')).toEqual([]);
+  });
+
+  test('choices', async () => {
+    expect(await complete('findings', '--fail-on', '')).toEqual([...SEVERITIES]);
+    expect(await complete('completion', '')).toEqual([...SHELLS]);
+    expect(await complete('findings', '--severity=c')).toEqual(['--severity=critical']);
+  });
+
+  test('targets of the configuration that is chosen, even if it is incomplete', async () => {
+    expect(await complete('pull', '--target', '')).toEqual(['acme', 'vault']);
+    expect(await complete('pull', '--target', 'acme', '--target', 'v')).toEqual(['vault']);
+    expect(await complete('pull', '--target=a')).toEqual(['--target=acme']);
+    expect(await complete('pull', '--target', '=', 'a')).toEqual(['acme']);
+    expect(await complete('--config', 'other.yaml', 'pull', '--target', '')).toEqual(['elsewhere']);
+    expect(await complete('pull', '--config=other.yaml', '--target', '')).toEqual(['elsewhere']);
+  });
+
+  test('sources, reports, rules, playbooks, operations and jobs are those that exist', async () => {
+    expect(await complete('pull', '--source', '')).toEqual(sources.map(({ name }) => name).sort());
+    expect(await complete('pull', '--accept-shrink', 'ag')).toEqual(['agent_pools', 'agents']);
+    expect(await complete('report', 'drift', '')).toEqual([...(await listReportNames([PACKAGE_ROOT]))]);
+    expect(await complete('findings', '--rule', 'o')).toEqual(expect.arrayContaining(['own-rule', 'outdated-version']));
+    expect(await complete('playbook', 'plan', '')).toEqual(builtInPlaybooks.map(({ name }) => name).sort());
+    expect(await complete('permissions', '--playbook', 'reap')).toEqual(['reap-dead-agents']);
+    expect(await complete('api', '')).toEqual([...operations.keys()]);
+    expect(await complete('run', '')).toEqual(['hourly', 'nightly', 'weekly']);
+    expect(await complete('mail', 'n')).toEqual(['nightly']);
+    expect(await complete('tables', 'agent_p')).toEqual([
+      'agent_pool_relationships',
+      'agent_pool_workspaces',
+      'agent_pools',
+    ]);
+  });
+
+  test('plans and saved queries of the configuration', async () => {
+    expect(await complete('playbook', 'apply', '')).toEqual(['p-1234']);
+    expect(await complete('playbook', 'ledger', '--plan', 'p')).toEqual(['p-1234']);
+    expect(await complete('sql', '--saved', 'idle-p')).toEqual(['idle-pools']);
+  });
+
+  test('come with descriptions', async () => {
+    const { stdout } = await cli(['__complete', 'api', 'platform.agents.li'], { cwd });
+    expect(stdout).toBe('platform.agents.list\tlists the agents of a pool\n');
+  });
+});
+
+test.each([
+  [['--config', 'broken.yaml', 'pull', '--target', '']],
+  [['--config', 'absent.yaml', 'pull', '--target', '']],
+  [['--config', '.', 'playbook', 'apply', '']],
+  [['unknown', '']],
+  [['pull', '--unknown', '']],
+  [['sql', '-o', '']],
+  [['pull', '--from', '']],
+])('%j completes nothing, in silence', async (words) => {
+  expect(await complete(...words)).toEqual([]);
+});
+
+/** Arguments and values of options that are free text, files, or what only a service knows. */
+const FREE = [
+  'api <parameters>',
+  'sql <words>',
+  'findings accept <id>',
+  '--from',
+  '--body',
+  '--param',
+  '--reason',
+  '--owner',
+  '--by',
+  '--now',
+  '--config',
+];
+const FREE_METAVARS = /<(?:file|dir|url|n|p|ms|seconds|timestamp|address|text|name=value|flavor)>$/u;
+
+test('every value is completed, or is known to be free', async () => {
+  const program = await defineAllCommands(
+    createProgram({ stdout: () => {}, stderr: () => {}, colors: createColors(false) }),
+    () => {
+      throw new Error('no command runs here');
+    },
+  );
+  const open: string[] = [];
+  const visit = async (command: Command, path: readonly string[]): Promise<void> => {
+    for (const option of command.options) {
+      if (
+        !(option.required || option.optional) ||
+        option.hidden ||
+        FREE.includes(option.long ?? '') ||
+        FREE_METAVARS.test(option.flags)
+      )
+        continue;
+      if ((await complete(...path, option.long ?? '', '')).length === 0) open.push(`${path.join(' ')} ${option.flags}`);
+    }
+    for (const [index, argument] of command.registeredArguments.entries()) {
+      const name = `${path.join(' ')} <${argument.name()}>`;
+      if (FREE.includes(name)) continue;
+      const before = Array.from({ length: index }, () => 'x');
+      if ((await complete(...path, ...before, '')).length === 0) open.push(name);
+    }
+    for (const each of command.commands) await visit(each, [...path, each.name()]);
+  };
+  await visit(program, []);
+  expect(open.filter((each) => !/^(?:init --(?:organization|service)|sandbox --seed)/u.test(each))).toEqual([]);
+});
+
+test.each(SHELLS)('tidemark completion %s prints a script', async (shell) => {
+  const { exit, stdout } = await cli(['completion', shell], { cwd });
+  expect(exit).toBe(0);
+  expect(stdout).toContain('__complete');
+});
