@@ -4,7 +4,7 @@ import type { Flavor } from '../sandbox/types.ts';
 
 export interface SandboxFlags {
   readonly workspaces?: number;
-  readonly seed?: number;
+  readonly seed?: number | 'hostile';
   readonly rate?: number;
   readonly latency?: number;
   readonly port?: number;
@@ -13,6 +13,7 @@ export interface SandboxFlags {
   readonly nights?: number;
 }
 
+/** Serves the five services until stopped. */
 export async function serve(context: Context, { nights, days, latency, ...options }: SandboxFlags): Promise<void> {
   const sandbox = await startSandbox({ ...options, ...(latency !== undefined && { latencyMs: latency }) });
   try {

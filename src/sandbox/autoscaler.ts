@@ -1,6 +1,6 @@
 import { createRandom, HOSTILE_TEXTS, type Random, scaleCount } from './random.ts';
 import { jsonResponse, textResponse } from './responses.ts';
-import type { Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
+import type { EstateName, Flavor, Request, Response, Route, Service, ServiceOptions } from './types.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -34,6 +34,32 @@ export interface AutoscalerState {
 
 /** The days of a fortnight on which the agent is not ready. */
 const DOWN_DAYS: readonly number[] = [5, 11];
+
+interface AutoscalerEstate {
+  /** The name of a scaling policy. */
+  readonly name: (index: number) => string;
+  /** Further policies. */
+  readonly planted: readonly string[];
+  readonly plantedSource: readonly string[];
+}
+
+const SCALED = ['web-shop', 'checkout-api', 'product-search', 'customer-login', 'tracking', 'inference'];
+
+const ESTATES: Readonly<Record<EstateName, AutoscalerEstate>> = {
+  company: {
+    name: (index) => {
+      const round = Math.floor(index / SCALED.length);
+      return `${SCALED[index % SCALED.length]}${round === 0 ? '' : `-c${round + 1}`}`;
+    },
+    planted: [],
+    plantedSource: [],
+  },
+  hostile: {
+    name: (index) => `web-tier-${index + 1}`,
+    planted: HOSTILE_TEXTS,
+    plantedSource: [HOSTILE_TEXTS[0]!],
+  },
+};
 
 /** The runtime metrics that every Go service with go-metrics reports, with their order of magnitude. */
 const RUNTIME: readonly (readonly [name: string, size: number])[] = [
@@ -136,12 +162,12 @@ function formatLabels(labels: Labels): string {
 }
 
 /** The state on a day. It depends on that day alone: the agent keeps only its last ten seconds. */
-function seedMetrics({ seed, scale, flavor }: ServiceOptions, day: number, now: Date): AutoscalerState {
+function seedMetrics({ seed, estate, scale, flavor }: ServiceOptions, day: number, now: Date): AutoscalerState {
   const random = createRandom(`${seed}/autoscaler/${day}`);
   const prefix = flavor === 'hashicorp' ? 'nomad-autoscaler' : 'autoscaler';
-  const named = Array.from({ length: scaleCount(6, scale) }, (_, index) => `web-tier-${index + 1}`);
-  const policies = [...named, ...HOSTILE_TEXTS];
-  const sources = ['file', 'nomad', HOSTILE_TEXTS[0]!];
+  const { name, planted, plantedSource } = ESTATES[estate];
+  const policies = [...Array.from({ length: scaleCount(6, scale) }, (_, index) => name(index)), ...planted];
+  const sources = ['file', 'nomad', ...plantedSource];
   return {
     alive: !DOWN_DAYS.includes(day % 14),
     timestamp: `${now.toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`,

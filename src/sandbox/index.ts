@@ -9,6 +9,7 @@ import { SchedulerService } from './scheduler/index.ts';
 import { SecretsService } from './secrets/index.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 import {
+  type EstateName,
   KINDS,
   type Kind,
   type RequestRecord,
@@ -70,8 +71,9 @@ export class RunningSandbox implements Sandbox {
     const { start = new Date('2026-10-01T02:15:00Z') } = options;
     this.#options = options;
     this.#start = start;
-    this.services = createServices({ seed, scale: workspaces / WORKSPACES_AT_SCALE_1, flavor, start });
-    this.tokens = byKind((kind) => createTokens(kind, seed));
+    const { estate, number } = readSeed(seed);
+    this.services = createServices({ seed: number, estate, scale: workspaces / WORKSPACES_AT_SCALE_1, flavor, start });
+    this.tokens = byKind((kind) => createTokens(kind, number));
   }
 
   get urls(): Readonly<Record<Kind, string>> {
@@ -125,6 +127,11 @@ export class RunningSandbox implements Sandbox {
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
+}
+
+/** The hostile estate is one for all tests. */
+function readSeed(seed: number | 'hostile'): { readonly estate: EstateName; readonly number: number } {
+  return seed === 'hostile' ? { estate: 'hostile', number: 1 } : { estate: 'company', number: seed };
 }
 
 /** Generous, since the sandbox is on loopback; the sandbox's own limit is used where it has one. */

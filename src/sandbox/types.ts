@@ -6,9 +6,12 @@ export const KINDS: readonly Kind[] = ['platform', 'secrets', 'scheduler', 'auto
 /** `spec`: exactly what the API documents specify; `hashicorp`: what the real products do where that differs. */
 export type Flavor = 'spec' | 'hashicorp';
 
+/** `company`: what a company of some hundred people could have; `hostile`: names and values that careless programs fail on. */
+export type EstateName = 'company' | 'hostile';
+
 export interface SandboxOptions {
-  /** Seed of the generated data. @default 1 */
-  readonly seed?: number;
+  /** Seed of the generated data; `hostile` is an estate whose names are attacks, for tests. @default 1 */
+  readonly seed?: number | 'hostile';
   /** Workspaces on day 0; the other tables grow with the square root of this number. @default 240 */
   readonly workspaces?: number;
   /** The sandbox's time on day 0. @default 2026-10-01T02:15:00Z */
@@ -42,6 +45,7 @@ export interface TokenGrant {
 /** What every service is created with. */
 export interface ServiceOptions {
   readonly seed: number;
+  readonly estate: EstateName;
   /** Workspaces on day 0 divided by 240. */
   readonly scale: number;
   readonly flavor: Flavor;

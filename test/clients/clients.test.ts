@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Flavor } from '../../src/sandbox/types.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { describeSandbox } from './facts.ts';
 import { type ClientResult, explain } from './reasons.ts';
 import { formatDocument, type RunResults } from './report.ts';
@@ -61,7 +61,7 @@ async function buildGo(): Promise<readonly string[]> {
 }
 
 async function runClients([command = '', ...args]: readonly string[], flavor: Flavor): Promise<ClientResult[]> {
-  const sandbox = await startSandbox({ flavor, workspaces: 60 });
+  const sandbox = await startTestSandbox({ flavor, workspaces: 60 });
   try {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], timeout: RUN_MS });
     let output = '';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { runApi } from './api-harness.ts';
 
 test.each(['spec', 'hashicorp'] as const)(
   'with the flavor %s, --create lets an update create a key',
   async (flavor) => {
-    const sandbox = await startSandbox({ workspaces: 20, flavor });
+    const sandbox = await startTestSandbox({ workspaces: 20, flavor });
     const { keys } = sandbox.services.secrets.state;
     const config = sandbox.config();
     const words = ['secrets.keys.update', 'name=typo', '--yes', '--body', '{"min_enabled_version": 0}'];
@@ -22,7 +22,7 @@ test.each(['spec', 'hashicorp'] as const)(
 );
 
 test('--create applies to such updates only', async () => {
-  const sandbox = await startSandbox({ workspaces: 20 });
+  const sandbox = await startTestSandbox({ workspaces: 20 });
   const { exit, stderr } = await runApi(['secrets.keys.list', '--create'], { config: sandbox.config() });
   await sandbox.close();
   expect([exit, stderr]).toEqual([2, expect.stringContaining('--create does not apply')]);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import { operations } from '../../src/services/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Case, cases } from './api-cases.ts';
 import { runApi } from './api-harness.ts';
 
@@ -9,7 +10,7 @@ const SECRETS_IN_BODIES = /body-secret-\d|query-secret-\d|PRIVATE KEY/u;
 describe.each(['spec', 'hashicorp'] as const)('every operation through the command, flavor %s', (flavor) => {
   let sandbox: RunningSandbox;
   beforeEach(async () => {
-    sandbox = await startSandbox({ workspaces: 60, flavor });
+    sandbox = await startTestSandbox({ workspaces: 60, flavor });
     sandbox.services.scheduler.state.canDetach = true; // every operation is to have its effect
   });
   afterEach(() => sandbox.close());
@@ -46,7 +47,7 @@ it('every operation has a case in api-cases.ts', () => {
 it.each(cases.filter(({ body, words }) => body ?? String(words).includes('secret')))(
   '$operation keeps the secrets it sends out of messages when the service repeats them',
   async ({ operation, words, body }) => {
-    const sandbox = await startSandbox({
+    const sandbox = await startTestSandbox({
       workspaces: 60,
       faultHook: (ask) => ({ status: 400, body: `${ask.body} ${ask.query.toString()} refused` }),
     });

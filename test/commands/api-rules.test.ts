@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import type { CliRun } from '../helpers/cli.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { runApi } from './api-harness.ts';
 
 let sandbox: RunningSandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ workspaces: 60 });
+  sandbox = await startTestSandbox({ workspaces: 60 });
 });
 afterAll(() => sandbox.close());
 beforeEach(() => {

@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import { operations } from '../../src/services/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type ApiInput, runApi } from './api-harness.ts';
 
 let sandbox: RunningSandbox;
 beforeEach(async () => {
-  sandbox = await startSandbox({ workspaces: 60 });
+  sandbox = await startTestSandbox({ workspaces: 60 });
 });
 afterEach(() => sandbox.close());
 
@@ -96,7 +97,7 @@ describe('the target', () => {
     await sandbox.close();
     const { exit, stderr } = await run(['secrets.keys.rotate', 'name=k', '--yes']);
     expect([exit, stderr]).toEqual([3, expect.stringContaining('unreachable: connection refused')]);
-    sandbox = await startSandbox({ workspaces: 10 });
+    sandbox = await startTestSandbox({ workspaces: 10 });
   });
 });
 
@@ -156,7 +157,7 @@ describe('the result', () => {
 
   it.each([200, 204])('of an empty answer is its status, of CSV too: %i', async (status) => {
     await sandbox.close();
-    sandbox = await startSandbox({ faultHook: () => ({ status }) });
+    sandbox = await startTestSandbox({ faultHook: () => ({ status }) });
     const words = [
       ['platform.views.csv', 'view_id=v'],
       ['secrets.keys.rotate', 'name=k', '--yes'],
@@ -166,7 +167,7 @@ describe('the result', () => {
 
   it('on a terminal holds no control characters', async () => {
     await sandbox.close();
-    sandbox = await startSandbox({ faultHook: () => ({ status: 200, body: '"a"\n"\u001b]0;x\u0007b"\n' }) });
+    sandbox = await startTestSandbox({ faultHook: () => ({ status: 200, body: '"a"\n"\u001b]0;x\u0007b"\n' }) });
     expect((await run(['platform.views.csv', 'view_id=v'], { terminal: true })).stdout).toBe('"a"\n"]0;xb"\n');
     expect((await run(['platform.views.csv', 'view_id=v'])).stdout).toBe('"a"\n"\u001b]0;x\u0007b"\n');
   });

@@ -2,13 +2,14 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
 import { type Database, openDatabase, type SqlParams } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliOptions, type CliRun, cli } from './cli.ts';
 import { startWithEmptyWarehouse } from './prepared.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
+import { startTestSandbox } from './test-sandbox.ts';
 
 /** Advertised in headers, so that no pull starts slowly. */
 const REQUESTS_PER_SECOND = 1000;
@@ -48,7 +49,7 @@ export interface TestProjectOptions extends StartOptions {
 export async function testProject(options: TestProjectOptions = {}): Promise<TestProject> {
   const { cleanup = onTestFinished, warehouse = 'empty', ...start } = options;
   const folder = await tempFolder(cleanup);
-  const sandbox = await startSandbox({ rate: REQUESTS_PER_SECOND, ...start });
+  const sandbox = await startTestSandbox({ rate: REQUESTS_PER_SECOND, ...start });
   cleanup(() => sandbox.close());
   const config = parse(sandbox.config()) as ConfigDocument;
   for (const target of config.targets) target.lag = LAG_SECONDS;

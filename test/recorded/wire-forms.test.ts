@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import type { Kind } from '../../src/sandbox/types.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask } from '../sandbox/secrets-client.ts';
 import { listRecorded, type Recorded, readRecorded } from './recorded.ts';
 import { compareShapes, shapeOf } from './shape.ts';
@@ -13,7 +14,7 @@ let sandbox: RunningSandbox;
 let client: string;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
   const rules = { ro: 'namespace "default" { policy = "read" }\nplugin { policy = "read" }' };
   const expiresAt = new Date(sandbox.now.getTime() + 86_400_000);
   client = sandbox.createToken('scheduler', { rules, expiresAt });

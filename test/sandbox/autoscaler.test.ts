@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read } from './secrets-client.ts';
 
 interface Metrics {
@@ -15,7 +16,7 @@ let sandbox: RunningSandbox;
 const send = (line: string): Promise<Answer> => ask(sandbox, 'autoscaler', line, { headers: {} });
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 
@@ -55,7 +56,7 @@ test('the other format is Prometheus text with escaped labels; an unknown format
 
 test('with the real flavor names carry its prefix and points may be null', async () => {
   await sandbox.close();
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
   const metrics = await read<Metrics>(sandbox, 'autoscaler', 'GET /metrics');
   expect(metrics.Points).toBeNull();
   expect(metrics.Gauges.every(({ Name }) => Name.startsWith('nomad-autoscaler.'))).toBe(true);

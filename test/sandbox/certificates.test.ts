@@ -1,12 +1,13 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { data, read } from './secrets-client.ts';
 
 let sandbox: RunningSandbox;
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
 });
 afterEach(() => sandbox.close());
 

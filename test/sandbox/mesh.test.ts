@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 interface Roots {
@@ -21,7 +22,7 @@ async function authorize(fields: Readonly<Record<string, unknown>>): Promise<[st
 const uriOf = (service: string): string => `spiffe://x.consul/ns/default/dc/dc1/svc/${service}`;
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 
@@ -120,7 +121,7 @@ test('a leaf is given for any service name and namespace', async () => {
 
 test('with the real flavor namespaces are refused, and the roots show their trust domain', async () => {
   await sandbox.close();
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
   const refused = await send(`GET ${LEAF}/web?ns=team`);
   expect([refused.status, refused.text]).toEqual([
     400,

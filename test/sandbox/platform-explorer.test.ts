@@ -1,13 +1,14 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { allRows, call, json, ORGANIZATION, type Paged, type Row, refusal } from './platform-client.ts';
 
 let sandbox: RunningSandbox;
 let everyWorkspace: Row[];
 
 beforeAll(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
   everyWorkspace = await allRows(sandbox, 'type=workspaces');
 });
 afterAll(() => sandbox.close());
@@ -280,7 +281,7 @@ describe('who may ask', () => {
 });
 
 test('flavor hashicorp renames, adds and refuses as the real product does', async () => {
-  const live = await startSandbox({ flavor: 'hashicorp' });
+  const live = await startTestSandbox({ flavor: 'hashicorp' });
   try {
     const [row] = await allRows(live, 'type=workspaces');
     expect(row?.attributes).toHaveProperty('workspace-terraform-version');

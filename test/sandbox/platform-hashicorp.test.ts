@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import { LIVE_RUN_STATUSES } from '../../src/sandbox/platform/workspaces.ts';
 import type { Flavor } from '../../src/sandbox/types.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 
 let sandbox: RunningSandbox;
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
 });
 afterEach(() => sandbox.close());
 
 async function restart(flavor: Flavor): Promise<void> {
   await sandbox.close();
-  sandbox = await startSandbox({ flavor });
+  sandbox = await startTestSandbox({ flavor });
 }
 
 interface Document {

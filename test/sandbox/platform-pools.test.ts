@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import type { PlatformState } from '../../src/sandbox/platform/seed.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { call, json, ORGANIZATION, refusal } from './platform-client.ts';
 
 interface PoolDocument {
@@ -21,7 +22,7 @@ let sandbox: RunningSandbox;
 let state: PlatformState;
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
   state = sandbox.services.platform.state;
 });
 afterEach(() => sandbox.close());
@@ -152,7 +153,7 @@ describe('writing pools', () => {
   });
 
   test('with flavor hashicorp an update keeps the scope it does not name', async () => {
-    const live = await startSandbox({ flavor: 'hashicorp' });
+    const live = await startTestSandbox({ flavor: 'hashicorp' });
     try {
       const pool = live.services.platform.state.pools[1]!;
       const body = { data: { type: 'agent-pools', attributes: { name: 'renamed' } } };

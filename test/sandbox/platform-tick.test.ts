@@ -8,7 +8,8 @@ const START = new Date('2026-10-01T02:15:00Z');
 const DAY = 86_400_000;
 const DAYS = 15;
 
-const create = (seed: number, scale = 1) => new PlatformService({ seed, scale, flavor: 'spec', start: START });
+const create = (seed: number, scale = 1) =>
+  new PlatformService({ seed, scale, flavor: 'spec', estate: 'hostile', start: START });
 const snapshot = (state: PlatformState): PlatformState => structuredClone(state);
 const text = (state: PlatformState): string => JSON.stringify(state);
 

@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { allRows, call, json, ORGANIZATION, type Paged, refusal } from './platform-client.ts';
 
 interface ViewDocument {
@@ -18,7 +19,7 @@ const VIEWS = `${ORGANIZATION}/explorer/views`;
 let sandbox: RunningSandbox;
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 
@@ -111,7 +112,7 @@ describe('saved views', () => {
 });
 
 test('flavor hashicorp uses the forms of the real product', async () => {
-  const live = await startSandbox({ flavor: 'hashicorp' });
+  const live = await startTestSandbox({ flavor: 'hashicorp' });
   try {
     const filter = [{ 'workspace-name': { contains: ['prod'] } }];
     const query = { type: 'workspaces', filter, fields: { workspaces: ['workspace_name'] } };

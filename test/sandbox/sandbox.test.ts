@@ -7,14 +7,15 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
 import { createRedactor } from '../../src/core/redact/redactor.ts';
-import { type RunningSandbox, type StartOptions, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
 import { KINDS } from '../../src/sandbox/types.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { call, ORGANIZATION } from './platform-client.ts';
 
 const open: RunningSandbox[] = [];
 
 async function start(options: StartOptions = {}): Promise<RunningSandbox> {
-  const sandbox = await startSandbox(options);
+  const sandbox = await startTestSandbox(options);
   open.push(sandbox);
   return sandbox;
 }
@@ -78,7 +79,7 @@ describe('a sandbox', () => {
   test('leaves no port open when one of its five is in use', async () => {
     const { blocker, before } = await takenPort();
     try {
-      await expect(startSandbox({ port: before })).rejects.toThrow(/EADDRINUSE/);
+      await expect(startTestSandbox({ port: before })).rejects.toThrow(/EADDRINUSE/);
       await (await listen(before)).close();
     } finally {
       blocker.close();

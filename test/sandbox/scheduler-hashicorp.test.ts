@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 let sandbox: RunningSandbox;
@@ -8,7 +9,7 @@ const list = (query: string): Promise<Record<string, unknown>[]> =>
   read(sandbox, 'scheduler', `GET /volumes?type=csi&${query}`);
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
 });
 afterEach(() => sandbox.close());
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 const RULES = 'namespace "default" {\n  policy = "read"\n}\n';
@@ -12,7 +13,7 @@ async function write(name: string, body: Readonly<Record<string, unknown>>): Pro
 }
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 

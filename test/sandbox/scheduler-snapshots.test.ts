@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 interface Page {
@@ -30,7 +31,7 @@ async function walk(path: string): Promise<Page[]> {
 }
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import type { VolumeRecord } from '../../src/sandbox/scheduler/volumes.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 
 interface ListItem {
@@ -30,7 +31,7 @@ function orphan(): string {
 }
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 

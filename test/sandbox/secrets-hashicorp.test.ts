@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { ask, data } from './secrets-client.ts';
 
 let sandbox: RunningSandbox;
@@ -7,7 +8,7 @@ const status = async (line: string, body?: unknown): Promise<number> =>
   (await ask(sandbox, 'secrets', line, { body })).status;
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ flavor: 'hashicorp' });
+  sandbox = await startTestSandbox({ flavor: 'hashicorp' });
 });
 afterEach(() => sandbox.close());
 

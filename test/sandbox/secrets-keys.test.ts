@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, data, type Sending } from './secrets-client.ts';
 
 interface KeyData {
@@ -16,7 +17,7 @@ const status = async (line: string, body?: unknown): Promise<number> => (await s
 const key = (name: string): Promise<KeyData> => data<KeyData>(sandbox, `GET /keymgmt/key/${name}`);
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { ask, data } from './secrets-client.ts';
 
 const READS = Buffer.from('key_prefix "" { policy = "read" }').toString('base64');
@@ -9,7 +10,7 @@ const status = async (line: string, body?: unknown): Promise<number> =>
 const role = (name: string): Promise<object> => data<object>(sandbox, `GET /mesh/roles/${name}`);
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 

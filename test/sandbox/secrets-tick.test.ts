@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
 import type { KeyRecord } from '../../src/sandbox/secrets/keys.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,7 +27,7 @@ const RULES: Readonly<Record<string, () => Set<string>>> = {
 };
 
 beforeEach(async () => {
-  sandbox = await startSandbox();
+  sandbox = await startTestSandbox();
 });
 afterEach(() => sandbox.close());
 
@@ -63,7 +64,7 @@ test('a key is held by one provider at most, on every day', () => {
 });
 
 test('a larger scale has more keys and roles, a smaller one the same number', async () => {
-  const [small, large] = [await startSandbox({ workspaces: 10 }), await startSandbox({ workspaces: 240 * 9 })];
+  const [small, large] = [await startTestSandbox({ workspaces: 10 }), await startTestSandbox({ workspaces: 240 * 9 })];
   expect(small.services.secrets.state.keys.size).toBe(state().keys.size);
   expect(large.services.secrets.state.keys.size).toBe(75);
   expect(large.services.secrets.state.roles.size).toBe(30);

@@ -10,7 +10,7 @@ export const defineSandbox: DefineCommand = (program, context) =>
         'serve the five services on the loopback interface until stopped, and print a configuration for them',
       )
       .option('--workspaces <n>', 'number of workspaces in the estate', wholeNumber)
-      .option('--seed <n>', 'seed of the generated estate', wholeNumber)
+      .option('--seed <n>', 'seed of the estate; `hostile` for names that careless programs fail on', parseSeed)
       .option('--rate <n>', 'requests per second that each service allows', wholeNumber)
       .option('--latency <ms>', 'delay of every response', wholeNumber)
       .option('--port <n>', 'first of five ports', wholeNumber)
@@ -24,3 +24,7 @@ export const defineSandbox: DefineCommand = (program, context) =>
       'behave like the real products, slow and with a rate limit',
     ],
   );
+
+function parseSeed(text: string): number | 'hostile' {
+  return text === 'hostile' ? text : wholeNumber(text);
+}

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
 import { createRandom, formatWholeSeconds, HOSTILE_TEXTS, type Random } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
-import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
+import type { Flavor, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import type { MeshContext } from './context.ts';
 
 export interface CaRootRecord {
@@ -33,11 +33,13 @@ export class CaRoots implements Resource {
   readonly records: CaRootRecord[] = [];
   readonly #context: MeshContext;
   readonly #flavor: Flavor;
+  readonly #hasHostileName: boolean;
 
   /** Three roots: an active one that expires within 30 days after a few days, an inactive one, and one about to expire. */
-  constructor(context: MeshContext, flavor: Flavor, random: Random, start: Date) {
+  constructor(context: MeshContext, { estate, flavor, start }: ServiceOptions, random: Random) {
     this.#context = context;
     this.#flavor = flavor;
+    this.#hasHostileName = estate === 'hostile';
     const daysBefore = (days: number): Date => new Date(start.getTime() - days * DAY_MS - 3 * HOUR_MS);
     this.#add(random, daysBefore(25), ACTIVE_ROOT_DAYS, true);
     this.#add(random, daysBefore(400), 1825, false);
@@ -80,7 +82,7 @@ export class CaRoots implements Resource {
     if (active) this.#context.issuer = issuer;
     const root: CaRootRecord = {
       id,
-      name: number === 1 ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${number + 1}`,
+      name: number === 1 && this.#hasHostileName ? HOSTILE_TEXTS[0]! : `Mesh CA Root Cert ${number + 1}`,
       serialNumber,
       signingKeyId: colonHex(keyIdentifier(issuer.key)),
       notBefore: common.notBefore,

@@ -31,7 +31,7 @@ export class MeshService implements Service {
   readonly #leaves: Leaves;
 
   constructor(options: ServiceOptions) {
-    const { seed, flavor, start } = options;
+    const { seed, flavor } = options;
     this.#seed = seed;
     this.#isHashicorp = flavor === 'hashicorp';
     this.#tokens = new TokenStore('mesh', options, ['x-consul-token']);
@@ -39,7 +39,7 @@ export class MeshService implements Service {
     const random = createRandom(`${seed}/mesh/estate`);
     const context = new MeshContext(`${uuid(random)}.consul`);
     const authorization = new Authorization(flavor, random, this.#access);
-    this.#roots = new CaRoots(context, flavor, random, start);
+    this.#roots = new CaRoots(context, options, random);
     this.#leaves = new Leaves(context, options, this.#access);
     this.state = {
       trustDomain: context.trustDomain,
@@ -47,7 +47,7 @@ export class MeshService implements Service {
       leaves: this.#leaves.records,
       intentions: authorization.intentions,
     };
-    const catalog = new Catalog(flavor, this.#access, SERVICES);
+    const catalog = new Catalog(flavor, this.#access, Object.keys(SERVICES[options.estate]));
     const resources: readonly Resource[] = [this.#access, catalog, authorization, this.#roots, this.#leaves];
     const routes = resources.flatMap((resource) => resource.routes);
     this.routes = flavor === 'hashicorp' ? routes.map(rejectNamespaces) : routes;

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
 import { createCertificate, EcKey } from '../pki.ts';
 import { createRandom, formatWholeSeconds } from '../random.ts';
 import { jsonResponse } from '../responses.ts';
-import type { Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
+import type { EstateName, Request, Resource, Response, Route, ServiceOptions } from '../types.ts';
 import type { MeshAccess } from './access.ts';
 import { type MeshContext, meshNamespace } from './context.ts';
 
@@ -18,11 +18,12 @@ export interface Leaf {
   readonly index: number;
 }
 
-/** The services that have a certificate on day 0; the last name is hostile on purpose. */
-export const SERVICES: readonly string[] = ['web', 'api', 'billing', `checkout "β", <b>`];
+/** The services that have a certificate on day 0, with its validity in days. */
+export const SERVICES: Readonly<Record<EstateName, Readonly<Record<string, number | 'default'>>>> = {
+  company: { web: 'default', 'checkout-api': 90, payments: 33, identity: 365 },
+  hostile: { web: 'default', api: 90, billing: 33, 'checkout "β", <b>': 365 },
+};
 
-/** Validity of a new certificate by service. */
-const VALID_DAYS: Readonly<Record<string, number>> = { api: 90, billing: 33, [SERVICES[3]!]: 365 };
 /** The agent's default: 72 hours. */
 const DEFAULT_VALID_DAYS = 3;
 
@@ -40,7 +41,7 @@ export class Leaves implements Resource {
     this.#context = context;
     this.#options = options;
     this.#access = access;
-    for (const service of SERVICES) this.#getOrIssue('default', service, options.start);
+    for (const service of Object.keys(SERVICES[options.estate])) this.#getOrIssue('default', service, options.start);
   }
 
   get routes(): readonly Route[] {
@@ -93,7 +94,8 @@ export class Leaves implements Resource {
     this.#serial += 1n;
     const index = this.#context.advanceIndex();
     const key = new EcKey(createRandom(`${this.#options.seed}/mesh/leaf/${service}/${this.#serial}`));
-    const days = VALID_DAYS[service] ?? DEFAULT_VALID_DAYS;
+    const validDays = SERVICES[this.#options.estate][service] ?? 'default';
+    const days = validDays === 'default' ? DEFAULT_VALID_DAYS : validDays;
     const [notBefore, notAfter] = [
       new Date(now.getTime() - HOUR_MS),
       new Date(now.getTime() + days * DAY_MS - HOUR_MS),

@@ -1,19 +1,26 @@
 import { createRandom } from '../random.ts';
 import { TokenStore } from '../tokens.ts';
-import type { Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
+import type { EstateName, Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
 import { PlatformAccess } from './access.ts';
 import { AgentPools } from './agent-pools.ts';
 import { Agents, AgentTokens } from './agents.ts';
+import { COMPANY_PLATFORM } from './company.ts';
+import type { PlatformEstate } from './estate.ts';
 import { Explorer } from './explorer.ts';
 import { createExplorerViews } from './explorer-views.ts';
+import { HOSTILE_PLATFORM } from './hostile.ts';
 import { errorDocument, notFound } from './json-api.ts';
 import { SavedViews } from './saved-views.ts';
 import { type PlatformState, seedAgentPools, seedSavedViews, WorkspaceSeeder } from './seed.ts';
-import { NEWEST_TOOL } from './seed-data.ts';
 import { tickPlatform } from './tick.ts';
 import { spreadRunStatuses } from './workspaces.ts';
 
 const ORGANIZATION = 'acme';
+
+const ESTATES: Readonly<Record<EstateName, PlatformEstate>> = {
+  company: COMPANY_PLATFORM,
+  hostile: HOSTILE_PLATFORM,
+};
 
 /** HCP Terraform sets it and responds with 401 to a request that returns it: docs/services/platform.md#authentication. */
 const SESSION_COOKIE = '_atlas_session_data';
@@ -29,24 +36,27 @@ export class PlatformService implements Service {
   readonly #tokens: TokenStore;
   readonly #access: PlatformAccess;
   readonly #seeder: WorkspaceSeeder;
+  readonly #estate: PlatformEstate;
 
   constructor(options: ServiceOptions) {
     const { seed, scale, flavor, start } = options;
+    const estate = ESTATES[options.estate];
     const at = start.getTime();
     this.#options = options;
     this.#tokens = new TokenStore('platform', options, []);
     this.#access = new PlatformAccess(ORGANIZATION, this.#tokens, flavor);
-    this.#seeder = new WorkspaceSeeder(seed);
+    this.#seeder = new WorkspaceSeeder(seed, estate);
+    this.#estate = estate;
     const workspaces = this.#seeder.seedWorkspaces(Math.round(scale * 240), at);
     if (flavor === 'hashicorp') spreadRunStatuses(workspaces);
     const explorer = new Explorer(createExplorerViews({ organization: ORGANIZATION, workspaces }, flavor), flavor);
     const views = new SavedViews(options, explorer);
     const agents = new Agents(flavor);
     const pools = new AgentPools(ORGANIZATION, options, workspaces, agents);
-    views.records.push(...seedSavedViews(createRandom(`${seed}/platform/views`), at));
+    views.records.push(...seedSavedViews(estate, createRandom(`${seed}/platform/views`), at));
     this.state = {
       organization: ORGANIZATION,
-      newestTool: NEWEST_TOOL,
+      newestTool: estate.newestTool,
       projects: [...this.#seeder.projects],
       flapping: workspaces.slice(10, 14).map(({ id }) => id),
       workspaces,
@@ -54,7 +64,7 @@ export class PlatformService implements Service {
       agents: agents.records,
       views: views.records,
     };
-    seedAgentPools(this.state, createRandom(`${seed}/platform/fleet`), at, scale, flavor);
+    seedAgentPools(this.state, estate, { random: createRandom(`${seed}/platform/fleet`), at, scale, flavor });
     const resources: readonly Resource[] = [
       this.#access,
       explorer,
@@ -82,7 +92,8 @@ export class PlatformService implements Service {
 
   tick(day: number, now: Date): void {
     const random = createRandom(`${this.#options.seed}/platform/night/${day}`);
-    tickPlatform(this.state, random, day, now.getTime(), this.#seeder);
+    const { state } = this;
+    tickPlatform({ state, estate: this.#estate, seeder: this.#seeder, random, day, now: now.getTime() });
   }
 
   get #isHashicorp(): boolean {

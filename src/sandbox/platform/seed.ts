@@ -3,8 +3,8 @@ import { createRandom, type Random } from '../random.ts';
 import type { Flavor } from '../types.ts';
 import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
-import type { SavedQuery, SavedViewRecord } from './saved-views.ts';
-import { HOSTILE_WORKSPACES, PARTS, PROJECTS, STAGES, TEAMS, TOOL_VERSIONS } from './seed-data.ts';
+import type { AgentLife, PlatformEstate, PoolPlan, ViewPlan } from './estate.ts';
+import type { SavedViewRecord } from './saved-views.ts';
 import { type Project, Stacks, type Workspace } from './workspaces.ts';
 
 /** The records of all resources. Tests read and damage them. */
@@ -23,49 +23,47 @@ export interface PlatformState {
 
 const SECOND_MS = 1000;
 
-const RUN_STATUSES = [
-  'applied',
-  'applied',
-  'applied',
-  'applied',
-  'planned_and_finished',
-  'errored',
-  'discarded',
-] as const;
-
 /** Generates projects and workspaces: those of day 0, and the ones that are created later. */
 export class WorkspaceSeeder {
   readonly stacks: Stacks;
   readonly projects: readonly Project[];
   readonly #seed: number;
+  readonly #estate: PlatformEstate;
+  #created = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, estate: PlatformEstate) {
     this.#seed = seed;
-    this.stacks = new Stacks(createRandom(`${seed}/platform/stacks`));
+    this.#estate = estate;
+    this.stacks = new Stacks(createRandom(`${seed}/platform/stacks`), estate);
     const random = createRandom(`${seed}/platform/projects`);
-    this.projects = PROJECTS.map((name) => ({ id: random.id('prj-', 16), name }));
+    this.projects = estate.projects.map((name) => ({ id: random.id('prj-', 16), name }));
   }
 
   seedWorkspaces(count: number, at: number): Workspace[] {
     const random = createRandom(`${this.#seed}/platform/workspaces`);
-    return Array.from({ length: count }, (_, index) => this.createWorkspace(index, at, random));
+    return Array.from({ length: count }, () => this.createWorkspace(at, random));
   }
 
   /** A workspace at the time `at`; drift is not assessed on one in twenty, and one in sixty never ran. */
-  createWorkspace(index: number, at: number, random: Random): Workspace {
+  createWorkspace(at: number, random: Random): Workspace {
     const { projects, stacks } = this;
+    const estate = this.#estate;
     const hasRun = !random.chance(1 / 60);
     const createdAt = at - random.int(30, 1500) * DAY_MS - random.int(0, DAY_MS - 1);
     const updatedAt = at - random.int(1, 20 * 24) * HOUR_MS - random.int(0, HOUR_MS - 1);
-    const status = hasRun ? random.pick(RUN_STATUSES) : null;
+    const status = hasRun ? random.pick(estate.runStatuses) : null;
     const resources = hasRun ? random.int(0, 240) : 0;
-    const drifted = !hasRun || random.chance(0.05) ? null : random.chance(0.11);
+    const drifted = !hasRun || random.chance(0.05) ? null : random.chance(estate.driftedShare);
     const resourcesDrifted = drifted ? random.int(1, Math.max(1, Math.min(12, resources))) : 0;
-    const version = random.chance(1 / 80) ? null : random.weighted(TOOL_VERSIONS, ([, share]) => share)[0];
+    const configured = random.chance(1 / 80) ? null : random.weighted(estate.toolVersions, ([, share]) => share)[0];
+    const id = random.id('ws-', 16);
+    const place = estate.place(this.#created++, random);
+    const project = projects[place.project]!;
+    const version = estate.pilots.includes(project.name) ? estate.newestTool : configured;
     return {
-      id: random.id('ws-', 16),
-      name: workspaceName(index, random),
-      project: projects[Math.min(random.int(0, projects.length - 1), random.int(0, projects.length - 1))]!,
+      id,
+      name: place.name,
+      project,
       createdAt,
       updatedAt,
       runId: hasRun ? random.id('run-', 16) : null,
@@ -79,17 +77,9 @@ export class WorkspaceSeeder {
       stack: stacks.pick(random),
       toolVersion: version,
       stateVersion: hasRun && !random.chance(0.02) ? version : null,
-      repository: random.chance(0.7) ? `acme/${random.pick(TEAMS)}-${random.pick(PARTS)}` : null,
+      repository: random.chance(0.7) ? estate.repository(place, random) : null,
     };
   }
-}
-
-/** Every thirteenth of the first workspaces, and one in a thousand later, has a hostile name. */
-function workspaceName(index: number, random: Random): string {
-  const plain = `${random.pick(TEAMS)}-${random.pick(PARTS)}-${random.pick(STAGES)}-${String(index).padStart(4, '0')}`;
-  const hostile = index % 13 === 6 ? HOSTILE_WORKSPACES[(index - 6) / 13] : undefined;
-  if (hostile !== undefined) return hostile;
-  return index % 997 === 500 ? `"${plain}",=1+1` : plain;
 }
 
 type Checks = Pick<Workspace, 'checksPassed' | 'checksFailed' | 'checksErrored' | 'checksUnknown'>;
@@ -105,44 +95,24 @@ function seedChecks(random: Random): Checks {
   };
 }
 
-export interface PoolPlan {
-  readonly name: string;
-  readonly isScoped: boolean;
-  readonly attached: number;
-  readonly allowed: number;
-  readonly agents: number;
-}
-
-/** Pool names are letters, digits, `-` and `_` only. Each plan serves a rule or a report. */
-const POOL_PLANS: readonly PoolPlan[] = [
-  { name: 'default', isScoped: true, attached: 36, allowed: 0, agents: 9 },
-  { name: 'eu-west-private', isScoped: false, attached: 12, allowed: 16, agents: 7 },
-  { name: 'us_east_private', isScoped: false, attached: 9, allowed: 9, agents: 6 },
-  { name: 'legacy-dc1', isScoped: true, attached: 3, allowed: 0, agents: 4 },
-  { name: 'gpu-batch', isScoped: false, attached: 5, allowed: 5, agents: 4 },
-  { name: 'dmz', isScoped: false, attached: 4, allowed: 6, agents: 0 },
-  { name: 'sandbox-empty', isScoped: false, attached: 0, allowed: 2, agents: 0 },
-  { name: 'audit', isScoped: true, attached: 2, allowed: 0, agents: 3 },
-  { name: `pool-with-a-very-long-name-${'x'.repeat(60)}`, isScoped: false, attached: 1, allowed: 3, agents: 3 },
-];
-
 /** The pools and agents of day 0; both grow with the square root of the number of workspaces. */
-export function seedAgentPools(state: PlatformState, random: Random, at: number, scale: number, flavor: Flavor): void {
+export function seedAgentPools(
+  state: PlatformState,
+  estate: PlatformEstate,
+  { random, at, scale, flavor }: { random: Random; at: number; scale: number; flavor: Flavor },
+): void {
   const growth = Math.max(1, Math.sqrt(scale));
-  const extra = Array.from({ length: Math.round(4 * (growth - 1)) }, (_, index) => ({
-    ...POOL_PLANS[1 + (index % 4)]!,
-    name: `region-${index + 1}`,
-  }));
-  for (const plan of [...POOL_PLANS, ...extra]) {
+  const extra = Array.from({ length: Math.round(4 * (growth - 1)) }, (_, index) => estate.extraPool(index));
+  for (const plan of [...estate.pools, ...extra]) {
     const pool = createPool({ ...plan, attached: Math.round(plan.attached * growth) }, at, random, state.workspaces);
     state.pools.push(pool);
     for (let count = 0; count < plan.agents; count++) {
-      const agent = createAgent(pool.id, at, random, initialStatus(random));
-      backdateDeath(agent, random);
+      const agent = createAgent(estate, pool.id, at, random, initialStatus(random, estate.agentLife));
+      backdateDeath(agent, random, estate.agentLife);
       state.agents.push(agent);
     }
   }
-  plantSpecialAgents(state.agents, at, flavor);
+  plantSpecialAgents(state.agents, estate, at, flavor);
 }
 
 export function createPool(
@@ -169,11 +139,17 @@ function pickIds(workspaces: readonly Workspace[], count: number, random: Random
   return [...new Set(Array.from({ length: count }, () => random.pick(workspaces).id))];
 }
 
-export function createAgent(poolId: string, at: number, random: Random, status: AgentStatus): AgentRecord {
+export function createAgent(
+  estate: PlatformEstate,
+  poolId: string,
+  at: number,
+  random: Random,
+  status: AgentStatus,
+): AgentRecord {
   return {
     id: random.id('agent-', 16),
     poolId,
-    name: random.chance(0.12) ? null : `agent-${random.pick(['a', 'b', 'c'])}-${random.hex(6)}`,
+    name: estate.agentName(random),
     status,
     ipAddress: `10.${random.int(0, 254)}.${random.int(0, 254)}.${random.int(1, 254)}`,
     createdAt: at - random.int(1, 200) * DAY_MS,
@@ -187,43 +163,32 @@ export function pingAgeMs(status: AgentStatus, random: Random): number {
   return status === 'unknown' ? random.int(12 * MINUTE_MS, 110 * MINUTE_MS) : random.int(3 * HOUR_MS, 20 * HOUR_MS);
 }
 
-function initialStatus(random: Random): AgentStatus {
+function initialStatus(random: Random, { initial: [idle, busy, unknown, errored] }: AgentLife): AgentStatus {
   const roll = random.next();
-  if (roll < 0.5) return 'idle';
-  if (roll < 0.82) return 'busy';
-  if (roll < 0.89) return 'unknown';
-  return roll < 0.95 ? 'errored' : 'exited';
+  if (roll < idle) return 'idle';
+  if (roll < busy) return 'busy';
+  if (roll < unknown) return 'unknown';
+  return roll < errored ? 'errored' : 'exited';
 }
 
 /** Some dead agents have been dead for days on day 0. */
-function backdateDeath(agent: AgentRecord, random: Random): void {
+function backdateDeath(agent: AgentRecord, random: Random, { diedDaysAgo }: AgentLife): void {
   const isDead = agent.status === 'errored' || agent.status === 'exited';
-  if (isDead && random.chance(0.7)) agent.lastPingAt = (agent.lastPingAt ?? 0) - random.int(1, 9) * DAY_MS;
+  if (isDead && random.chance(diedDaysAgo)) agent.lastPingAt = (agent.lastPingAt ?? 0) - random.int(1, 9) * DAY_MS;
 }
 
-/** Agents that are dead on day 0 with any seed, so that all rules find one; the last one has been silent for too short a time. */
-const DEAD_AGENTS: readonly (readonly [index: number, status: AgentStatus, silentMs: number])[] = [
-  [4, 'errored', 3 * DAY_MS],
-  [11, 'exited', 5 * DAY_MS + 7 * HOUR_MS],
-  [18, 'unknown', 26 * HOUR_MS],
-  [24, 'errored', 23 * HOUR_MS],
-];
-
-const HOSTILE_AGENTS: readonly string[] = [
-  "=cmd|' /C calc'!A0",
-  '<b onmouseover=alert(1)>agent</b>',
-  'agent, "quoted"',
-  'エージェント-01',
-  'two\nlines',
-];
-
 /** Only the real product omits pings and addresses; the specification calls both strings. */
-function plantSpecialAgents(agents: readonly AgentRecord[], at: number, flavor: Flavor): void {
-  for (const [index, status, silentMs] of DEAD_AGENTS) {
+function plantSpecialAgents(
+  agents: readonly AgentRecord[],
+  { deadAgents, plantedAgentNames }: PlatformEstate,
+  at: number,
+  flavor: Flavor,
+): void {
+  for (const [index, status, silentMs] of deadAgents) {
     const agent = agents[index];
     if (agent) Object.assign(agent, { status, lastPingAt: at - silentMs });
   }
-  for (const [index, name] of HOSTILE_AGENTS.entries()) {
+  for (const [index, name] of plantedAgentNames.entries()) {
     const agent = agents[index * 5 + 2];
     if (agent) agent.name = name;
   }
@@ -231,43 +196,8 @@ function plantSpecialAgents(agents: readonly AgentRecord[], at: number, flavor: 
   if (flavor === 'hashicorp' && silent) Object.assign(silent, { status: 'errored', lastPingAt: null, ipAddress: null });
 }
 
-type ViewPlan = readonly [name: string, queryType: string, ageDays: number, query: SavedQuery];
-
-export function equals(field: string, value: string) {
-  return { field, operator: 'is', value: [value] };
-}
-
-/** One of these never returns a row, and one asks for a field that the explorer no longer has. */
-const VIEW_PLANS: readonly ViewPlan[] = [
-  ['Drifted workspaces', 'workspaces', 210, { filter: [equals('drifted', 'true')], sort: ['-resources_drifted'] }],
-  [
-    'Failing checks, "prod" only',
-    'workspaces',
-    120,
-    {
-      filter: [
-        { field: 'checks_failed', operator: 'gt', value: ['0'] },
-        { field: 'workspace_name', operator: 'contains', value: ['prod'] },
-      ],
-      fields: ['workspace_name', 'project_name', 'checks_failed'],
-      sort: ['workspace_name'],
-    },
-  ],
-  ['Tool versions', 'tf_versions', 400, { filter: [], sort: ['version'] }],
-  ['aws <script>alert(1)</script>', 'providers', 90, { filter: [equals('name', 'aws')], sort: ['-workspace_count'] }],
-  [
-    "=cmd|' /C calc'!A0",
-    'modules',
-    75,
-    { filter: [{ field: 'source', operator: 'contains', value: ['acme'] }], fields: ['name', 'version'] },
-  ],
-  ['未評価 🚧', 'workspaces', 44, { filter: [{ field: 'drifted', operator: 'is_empty', value: [''] }] }],
-  ['Decommissioned', 'workspaces', 320, { filter: [equals('workspace_name', 'decommissioned-in-2024')] }],
-  ['By owner team (old)', 'workspaces', 500, { filter: [equals('workspace_owner_team', 'sre')] }],
-];
-
-export function seedSavedViews(random: Random, at: number): SavedViewRecord[] {
-  return VIEW_PLANS.map((plan) => createSavedView(plan, at, random));
+export function seedSavedViews({ views }: PlatformEstate, random: Random, at: number): SavedViewRecord[] {
+  return views.map((plan) => createSavedView(plan, at, random));
 }
 
 export function createSavedView(

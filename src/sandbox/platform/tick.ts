@@ -1,50 +1,65 @@
-import { HOUR_MS } from '../../core/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
 import type { Random } from '../random.ts';
-import type { AgentPoolRecord } from './agent-pool-body.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
-import {
-  createAgent,
-  createPool,
-  createSavedView,
-  equals,
-  type PlatformState,
-  pingAgeMs,
-  type WorkspaceSeeder,
-} from './seed.ts';
-import { TOOL_RELEASES } from './seed-data.ts';
+import type { AgentLife, PlatformEstate } from './estate.ts';
+import { applyEvents } from './events.ts';
+import { createAgent, type PlatformState, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
+import { assess, type Change, drift, loseAssessment, resolveDrift } from './workspace-changes.ts';
 import type { Stacks, Workspace } from './workspaces.ts';
 
-const SECOND_MS = 1000;
 /** Share of the workspaces that change in a day. In a small organization at least `MIN_CHANGES` do, so that reports show some. */
 const CHANGED_SHARE = 0.02;
 const MIN_CHANGES = 20;
+const FORTNIGHT = 14;
+
+/** One day of the platform. */
+export interface PlatformTick {
+  readonly state: PlatformState;
+  readonly estate: PlatformEstate;
+  readonly seeder: WorkspaceSeeder;
+  readonly random: Random;
+  readonly day: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
 
 /** Advances all resources to the given day. */
-export function tickPlatform(
-  state: PlatformState,
-  random: Random,
-  day: number,
-  now: number,
-  seeder: WorkspaceSeeder,
-): void {
-  tickWorkspaces(state, random, day, now, seeder);
-  for (const agent of state.agents) tickAgent(agent, random, now);
-  replaceDeadAgents(state, random, now);
-  applyPoolEvents(state, day, now, random);
-  applyViewEvents(state, random, day, now);
+export function tickPlatform(tick: PlatformTick): void {
+  const { state, estate, random, day, now } = tick;
+  tickWorkspaces(tick);
+  const silenced = silencedPools(tick);
+  const living = state.agents.filter(({ poolId }) => !silenced.has(poolId));
+  for (const agent of living) tickAgent(agent, random, now, estate.agentLife);
+  replaceDeadAgents(tick, silenced);
+  applyEvents(state, estate.eventsOn(day), now, random);
 }
 
-function tickWorkspaces(state: PlatformState, random: Random, day: number, now: number, seeder: WorkspaceSeeder): void {
-  for (const [releaseDay, version] of TOOL_RELEASES) {
+/** The pools of today's outages, whose agents stop responding on the first day and stay dead. */
+function silencedPools({ state, estate, day, now }: PlatformTick): ReadonlySet<string> {
+  const silenced = new Set<string>();
+  for (const { pool: name, from, to } of estate.outages) {
+    const pool = state.pools.find((candidate) => candidate.name === name);
+    const today = day % FORTNIGHT;
+    if (!pool || today < from || today > to) continue;
+    silenced.add(pool.id);
+    for (const agent of state.agents.filter(({ poolId }) => poolId === pool.id)) {
+      if (today === from) Object.assign(agent, { status: 'unknown', lastPingAt: now - 40 * MINUTE_MS });
+      else agent.status = 'errored';
+    }
+  }
+  return silenced;
+}
+
+function tickWorkspaces({ state, estate, seeder, random, day, now }: PlatformTick): void {
+  for (const [releaseDay, version] of estate.toolReleases) {
     if (releaseDay === day) state.newestTool = version;
   }
-  mutateSome(state, random, now, seeder.stacks);
+  mutateSome(state, random, now, listMutations(state, estate, seeder.stacks));
   flap(state, random, day, now);
-  replaceSome(state, random, now, day, seeder);
+  replaceSome(state, random, now, seeder);
 }
 
-function mutateSome(state: PlatformState, random: Random, now: number, stacks: Stacks): void {
-  const mutations = listMutations(state, stacks);
+function mutateSome(state: PlatformState, random: Random, now: number, mutations: readonly Mutation[]): void {
   const changes = Math.max(MIN_CHANGES, Math.round(state.workspaces.length * CHANGED_SHARE));
   for (let count = 0; count < changes; count++) {
     const { appliesTo, apply } = random.weighted(mutations, ({ weight }) => weight);
@@ -78,11 +93,11 @@ function flap(state: PlatformState, random: Random, day: number, now: number): v
 }
 
 /** Deletes one workspace in five hundred and creates as many, at least one each. Pools no longer refer to the deleted ones. */
-function replaceSome(state: PlatformState, random: Random, now: number, day: number, seeder: WorkspaceSeeder): void {
+function replaceSome(state: PlatformState, random: Random, now: number, seeder: WorkspaceSeeder): void {
   const turnover = Math.max(1, Math.round(state.workspaces.length / 500));
   const deleted = deleteSome(state.workspaces, turnover, random);
   for (let count = 0; count < turnover; count++) {
-    const created = seeder.createWorkspace(1_000_000 * day + count, now, random);
+    const created = seeder.createWorkspace(now, random);
     state.workspaces.push({
       ...created,
       createdAt: now - random.int(1, 20) * HOUR_MS,
@@ -107,83 +122,45 @@ function deleteSome(workspaces: Workspace[], count: number, random: Random): Rea
   return deleted;
 }
 
-function tickAgent(agent: AgentRecord, random: Random, now: number): void {
+function tickAgent(agent: AgentRecord, random: Random, now: number, life: AgentLife): void {
   const before = agent.status;
-  agent.status = nextStatus(agent, random);
+  agent.status = nextStatus(agent, random, life);
   const isAlive = agent.status === 'idle' || agent.status === 'busy';
   const hasJustDied = before !== agent.status && agent.status !== 'errored';
   if (isAlive || hasJustDied) agent.lastPingAt = now - pingAgeMs(agent.status, random);
 }
 
-function nextStatus(agent: AgentRecord, random: Random): AgentStatus {
+function nextStatus(agent: AgentRecord, random: Random, life: AgentLife): AgentStatus {
   const roll = random.next();
   switch (agent.status) {
     case 'idle':
     case 'busy':
-      if (roll < 0.05) return 'unknown';
-      if (roll < 0.08) return 'exited';
+      if (roll < life.becomesUnknown) return 'unknown';
+      if (roll < life.becomesUnknown + life.exits) return 'exited';
       return roll < 0.6 ? 'idle' : 'busy';
     case 'unknown':
       // After two hours without a ping, unknown becomes errored: docs/services/platform.md#agents.
-      return roll < 0.3 ? 'idle' : 'errored';
+      return roll < life.unknownRecovers ? 'idle' : 'errored';
     case 'errored':
-      return roll < 0.08 ? 'idle' : 'errored';
+      return roll < life.erroredRecovers ? 'idle' : 'errored';
     case 'exited':
       return 'exited';
   }
 }
 
-/** Dead agents are deleted in time, and each is replaced by a new one. */
-function replaceDeadAgents(state: PlatformState, random: Random, now: number): void {
-  const dead = state.agents.filter(({ status }) => status === 'exited' || status === 'errored');
+/** Dead agents are deleted in time, and each is replaced by a new one, except in the pools of an outage. */
+function replaceDeadAgents({ state, estate, random, now }: PlatformTick, silenced: ReadonlySet<string>): void {
+  const dead = state.agents.filter(
+    ({ status, poolId }) => (status === 'exited' || status === 'errored') && !silenced.has(poolId),
+  );
   for (const agent of dead) {
-    if (!random.chance(0.12)) continue;
+    if (!random.chance(estate.agentLife.replaced)) continue;
     state.agents.splice(state.agents.indexOf(agent), 1);
-    const created = createAgent(agent.poolId, now, random, 'idle');
+    const created = createAgent(estate, agent.poolId, now, random, 'idle');
     state.agents.push({ ...created, createdAt: now - random.int(1, 20) * HOUR_MS });
   }
 }
 
-/** Events on certain days, so that every rule about pools finds and loses something in two weeks. */
-function applyPoolEvents(state: PlatformState, day: number, now: number, random: Random): void {
-  const gpu = findPool(state, 'gpu-batch');
-  const gpuAgents = state.agents.filter(({ poolId }) => poolId === gpu?.id);
-  if (day === 3) for (const agent of gpuAgents) agent.status = 'unknown';
-  if (day === 4 || day === 5) for (const agent of gpuAgents) agent.status = 'errored';
-  if (day === 6) {
-    for (const agent of gpuAgents) Object.assign(agent, { status: 'idle', lastPingAt: now - 9 * SECOND_MS });
-  }
-  if (day === 2) {
-    const plan = { name: 'tmp-migration', isScoped: true, attached: 0, allowed: 0, agents: 0 };
-    state.pools.push({ ...createPool(plan, now, random, state.workspaces), createdAt: now - 6 * HOUR_MS });
-  }
-  if (day === 9) deletePools(state.pools, 'tmp-migration');
-  const audit = findPool(state, 'audit');
-  if (day === 7 && audit) Object.assign(audit, { organizationScoped: false, allowed: [...audit.attached].sort() });
-}
-
-function findPool(state: PlatformState, name: string): AgentPoolRecord | undefined {
-  return state.pools.find((pool) => pool.name === name);
-}
-
-function deletePools(pools: AgentPoolRecord[], name: string): void {
-  pools.splice(0, pools.length, ...pools.filter((pool) => pool.name !== name));
-}
-
-/** A view is created on day 3, changed on day 6, and deleted on day 10. */
-function applyViewEvents({ views }: PlatformState, random: Random, day: number, now: number): void {
-  const name = 'Errored runs this week';
-  const index = views.findIndex((view) => view.name === name);
-  const view = views[index];
-  if (day === 3) {
-    const query = { filter: [equals('current_run_status', 'errored')] };
-    views.push(createSavedView([name, 'workspaces', 0, query], now, random));
-  }
-  if (day === 6 && view) view.query = { ...view.query, fields: ['workspace_name', 'current_run_status'] };
-  if (day === 10 && view) views.splice(index, 1);
-}
-
-type Change = (workspace: Workspace, random: Random, now: number) => void;
 type WorkspaceTest = (workspace: Workspace) => boolean;
 
 /** Something that happens to workspaces. */
@@ -194,45 +171,19 @@ export interface Mutation {
   readonly apply: Change;
 }
 
-const drift: Change = (workspace, random) => {
-  const resources = workspace.resourcesDrifted + workspace.resourcesUndrifted;
-  workspace.drifted = true;
-  workspace.resourcesDrifted = random.int(1, Math.max(1, Math.min(12, resources)));
-  workspace.resourcesUndrifted = Math.max(0, resources - workspace.resourcesDrifted);
-};
-
-const resolveDrift: Change = (workspace) => {
-  workspace.drifted = false;
-  workspace.resourcesUndrifted += workspace.resourcesDrifted;
-  workspace.resourcesDrifted = 0;
-};
-
-const loseAssessment: Change = (workspace) => {
-  workspace.drifted = null;
-  workspace.resourcesDrifted = 0;
-  workspace.resourcesUndrifted = 0;
-};
-
-const assess: Change = (workspace) => {
-  workspace.drifted = false;
-  workspace.resourcesUndrifted = workspace.rumCount ?? 0;
-};
-
-const run: Change = (workspace, random, now) => {
-  workspace.runId = random.id('run-', 16);
-  workspace.runStatus = random.pick(['applied', 'applied', 'applied', 'errored', 'discarded', 'planned_and_finished']);
-  workspace.appliedAt = workspace.runStatus === 'applied' ? now - random.int(1, 20) * HOUR_MS : null;
-  if (workspace.runStatus !== 'applied') return;
-  workspace.stateVersion = workspace.toolVersion;
-  workspace.rumCount = Math.max(0, (workspace.rumCount ?? 4) + random.int(-3, 5));
-};
+function run(statuses: readonly string[]): Change {
+  return (workspace, random, now) => {
+    workspace.runId = random.id('run-', 16);
+    workspace.runStatus = random.pick(statuses);
+    workspace.appliedAt = workspace.runStatus === 'applied' ? now - random.int(1, 20) * HOUR_MS : null;
+    if (workspace.runStatus !== 'applied') return;
+    workspace.stateVersion = workspace.toolVersion;
+    workspace.rumCount = Math.max(0, (workspace.rumCount ?? 4) + random.int(-3, 5));
+  };
+}
 
 const failChecks: Change = (workspace, random) => {
   workspace.checksFailed = random.int(1, 3);
-};
-
-const rename: Change = (workspace, random) => {
-  workspace.name = `${workspace.name.slice(0, 60)}-r${random.int(2, 99)}`;
 };
 
 function set(values: Partial<Workspace>): Change {
@@ -253,18 +204,26 @@ function checkedAndNot(test: WorkspaceTest): WorkspaceTest {
 }
 
 /** The mutations of a day. Recoveries weigh more the more there is to recover, so that a year remains level. */
-function listMutations({ workspaces, newestTool }: PlatformState, stacks: Stacks): readonly Mutation[] {
+function listMutations(
+  { workspaces, newestTool }: PlatformState,
+  estate: PlatformEstate,
+  stacks: Stacks,
+): readonly Mutation[] {
   const upgradeStack: Change = (workspace, random) => {
     workspace.stack = stacks.upgrade(workspace.stack, random);
+  };
+  const rename: Change = (workspace, random) => {
+    workspace.name = estate.rename(workspace.name, random);
   };
   const recovery = (weight: number, appliesTo: WorkspaceTest, usualShare: number, apply: Change): Mutation => {
     const pressure = workspaces.filter(appliesTo).length / Math.max(1, workspaces.length * usualShare);
     return { weight: weight * pressure, appliesTo, apply };
   };
+  const usualDrift = estate.driftedShare + 0.01;
   return [
     { weight: 22, appliesTo: isClean, apply: drift },
-    recovery(19, isDrifting, 0.12, resolveDrift),
-    recovery(3, isDrifting, 0.12, loseAssessment),
+    recovery(19, isDrifting, usualDrift, resolveDrift),
+    recovery(3, isDrifting, usualDrift, loseAssessment),
     { weight: 4, appliesTo: isClean, apply: loseAssessment },
     recovery(6, isUnassessed, 0.07, assess),
     { weight: 9, appliesTo: checkedAndNot(isFailing), apply: failChecks },
@@ -275,7 +234,7 @@ function listMutations({ workspaces, newestTool }: PlatformState, stacks: Stacks
     recovery(2, isUnknown, 0.03, set({ checksUnknown: 0 })),
     { weight: 7, appliesTo: hasRun, apply: set({ toolVersion: newestTool }) },
     { weight: 7, appliesTo: hasRun, apply: upgradeStack },
-    { weight: 9, appliesTo: isAny, apply: run },
+    { weight: 9, appliesTo: isAny, apply: run(estate.laterRunStatuses) },
     { weight: 1, appliesTo: isAny, apply: rename },
   ];
 }

@@ -1,5 +1,12 @@
 import type { Random } from '../random.ts';
-import { MODULES, PROVIDERS, type Product } from './seed-data.ts';
+
+/** A provider or a module with its versions, oldest first. */
+export interface Product {
+  readonly name: string;
+  readonly source: string;
+  readonly registry: 'public' | 'private';
+  readonly versions: readonly string[];
+}
 
 /** A provider or module in one version, as a workspace uses it. */
 export interface Release {
@@ -51,16 +58,22 @@ export interface Workspace {
 /** Combinations in use on day 0. */
 const INITIAL_STACKS = 60;
 
+/** What workspaces can use. */
+interface Products {
+  readonly providers: readonly Product[];
+  readonly modules: readonly Product[];
+}
+
 /** All stacks in use, each once: workspaces share them, so that a million workspaces stay small. */
 export class Stacks {
   readonly #byText = new Map<string, Stack>();
   readonly #empty: Stack;
   readonly #initial: readonly Stack[];
 
-  constructor(random: Random) {
+  constructor(random: Random, { providers, modules }: Products) {
     this.#empty = this.#intern([], []);
     this.#initial = Array.from({ length: INITIAL_STACKS }, () =>
-      this.#intern(pickReleases(PROVIDERS, random.int(1, 4), random), pickReleases(MODULES, random.int(0, 3), random)),
+      this.#intern(pickReleases(providers, random.int(1, 4), random), pickReleases(modules, random.int(0, 3), random)),
     );
   }
 

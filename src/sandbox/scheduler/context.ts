@@ -1,18 +1,20 @@
 import { parse, parseNumberAndBigInt } from 'lossless-json';
 import { HttpError, jsonResponse } from '../responses.ts';
-import type { Flavor, Request, Response, ServiceOptions } from '../types.ts';
+import type { EstateName, Flavor, Request, Response, ServiceOptions } from '../types.ts';
 
 /** What the resources of one scheduler share. */
 export class SchedulerContext {
   readonly seed: number;
+  readonly estate: EstateName;
   readonly flavor: Flavor;
   readonly nodes: readonly string[];
   /** Whether detaching works with the flavor of the real products, which refuse it: docs/services/scheduler.md. */
   canDetach = false;
   #index = 100;
 
-  constructor({ seed, flavor }: ServiceOptions, nodes: readonly string[]) {
+  constructor({ seed, estate, flavor }: ServiceOptions, nodes: readonly string[]) {
     this.seed = seed;
+    this.estate = estate;
     this.flavor = flavor;
     this.nodes = nodes;
   }

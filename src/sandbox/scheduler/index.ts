@@ -8,7 +8,7 @@ import { Cluster } from './cluster.ts';
 import { SchedulerContext } from './context.ts';
 import { Plugins, type StoragePlugin } from './plugins.ts';
 import { Policies, type Policy } from './policies.ts';
-import { type SchedulerRecords, seedScheduler } from './seed.ts';
+import { SCHEDULER_ESTATES, type SchedulerRecords, seedScheduler } from './seed.ts';
 import { ExternalVolumes, VolumeSnapshots } from './snapshots.ts';
 import { tickScheduler } from './tick.ts';
 import { VolumeWrites } from './volume-writes.ts';
@@ -54,7 +54,7 @@ export class SchedulerService implements Service {
     const plugins = new Plugins(context);
     const allocations = new Allocations(context);
     const volumes = new Volumes(context, plugins, allocations);
-    this.#records = { context, policies, plugins, allocations, volumes };
+    this.#records = { context, policies, plugins, allocations, volumes, estate: SCHEDULER_ESTATES[options.estate] };
     seedScheduler(this.#records, options, random);
     this.state = {
       get index() {

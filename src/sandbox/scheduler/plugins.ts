@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '../random.ts';
 import { HttpError } from '../responses.ts';
-import type { Request } from '../types.ts';
+import type { EstateName, Flavor, Request } from '../types.ts';
 import type { SchedulerContext } from './context.ts';
 
 export type Capability = 'CREATE_DELETE_VOLUME' | 'LIST_VOLUMES' | 'CREATE_DELETE_SNAPSHOT' | 'LIST_SNAPSHOTS';
@@ -46,8 +46,17 @@ export const HEX = 'beefcafe';
 export const CEPH = 'ceph "rbd", é';
 export const NFS = 'legacy-nfs';
 
-/** Hexadecimal IDs, which the specification asks for: docs/services/scheduler.md#prefixes. One plugin does not have any. */
-const SPEC_IDS: Readonly<Record<string, string>> = { [EBS]: 'eb50', [CEPH]: 'ce9400' };
+/**
+ * The IDs of the plugins. The specification asks for hexadecimal ones: docs/services/scheduler.md#prefixes. One plugin does
+ * not have any.
+ */
+const IDS: Readonly<Record<EstateName, Readonly<Record<Flavor, Readonly<Record<string, string>>>>>> = {
+  company: {
+    spec: { [EBS]: 'eb50', [HEX]: '9cd0', [CEPH]: 'ce9400' },
+    hashicorp: { [EBS]: 'aws-ebs', [HEX]: 'gcp-pd', [CEPH]: 'ceph-rbd' },
+  },
+  hostile: { spec: { [EBS]: 'eb50', [CEPH]: 'ce9400' }, hashicorp: {} },
+};
 
 const ALL: readonly Capability[] = ['CREATE_DELETE_VOLUME', 'LIST_VOLUMES', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'];
 
@@ -66,7 +75,8 @@ export class Plugins {
 
   /** The ID of one of the four plugins in this flavor. */
   flavorId(name: string): string {
-    return (this.#context.flavor === 'spec' ? SPEC_IDS[name] : undefined) ?? name;
+    const { estate, flavor } = this.#context;
+    return IDS[estate][flavor][name] ?? name;
   }
 
   /** One of the four plugins. */

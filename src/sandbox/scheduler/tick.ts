@@ -1,16 +1,8 @@
 import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
-import { HOSTILE_TEXTS, type Random } from '../random.ts';
+import type { Random } from '../random.ts';
+import { GIB } from './estate.ts';
 import { addExternal, addSnapshot, EBS, HEX, type StoragePlugin } from './plugins.ts';
-import {
-  ANONYMOUS_READ,
-  ANONYMOUS_WRITE,
-  ANONYMOUS_WRITE_JSON,
-  BACKUP_DAYS,
-  GIB,
-  type SchedulerRecords,
-  STOPPED_BACKUP,
-  UNHEALTHY_VOLUME,
-} from './seed.ts';
+import { BACKUP_DAYS, type SchedulerRecords } from './seed.ts';
 import type { VolumeRecord } from './volumes.ts';
 
 const SNAPSHOTS_KEPT = 4;
@@ -26,7 +18,10 @@ export function tickScheduler(tick: Tick): void {
     backUp(tick, volume);
     redeploy(tick, volume);
   }
-  MUTATIONS[tick.day % 14]?.(tick);
+  const today = tick.day % 14;
+  const rules = tick.estate.anonymousRules[today];
+  if (rules !== undefined) setAnonymous(tick, rules);
+  MUTATIONS[today]?.(tick);
   collectGarbage(tick);
 }
 
@@ -83,7 +78,6 @@ interface Tick extends SchedulerRecords {
 
 /** The mutations besides routine, by day of a fortnight. */
 const MUTATIONS: Readonly<Record<number, (tick: Tick) => void>> = {
-  0: (tick) => setAnonymous(tick, ANONYMOUS_WRITE),
   1: loseNode,
   2: loseController,
   3: loseExternal,
@@ -92,18 +86,12 @@ const MUTATIONS: Readonly<Record<number, (tick: Tick) => void>> = {
     markAbnormal(tick);
     setBackup(tick, findLastOrdinary(tick), false);
   },
-  6: (tick) => {
-    setAnonymous(tick, ANONYMOUS_READ);
-    releaseLostClaims(tick);
-  },
+  6: releaseLostClaims,
   7: swapControllers,
   8: deregisterMissing,
-  9: (tick) => {
-    setAnonymous(tick, ANONYMOUS_WRITE_JSON);
-    dropStaleSnapshots(tick);
-  },
+  9: dropStaleSnapshots,
   10: (tick) => {
-    setBackup(tick, findById(tick, STOPPED_BACKUP), true);
+    setBackup(tick, findById(tick, tick.estate.stoppedBackup), true);
     healAbnormal(tick);
   },
   11: loseNode,
@@ -166,7 +154,7 @@ function loseController(tick: Tick): void {
 
 function swapControllers(tick: Tick): void {
   setHealth(tick, findVolume(tick, isUnschedulable), true);
-  setHealth(tick, findById(tick, UNHEALTHY_VOLUME), false);
+  setHealth(tick, findById(tick, tick.estate.unhealthyVolume), false);
 }
 
 /** Somebody deletes a volume in the provider's console. */
@@ -198,10 +186,10 @@ function dropOrphan({ plugins, volumes }: Tick): void {
 }
 
 function markAbnormal(tick: Tick): void {
-  const { volumes } = tick;
+  const { volumes, estate } = tick;
   const volume = findVolume(tick, (candidate) => isOrdinary(candidate) && !!volumes.external(candidate));
   const external = volume && volumes.external(volume);
-  if (external) Object.assign(external, { abnormal: true, status: `impaired: ${HOSTILE_TEXTS[0]}` });
+  if (external) Object.assign(external, { abnormal: true, status: estate.impairedStatus });
 }
 
 function healAbnormal({ plugins }: Tick): void {

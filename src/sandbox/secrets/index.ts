@@ -92,7 +92,8 @@ export class SecretsService implements Service {
 
   tick(day: number, now: Date): void {
     const random = createRandom(`${this.#options.seed}/secrets/night/${day}`);
-    tickSecrets({ lifecycle: this.#lifecycle, roles: this.state.roles, day, now, random });
+    const { estate } = this.#options;
+    tickSecrets({ estate, lifecycle: this.#lifecycle, roles: this.state.roles, day, now, random });
   }
 }
 

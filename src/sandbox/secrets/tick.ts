@@ -1,10 +1,12 @@
 import { DAY_MS } from '../../core/clock.ts';
 import type { Random } from '../random.ts';
+import type { EstateName } from '../types.ts';
+import { BACKUP_PROVIDER, createRole } from './estate.ts';
 import { createKey, type KeyLifecycle, type KeyRecord } from './keys.ts';
 import type { MeshRoleRecord } from './mesh-roles.ts';
-import { BACKUP_PROVIDER, createRole } from './seed.ts';
 
 interface Tick {
+  readonly estate: EstateName;
   readonly lifecycle: KeyLifecycle;
   readonly roles: Map<string, MeshRoleRecord>;
   readonly day: number;
@@ -16,8 +18,10 @@ interface Tick {
 const NEGLECTED = ['payments-signing', 'ledger-archive', 'checkout-tls', 'audit-log-seal', '署名鍵-東京 🔑'];
 const BREAK_GLASS = 'break-glass';
 
+type Events = Readonly<Record<number, (tick: Tick) => void>>;
+
 /** The events besides routine, by day of a fortnight. */
-const EVENTS: Readonly<Record<number, (tick: Tick) => void>> = {
+const COMMON_EVENTS: Events = {
   2: addSeasonalKey,
   3: (tick) => rotate(tick, 'ledger-archive'),
   4: retireKey,
@@ -27,15 +31,27 @@ const EVENTS: Readonly<Record<number, (tick: Tick) => void>> = {
   8: ({ roles }) => roles.set(BREAK_GLASS, createRole('management', undefined, 3600)),
   9: tidyVersions,
   10: fillBackupProvider,
-  11: (tick) => rotate(tick, 'payments-signing'),
-  12: (tick) => setTokenType(tick, 'legacy-admin', 'management'),
-  13: ({ roles }) => roles.delete(BREAK_GLASS),
+};
+
+const EVENTS: Readonly<Record<EstateName, Events>> = {
+  // Nobody rotates payments-signing, and the role for emergencies of the incident on day 8 goes with it.
+  company: {
+    ...COMMON_EVENTS,
+    11: ({ roles }) => roles.delete(BREAK_GLASS),
+    13: (tick) => setTokenType(tick, 'legacy-admin', 'management'),
+  },
+  hostile: {
+    ...COMMON_EVENTS,
+    11: (tick) => rotate(tick, 'payments-signing'),
+    12: (tick) => setTokenType(tick, 'legacy-admin', 'management'),
+    13: ({ roles }) => roles.delete(BREAK_GLASS),
+  },
 };
 
 /** Advances keys, providers and roles to the given day. */
 export function tickSecrets(tick: Tick): void {
   rotateRoutinely(tick);
-  EVENTS[tick.day % 14]?.(tick);
+  EVENTS[tick.estate][tick.day % 14]?.(tick);
 }
 
 /** Teams rotate before 90 days pass, and then disable all but the last three versions. */

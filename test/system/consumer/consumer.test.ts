@@ -5,8 +5,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { type RunningSandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../../src/sandbox/index.ts';
 import { tempFolder } from '../../helpers/temp.ts';
+import { startTestSandbox } from '../../helpers/test-sandbox.ts';
 
 const run = promisify(execFile);
 const PROJECT = join(PACKAGE_ROOT, 'test', 'system', 'consumer', 'project');
@@ -28,7 +29,7 @@ beforeAll(async () => {
   await run('npx', ['tsc', '--project', '.'], { cwd: folder }).catch(({ stdout }: { stdout: string }) => {
     throw new Error(stdout);
   });
-  sandbox = await startSandbox({ rate: 1000, workspaces: 30 });
+  sandbox = await startTestSandbox({ rate: 1000, workspaces: 30 });
   for (let day = 0; day < DAYS; day++) sandbox.tick();
   await configure({});
 });

@@ -2,11 +2,11 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { HttpTimeouts } from '../../../src/core/context.ts';
-import { startSandbox } from '../../../src/sandbox/index.ts';
 import type { Kind } from '../../../src/sandbox/types.ts';
 import { type CliRun, cli } from '../../helpers/cli.ts';
 import { readRows } from '../../helpers/rows.ts';
 import { type Cleanup, tempFolder } from '../../helpers/temp.ts';
+import { startTestSandbox } from '../../helpers/test-sandbox.ts';
 import { readContents } from '../../helpers/warehouse-checks.ts';
 import { type Asked, type Fault, type FaultProxy, faultProxy, type Upstream } from './fault-proxy.ts';
 import { QUICK } from './quick.ts';
@@ -59,7 +59,7 @@ export interface FaultOptions {
 }
 
 export async function faultyProject(cleanup: Cleanup): Promise<FaultyProject> {
-  const sandbox = await startSandbox({ workspaces: 230, rate: 1000 });
+  const sandbox = await startTestSandbox({ workspaces: 230, rate: 1000 });
   cleanup(() => sandbox.close());
   const folder = await tempFolder(cleanup);
   const proxies = {} as Record<PullKind, FaultProxy>;

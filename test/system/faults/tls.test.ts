@@ -6,15 +6,15 @@ import { type AddressInfo, connect as connectTo, createServer as createNetServer
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { HttpTimeouts } from '../../../src/core/context.ts';
-import { startSandbox } from '../../../src/sandbox/index.ts';
 import { cli } from '../../helpers/cli.ts';
 import { readRows } from '../../helpers/rows.ts';
 import { tempFolder } from '../../helpers/temp.ts';
+import { startTestSandbox } from '../../helpers/test-sandbox.ts';
 import { QUICK } from './quick.ts';
 
 /** A certificate authority, its certificates of a server and a client, and a self-signed one. */
 let folder: string;
-let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+let sandbox: Awaited<ReturnType<typeof startTestSandbox>>;
 const pem = (name: string) => join(folder, `${name}.pem`);
 
 function openssl(...words: readonly string[]): void {
@@ -52,7 +52,7 @@ beforeAll(async () => {
   certificate('elsewhere', 'elsewhere.example', 'subjectAltName=DNS:elsewhere.example', 'ca');
   certificate('client', 'tidemark', 'extendedKeyUsage=clientAuth', 'ca');
   certificate('self', 'localhost', 'subjectAltName=DNS:localhost');
-  sandbox = await startSandbox({ workspaces: 10 });
+  sandbox = await startTestSandbox({ workspaces: 10 });
   afterAll(() => sandbox.close());
 });
 
