@@ -41,7 +41,7 @@ export interface FindingsSummary {
 }
 
 /**
- * Evaluates every rule of `queries/findings/` and updates the findings: new, open, resolved, reopened, accepted. Rules write to
+ * Evaluates the rules of `queries/findings/` and updates the findings: new, open, resolved, reopened, accepted. Rules write to
  * temporary tables first; the findings are then updated in one transaction. Evaluating the same run twice changes nothing.
  */
 export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
@@ -66,7 +66,7 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
 
 type Run = (name: string, params?: SqlParams) => Promise<void>;
 
-/** Evaluates every rule. An invalid rule is listed as failed; the others still run. */
+/** Evaluates the rules that can be assessed. An invalid rule is listed as failed; the others still run. */
 async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
   for (const macro of ['semver_key', 'iso_time']) {
@@ -78,7 +78,7 @@ async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readon
   const { rules, invalid } = await readRules(files);
   const params = ruleParams(options);
   const errors = new Map<string, string>();
-  for (const rule of rules) {
+  for (const rule of await selectAssessable(options, rules)) {
     const error = await evaluateRule(options, rule, params);
     if (error !== undefined) errors.set(rule.name, error);
   }
@@ -92,6 +92,18 @@ async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readon
   });
   await run('evaluated_rules', { rules: JSON.stringify(evaluated) });
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+}
+
+/** The rules that some target has all sources of. No finding depends on the rows of another rule, so that it need not run. */
+async function selectAssessable(
+  { database, files }: EvaluateOptions,
+  rules: readonly Rule[],
+): Promise<readonly Rule[]> {
+  const targets = await database.rows(await files.read('warehouse/complete_sources'));
+  const complete = targets.map(({ sources }) => new Set(sources as readonly string[]));
+  return rules.filter(
+    ({ sources }) => sources.length === 0 || complete.some((pulled) => sources.every((source) => pulled.has(source))),
+  );
 }
 
 /** Evaluates one rule. @returns the error message, if it fails. */

@@ -177,6 +177,16 @@ test('a subject that a rule names twice counts once, with the higher severity', 
   expect(await warehouse.findings('own')).toMatchObject([{ title: 'bad', severity: 'critical' }]);
 });
 
+test('a rule runs only once a target has all of its sources', async () => {
+  const broken = `${HEAD.replace('workspaces', 'workspaces, agents')}select nothing`;
+  const warehouse = await createFindingsWarehouse({ roots: [await ownRules({ own: broken })] });
+  await warehouse.pull(FIRST, 'acme', 'workspaces');
+  await warehouse.pull(FIRST, 'other', 'agents');
+  expect((await warehouse.evaluate(FIRST)).failed).toEqual([]);
+  await warehouse.pull(SECOND, 'acme', 'agents');
+  expect((await warehouse.evaluate(SECOND)).failed).toMatchObject([{ rule: 'own' }]);
+});
+
 test.each([
   [HEAD.replace('-- severity: warning\n', ''), 'the header line `-- severity: …` is missing'],
   [HEAD.replace('warning', 'dire'), 'the header line `-- severity: …` is not one of info, warning, critical'],
