@@ -3,7 +3,7 @@
 (() => {
   const value = (row, index) => {
     const cell = row.cells[index];
-    return cell.dataset.v ?? cell.textContent.trim();
+    return cell.dataset.v ?? cell.textContent.trim().replace(/^—$/, '');
   };
   const compare = (a, b) => {
     if (a === b) return 0;
@@ -17,9 +17,10 @@
     for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
     header.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
     const rows = [...table.tBodies[0].rows];
+    const keys = new Map(rows.map((row) => [row, value(row, index)])); // once for each row, not for each comparison
     rows.sort((a, b) => {
-      const one = value(a, index);
-      const other = value(b, index);
+      const one = keys.get(a);
+      const other = keys.get(b);
       return one === '' || other === '' || ascending ? compare(one, other) : compare(other, one);
     });
     table.tBodies[0].append(...rows);
@@ -32,7 +33,10 @@
       row.hidden = !words.every((word) => text.includes(word));
       if (!row.hidden) shown++;
     }
-    status.textContent = words.length > 0 ? `${shown} of ${table.tBodies[0].rows.length} rows` : '';
+    table.classList.toggle('filtered', words.length > 0); // shows every row that matches, not only the first ones
+    const { total } = table.dataset;
+    const rest = total ? ` on this page, which has the first of ${total}` : '';
+    status.textContent = words.length > 0 ? `${shown} of ${table.tBodies[0].rows.length} rows${rest}` : '';
   };
   for (const table of document.querySelectorAll('table.grid')) {
     [...table.tHead.rows[0].cells].forEach((header, index) => {

@@ -11,7 +11,7 @@ import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../ware
 import { loadTables } from '../warehouse/tables.ts';
 import { type Row, StatementType, toValue, type Value } from '../warehouse/values.ts';
 import { createTemporaryFolder, type QueryLimits, removeAbandonedFolders } from './limits.ts';
-import type { ResultColumn } from './sql-text.ts';
+import { type ResultColumn, textSql } from './sql-text.ts';
 import { assertSafeFunctions, trimStatement } from './statement.ts';
 
 export interface SessionOptions {
@@ -129,6 +129,15 @@ export class QuerySession {
     }
   }
 
+  /** The text of a SQL expression without tables. */
+  async evaluate(expression: string): Promise<string> {
+    const query = await this.prepare(`values (${expression})`);
+    for await (const chunk of this.chunks(query, query.columns.map(textSql).join(', '))) {
+      return String(chunk.getColumnValues(0)[0] ?? '');
+    }
+    return '';
+  }
+
   /** Writes `select expressions` over a query to the output file by DuckDB's COPY with `options`. Returns the number of rows. */
   async copy(query: PreparedQuery, expressions: string, options: string): Promise<number> {
     const parts = { expressions, source: query.from, target: quoteLiteral(this.output), options };
@@ -150,6 +159,8 @@ export class QuerySession {
   async #prepareConnection(): Promise<void> {
     const { asOf, output } = this.#options;
     await this.#connection.run("set TimeZone = 'UTC'");
+    // the published warehouse is read-only, and the SQL that reports show calls this macro
+    await this.#connection.run(await this.#files.render('warehouse/semver_key', { kind: 'temp macro' }));
     if (asOf) await showPast(this.#connection, this.#files, asOf);
     if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
     await this.#connection.run('set enable_external_access = false');

@@ -2,18 +2,7 @@ import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line, stack } from 'd3-shape';
 import { utcDay, utcMonth } from 'd3-time';
 import Handlebars from 'handlebars';
-import type { Row, Value } from '../warehouse/values.ts';
-
-/** The values of one name over time. */
-export interface Series {
-  readonly name: string;
-  readonly points: readonly Point[];
-}
-
-interface Point {
-  readonly at: Date;
-  readonly value: number;
-}
+import { alignToDays, allPoints, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
 export interface ChartSpec {
   /** The accessible name of the chart. */
@@ -21,6 +10,8 @@ export interface ChartSpec {
   readonly series: readonly Series[];
   /** `line` for independent values, `area` for parts of a whole, which are stacked. @default line */
   readonly kind?: 'line' | 'area';
+  /** Pixels. @default 240 on wide screens, 220 on narrow ones */
+  readonly height?: number | undefined;
 }
 
 /** Pixels at which a variant of a chart is shown without scaling, so that its text is readable. */
@@ -29,11 +20,16 @@ interface Size {
   readonly width: number;
   readonly height: number;
   readonly maxTicks: number;
+  /** Most times that the variant shows, the newest ones. */
+  readonly maxTimes: number;
 }
 
+/** Days that a phone shows: each is wide enough to be seen. */
+export const MAX_NARROW_TIMES = 60;
+
 const SIZES: readonly Size[] = [
-  { name: 'wide', width: 800, height: 240, maxTicks: 9 },
-  { name: 'narrow', width: 360, height: 220, maxTicks: 5 },
+  { name: 'wide', width: 800, height: 240, maxTicks: 9, maxTimes: 400 },
+  { name: 'narrow', width: 360, height: 220, maxTicks: 5, maxTimes: MAX_NARROW_TIMES },
 ];
 const MARGIN = { top: 12, right: 24, bottom: 26 };
 const DIGIT_PIXELS = 8;
@@ -44,7 +40,11 @@ const MAX_DOT_TIMES = 40;
 export function drawChart(spec: ChartSpec): string {
   const { series } = spec;
   const times = sortedTimes(series);
-  return SIZES.map((size) => drawVariant(spec, alignToDays(series, times), size)).join('\n');
+  const aligned = alignToDays(series, times);
+  return SIZES.map((size) => {
+    const sized = spec.height === undefined ? size : { ...size, height: spec.height };
+    return drawVariant(spec, takeNewest(aligned, size.maxTimes), sized);
+  }).join('\n');
 }
 
 function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): string {
@@ -57,14 +57,18 @@ function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): st
   const yTicks = y.ticks(MAX_Y_TICKS - 1).filter(Number.isInteger);
   const left = 16 + DIGIT_PIXELS * formatCount(yTicks.at(-1) ?? 0).length;
   const x = scaleUtc([times[0] ?? new Date(0), times.at(-1) ?? new Date(0)], [left, width - MARGIN.right]);
-  const marks = kind === 'area' ? drawAreas(layers, times, x, y) : drawLines(series, times, x, y);
+  const runs = splitAtGaps(times);
+  const frame = { x, times, top: MARGIN.top, bottom: height - MARGIN.bottom };
+  const marks = kind === 'area' ? drawAreas(layers, runs, times, x, y) : drawLines(series, runs, x, y);
   const head = `<svg class="${name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}">`;
   const parts = [
     `<title>${escapeXml(title)}</title>`,
     `<desc>${escapeXml(describeSeries(spec.series))}</desc>`,
     ...yTicks.map((tick) => drawYTick(tick, y(tick), left, width)),
     ...timeTicks(times, size.maxTicks).map(({ at, label }) => drawXTick(label, x(at), height)),
+    ...drawGaps(runs, frame),
     ...marks,
+    ...drawTooltips(series, frame),
   ];
   return `${head}${parts.join('')}</svg>`;
 }
@@ -72,31 +76,79 @@ function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): st
 type Scale<T> = (value: T) => number;
 type Band = readonly [bottom: number, top: number];
 
-function drawLines(series: readonly Series[], times: readonly Date[], x: Scale<Date>, y: Scale<number>) {
+function drawLines(series: readonly Series[], runs: readonly (readonly Date[])[], x: Scale<Date>, y: Scale<number>) {
   const toPath = line<Point>(
     ({ at }) => x(at),
     ({ value }) => y(value),
   ).digits(1);
-  const lines = series.map(
-    ({ points }, index) => `<path class="line ${seriesClass(index)}" d="${toPath(points) ?? ''}"/>`,
-  );
-  if (times.length > MAX_DOT_TIMES) return lines;
-  const dots = series.flatMap(({ points }, index) =>
-    points.map(
-      ({ at, value }) =>
-        `<circle class="dot ${seriesClass(index)}" cx="${round(x(at))}" cy="${round(y(value))}" r="2.5"/>`,
-    ),
-  );
-  return [...lines, ...dots];
+  const count = runs.reduce((sum, run) => sum + run.length, 0);
+  return series.flatMap(({ points }, index) => {
+    const parts = runs.map((run) => takePoints(points, run));
+    const path = parts.map((part) => (part.length > 1 ? (toPath(part) ?? '') : '')).join('');
+    const dots = parts.flatMap((part) => (count <= MAX_DOT_TIMES || part.length === 1 ? part : []));
+    const drawDot = ({ at, value }: Point) =>
+      `<circle class="dot ${seriesClass(index)}" cx="${round(x(at))}" cy="${round(y(value))}" r="2.5"/>`;
+    return [`<path class="line ${seriesClass(index)}" d="${path}"/>`, ...dots.map(drawDot)];
+  });
 }
 
-function drawAreas(layers: readonly (readonly Band[])[], times: readonly Date[], x: Scale<Date>, y: Scale<number>) {
-  const toPath = area<Band>(
-    (_, index) => x(times[index] ?? new Date(0)),
-    ([bottom]) => y(bottom),
-    ([, top]) => y(top),
-  ).digits(1);
-  return layers.map((layer, index) => `<path class="area ${seriesClass(index)}" d="${toPath(layer) ?? ''}"/>`);
+function takePoints(points: readonly Point[], times: readonly Date[]): readonly Point[] {
+  const [first = new Date(0)] = times;
+  const last = times.at(-1) ?? first;
+  return points.filter(({ at }) => at >= first && at <= last);
+}
+
+function drawAreas(
+  layers: readonly (readonly Band[])[],
+  runs: readonly (readonly Date[])[],
+  times: readonly Date[],
+  x: Scale<Date>,
+  y: Scale<number>,
+) {
+  const draw = (layer: readonly Band[], run: readonly Date[]) => {
+    const start = times.indexOf(run[0] ?? new Date(0));
+    const toPath = area<Band>(
+      (_, index) => x(run[index] ?? new Date(0)),
+      ([bottom]) => y(bottom),
+      ([, top]) => y(top),
+    ).digits(1);
+    return toPath(layer.slice(start, start + run.length)) ?? '';
+  };
+  return layers.map(
+    (layer, index) => `<path class="area ${seriesClass(index)}" d="${runs.map((run) => draw(layer, run)).join('')}"/>`,
+  );
+}
+
+interface Frame {
+  readonly x: Scale<Date>;
+  readonly times: readonly Date[];
+  readonly top: number;
+  readonly bottom: number;
+}
+
+function drawGaps(runs: readonly (readonly Date[])[], { x, top, bottom }: Frame): readonly string[] {
+  return runs.slice(1).map((run, index) => {
+    const [from, to] = [runs[index]?.at(-1) ?? new Date(0), run[0] ?? new Date(0)];
+    const title = `No complete pull between ${DAY.format(from)} and ${DAY.format(to)}`;
+    const path = `M${round(x(from))},${top}H${round(x(to))}V${bottom}H${round(x(from))}Z`;
+    return `<path class="gap" d="${path}"><title>${title}</title></path>`;
+  });
+}
+
+/** An invisible column for each time, whose title shows the values. */
+function drawTooltips(series: readonly Series[], { x, times, top, bottom }: Frame): readonly string[] {
+  const values = series.map(({ points }) => new Map(points.map(({ at, value }) => [at.getTime(), value])));
+  return times.map((time, index) => {
+    const left = x(times[index - 1] ?? time);
+    const right = x(times[index + 1] ?? time);
+    const [from, to] = [round((left + x(time)) / 2), round((right + x(time)) / 2)];
+    const known = series.flatMap(({ name }, place) => {
+      const value = values[place]?.get(time.getTime());
+      return value === undefined ? [] : [`${name} ${formatCount(value)}`];
+    });
+    const title = escapeXml(`${DAY.format(time)}: ${known.join(', ')}`);
+    return `<path class="hit" d="M${from},${top}H${to}V${bottom}H${from}Z"><title>${title}</title></path>`;
+  });
 }
 
 /** One band for each series and time; a series without a value at a time counts as 0. */
@@ -150,25 +202,6 @@ export function timeTicks(times: readonly Date[], maxTicks: number): readonly Ti
   });
 }
 
-/** Moves the points of daily series to the start of their days, where the ticks are. Other series stay unchanged. */
-function alignToDays(series: readonly Series[], times: readonly Date[]): readonly Series[] {
-  const days = new Set(times.map((time) => utcDay.floor(time).getTime()));
-  if (days.size < times.length) return series;
-  return series.map(({ name, points }) => ({
-    name,
-    points: points.map(({ at, value }) => ({ at: utcDay.floor(at), value })),
-  }));
-}
-
-function sortedTimes(series: readonly Series[]): readonly Date[] {
-  const times = new Set(allPoints(series).map(({ at }) => at.getTime()));
-  return [...times].sort((a, b) => a - b).map((time) => new Date(time));
-}
-
-function allPoints(series: readonly Series[]): readonly Point[] {
-  return series.flatMap(({ points }) => points);
-}
-
 /** `Drifted: 3 on 18 Nov, 14 on 22 Nov, between 3 and 15.` for each series. */
 function describeSeries(series: readonly Series[]): string {
   return series
@@ -199,29 +232,3 @@ function round(pixels: number): number {
 }
 
 const escapeXml = (text: string): string => Handlebars.escapeExpression(text);
-
-/** Series from rows, ordered by time: one per column of `columns`, or, with `by`, one per value of that column. */
-export function buildSeries(
-  rows: readonly Row[],
-  x: string,
-  columns: readonly string[],
-  by?: string,
-): readonly Series[] {
-  const hasValue = (column: string) => (row: Row) => row[column] !== null && row[x] !== null;
-  const toPoints = (members: readonly Row[], column: string) =>
-    members
-      .map((row) => ({ at: new Date(String(row[x])), value: Number(row[column]) }))
-      .sort((a, b) => a.at.getTime() - b.at.getTime());
-  if (by === undefined) {
-    return columns.map((name) => ({ name, points: toPoints(rows.filter(hasValue(name)), name) }));
-  }
-  const [column = ''] = columns;
-  const groups = new Map<Value, Row[]>();
-  for (const row of rows.filter(hasValue(column))) {
-    const name = row[by] ?? null;
-    const group = groups.get(name);
-    if (group) group.push(row);
-    else groups.set(name, [row]);
-  }
-  return [...groups].map(([name, members]) => ({ name: String(name), points: toPoints(members, column) }));
-}

@@ -24,12 +24,17 @@ export interface SourceState {
   readonly stale: boolean;
 }
 
+/** The worst severity of the open findings; `unknown` where there is none, but something could not be assessed. */
+export type ReportState = 'critical' | 'warning' | 'ok' | 'unknown';
+
 /** The content of `NAME.json`: beside the named fields, one array of rows per dataset. */
 export interface ReportData {
   readonly report: string;
   readonly as_of: string;
   readonly generated_at: string;
   readonly sources: readonly SourceState[];
+  /** Null for a report without `-- rules:`. */
+  readonly state: ReportState | null;
   readonly summary: Row;
   readonly [dataset: string]: unknown;
 }
@@ -131,15 +136,35 @@ async function readReport(
   const sources = await readSourceStates(report.sources, options);
   const summary = knownSummary ?? (await querySummary(report.summary, options, params));
   const datasets: [string, Row[]][] = [];
-  for (const dataset of report.datasets) datasets.push([dataset.name, await queryDataset(dataset, options, params)]);
+  const own = reportParams(report, params);
+  for (const dataset of report.datasets) datasets.push([dataset.name, await queryDataset(dataset, options, own)]);
+  const rows = Object.fromEntries(datasets);
   return {
     report: report.name,
     as_of: formatTimestamp(options.asOf),
     generated_at: formatTimestamp(options.generatedAt),
     sources,
+    state: report.rules && assessState(report, sources, summary, rows.finding_counts?.[0]),
     summary,
-    ...Object.fromEntries(datasets),
+    ...rows,
   };
+}
+
+/** The parameters of a report's queries, of which `$rules` is its own. */
+export function reportParams({ rules }: Report, params: SqlParams): SqlParams {
+  return rules ? { ...params, rules: JSON.stringify(rules) } : params;
+}
+
+function assessState(
+  { unknown }: Report,
+  sources: readonly SourceState[],
+  summary: Row,
+  counts: Row | undefined,
+): ReportState {
+  const state = (counts?.state ?? 'unknown') as ReportState;
+  if (state !== 'ok') return state;
+  const isOutdated = sources.some(({ stale, status }) => stale || status === 'never');
+  return isOutdated || unknown.some((column) => Number(summary[column]) > 0) ? 'unknown' : 'ok';
 }
 
 async function readSourceStates(
@@ -240,5 +265,10 @@ async function loadPreviousSummaries(
 
 /** JSON as text; 64-bit integers keep their precision. */
 export function toJsonText(data: object): string {
-  return `${stringify(data, undefined, 2)}\n`;
+  try {
+    return `${JSON.stringify(data, undefined, 2)}\n`; // several times faster, and throws for a bigint
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return `${stringify(data, undefined, 2)}\n`;
+  }
 }

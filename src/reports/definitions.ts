@@ -23,7 +23,9 @@ export interface Dataset {
   readonly pages: Readonly<Record<string, string>>;
   /** Columns of the data that the page leaves out. */
   readonly hidden: readonly string[];
-  /** Rows shown on the page; a CSV file has all of them. */
+  /** Column → column with the list that its cell shows when it is opened. */
+  readonly details: Readonly<Record<string, string>>;
+  /** Most rows that the page contains; a CSV file has all of them. */
   readonly limit: number;
 }
 
@@ -33,6 +35,10 @@ export interface Report {
   readonly about: string;
   /** Position among the reports, `-- order:` of the summary. Reports without one come last. */
   readonly order: number;
+  /** Rules whose findings lead the report, `-- rules:` of the summary, where `all` means every rule; null without a lead. */
+  readonly rules: readonly string[] | null;
+  /** Columns of the summary, `-- unknown:`, that count what could not be assessed. Where one is above 0, the report is not `ok`. */
+  readonly unknown: readonly string[];
   /** Sources whose data the report uses. */
   readonly sources: readonly string[];
   readonly summary: Dataset;
@@ -42,7 +48,9 @@ export interface Report {
   readonly textTemplate: string;
 }
 
-const DEFAULT_LIMIT = 200;
+const DEFAULT_LIMIT = 5000;
+/** Queries below `queries/reports/` that read the findings of a report. */
+const LEAD = 'lead';
 const LAST = 1000;
 
 /** Names in the context of templates and in `NAME.json` that a dataset may not have. */
@@ -55,6 +63,8 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'sources',
   'tables',
   'page',
+  'state',
+  'lead',
 ]);
 
 /**
@@ -84,12 +94,16 @@ async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<
   const found = await discoverFiles(files.roots, `queries/reports/${name}`, '.sql');
   const read = (dataset: string) => loadDataset(name, dataset, files);
   const summary = await read('summary');
-  const others = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
+  const header = parseHeader(summary.sql);
+  const own = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
+  const others = header.rules === undefined ? own : [...own, ...(await loadLead(files))];
   return {
     name,
     title: summary.title,
     about: summary.about,
-    order: Number(parseHeader(summary.sql).order ?? LAST),
+    order: Number(header.order ?? LAST),
+    rules: header.rules === undefined ? null : splitList(header.rules),
+    unknown: splitList(header.unknown),
     sources: [...new Set([summary, ...others].flatMap(({ sources }) => sources))].sort(),
     summary,
     datasets: others.map((dataset) =>
@@ -98,6 +112,12 @@ async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<
     template: await readFile(templates.get(name) ?? '', 'utf8'),
     textTemplate: await readFile(templates.get(`${name}.txt`) ?? templates.get('plain.txt') ?? '', 'utf8'),
   };
+}
+
+/** The datasets about findings that every report with `-- rules:` has. */
+async function loadLead(files: SqlFiles): Promise<readonly Dataset[]> {
+  const found = await discoverFiles(files.roots, `queries/reports/${LEAD}`, '.sql');
+  return Promise.all([...found.keys()].map((dataset) => loadDataset(LEAD, dataset, files)));
 }
 
 async function loadDataset(report: string, name: string, files: SqlFiles): Promise<Dataset> {
@@ -117,6 +137,7 @@ async function loadDataset(report: string, name: string, files: SqlFiles): Promi
     links: splitPairs(header.links),
     pages: splitPairs(header.pages),
     hidden: splitList(header.hidden),
+    details: splitPairs(header.details),
     limit: Number(header.limit ?? DEFAULT_LIMIT),
   };
 }

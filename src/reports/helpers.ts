@@ -2,8 +2,10 @@ import Handlebars, { type HelperOptions } from 'handlebars';
 import { tableLines } from '../core/text-table.ts';
 import { isAbsent, type LeftOut } from '../sources/index.ts';
 import type { Row, Value } from '../warehouse/values.ts';
-import { buildSeries, drawChart, type Series, seriesClass } from './charts.ts';
+import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
 import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
+import { drawRows } from './grid.ts';
+import { buildSeries, type Series, splitAtGaps } from './series.ts';
 import type { TableView } from './table-view.ts';
 
 type Engine = typeof Handlebars;
@@ -31,6 +33,7 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
 
   registerFormatHelpers(helper);
   helper('text_table', formatTextTable);
+  helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(drawRows(rows)));
   helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
   helper('table', (table: TableView, options: HelperOptions) =>
     table.absent
@@ -56,6 +59,7 @@ function registerFormatHelpers(helper: RegisterHelper): void {
   helper('time', (value: Value) => formatValue(value, 'time'));
   helper('bytes', (value: Value) => formatValue(value, 'bytes'));
   helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
+  helper('upper', (text: string) => text.toUpperCase());
   helper('eq', (a: Value, b: Value) => a === b);
   helper('gt', (a: number, b: number) => a > b);
   helper('plural', (count: number, one: string, many: string) => `${formatNumber(count)} ${count === 1 ? one : many}`);
@@ -129,7 +133,7 @@ function buildFigure(value: Value, label: string, { hash, data }: HelperOptions)
     href: resolveHref(root.page, hash.href) ?? (rows ? `#${rows.id}` : null),
     changes: formatFigureChanges(value, hash),
     stale: rows ? rows.stale : hasStaleSource(root.page, hash.sources),
-    good: hash.good === true,
+    state: typeof hash.state === 'string' && Number(value) > 0 ? hash.state : null,
   };
 }
 
@@ -177,7 +181,12 @@ function buildChart(table: TableView, { hash, data }: HelperOptions, format: Tem
   return {
     ...table,
     title,
-    svg: format === 'html' && times.length > 1 ? new Handlebars.SafeString(drawChart({ title, series, kind })) : null,
+    svg:
+      format === 'html' && times.length > 1
+        ? new Handlebars.SafeString(drawChart({ title, series, kind, height: hash.height }))
+        : null,
+    hasGaps: splitAtGaps(times.map((time) => new Date(time))).length > 1,
+    isShortened: times.length > MAX_NARROW_TIMES,
     legend: times.length > 0 ? series.map((one, index) => ({ ...toLegendEntry(one, index), kind })) : [],
     from: formatTime(times[0] ?? '').slice(0, 10),
   };

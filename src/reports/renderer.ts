@@ -3,9 +3,10 @@ import { stripControls } from '../core/log.ts';
 import { isAbsent, type LeftOut } from '../sources/index.ts';
 import type { SqlParams } from '../warehouse/database.ts';
 import type { Row, Value } from '../warehouse/values.ts';
-import { type ReportData, type SourceState, toJsonText } from './data.ts';
+import { type ReportData, reportParams, type SourceState, toJsonText } from './data.ts';
 import type { Report } from './definitions.ts';
 import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
+import { buildLead } from './lead.ts';
 import { csvName, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate, type TemplateEngine } from './templates.ts';
 
@@ -62,7 +63,7 @@ function buildContext(
   const freshness = summarizeFreshness(data.sources, stalenessAt);
   const options = {
     report: report.name,
-    params,
+    params: reportParams(report, params),
     unlinked,
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
     hasSeveralTargets: new Set(data.sources.map(({ target }) => target).filter(Boolean)).size > 1,
@@ -78,6 +79,7 @@ function buildContext(
     summary: stripRowControls(data.summary),
     title: report.title,
     about: report.about,
+    lead: buildLead(data),
     tables,
     page: { ...assets, ...freshness, unlinked, leftOut },
   };
@@ -97,7 +99,9 @@ interface PageAssets {
 }
 
 async function loadAssets(roots: readonly string[]): Promise<PageAssets> {
-  const [style, script] = await Promise.all([readTemplate(roots, 'style.css'), readTemplate(roots, 'tables.js')]);
+  const read = (name: string) => readTemplate(roots, name);
+  const [style, tables, search] = await Promise.all([read('style.css'), read('tables.js'), read('search.js')]);
+  const script = `${tables}${search}`;
   const policy = [
     "default-src 'none'",
     `style-src '${sha256(style)}'`,

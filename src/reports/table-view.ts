@@ -2,7 +2,7 @@ import type { SqlParams } from '../warehouse/database.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
-import { formatValue, inferKind, toHeading, truncate, type ValueKind } from './format.ts';
+import { formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
 
 export interface ColumnView {
   readonly name: string;
@@ -21,6 +21,8 @@ export interface CellView {
   readonly href: string | null;
   /** Filter that limits the linked table to the rows of this number; otherwise null. */
   readonly filter: string | null;
+  /** What the cell shows when it is opened; null where the text is all. */
+  readonly items: readonly string[] | null;
 }
 
 /** A dataset as a page shows it. */
@@ -36,13 +38,20 @@ export interface TableView {
   readonly cut: boolean;
   /** File with all rows, where the page does not show them all; otherwise null. */
   readonly csv: string | null;
+  /** Whether the page first shows the first rows only. */
+  readonly long: boolean;
+  /** The statement with the values of its parameters, as `tidemark sql` runs it. */
   readonly sql: string;
-  /** `name = value` of each parameter that the SQL uses. */
-  readonly parameters: readonly string[];
   readonly stale: boolean;
   /** Whether no target has its sources, so that the page leaves it out. */
   readonly absent?: boolean;
 }
+
+/** Rows that a table shows without a control for the others. The stylesheet shows 15 of a longer one. */
+const MAX_SHORT_ROWS = 20;
+/** Characters of a table on a page, with about this much markup for each cell. */
+const MAX_TABLE_LENGTH = 1_000_000;
+const CELL_MARKUP_LENGTH = 16;
 
 export interface ViewOptions {
   readonly report: string;
@@ -55,8 +64,10 @@ export interface ViewOptions {
 }
 
 export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions): TableView {
-  const shown = rows.slice(0, dataset.limit);
-  const columns = toColumns(dataset, shown, options.hasSeveralTargets);
+  const columns = toColumns(dataset, rows.slice(0, dataset.limit), options.hasSeveralTargets);
+  const shown = limitLength(
+    rows.slice(0, dataset.limit).map((row) => toCells(row, columns, dataset, options.unlinked)),
+  );
   const cut = rows.length > shown.length;
   return {
     id: dataset.name,
@@ -64,13 +75,13 @@ export function toTableView(dataset: Dataset, rows: readonly Row[], options: Vie
     about: dataset.about,
     empty: dataset.empty,
     columns,
-    rows: shown.map((row) => toCells(row, columns, dataset, options.unlinked)),
+    rows: shown,
     total: rows.length,
     shown: shown.length,
     cut,
     csv: cut ? csvName(options.report, dataset.name) : null,
-    sql: dataset.sql,
-    parameters: listUsedParams(dataset.sql, options.params),
+    long: shown.length > MAX_SHORT_ROWS,
+    sql: inlineParams(dataset.sql, options.params),
     stale: dataset.sources.some((source) => options.staleSources.has(source)),
   };
 }
@@ -79,12 +90,31 @@ export function csvName(report: string, dataset: string): string {
   return `${report}.${dataset}.csv`;
 }
 
-function listUsedParams(sql: string, params: SqlParams): readonly string[] {
-  const statement = sql.replaceAll(/^\s*--.*$/gmu, '');
-  const used = new Set([...statement.matchAll(/\$(\w+)/gu)].map(([, name = '']) => name));
-  return Object.entries(params)
-    .filter(([name]) => used.has(name))
-    .map(([name, value]) => `${name} = ${typeof value === 'string' ? truncate(quoteLiteral(value)) : String(value)}`);
+/** The first rows, up to the length that keeps a page readable by a browser. */
+function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly CellView[])[] {
+  let length = 0;
+  const end = rows.findIndex((row) => {
+    for (const { text } of row) length += text.length + CELL_MARKUP_LENGTH;
+    return length > MAX_TABLE_LENGTH;
+  });
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
+}
+
+/** The statement without the lines that declare how it is shown, and with values in place of parameters. */
+export function inlineParams(sql: string, params: SqlParams): string {
+  const statement = sql.replace(/^(?:--.*\n)*/u, (header) => /^-- grain:.*\n/u.exec(header)?.[0] ?? '');
+  return statement.replaceAll(/'(?:[^']|'')*'|--.*$|\$(\w+)/gmu, (text, name?: string) =>
+    name === undefined || params[name] === undefined ? text : toLiteral(params[name]),
+  );
+}
+
+/** A text that may contain control characters is JSON, where an escape sequence has the same value. */
+function toLiteral(value: SqlParams[string]): string {
+  if (typeof value !== 'string') return String(value);
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return quoteLiteral(
+    value.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (text) => text.split('').map(escapeUnit).join('')),
+  );
 }
 
 function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnView[] {
@@ -104,14 +134,14 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
 function toCells(
   row: Row,
   columns: readonly ColumnView[],
-  { links, pages }: Dataset,
+  { links, pages, details }: Dataset,
   unlinked: ReadonlySet<string>,
 ): readonly CellView[] {
   const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
   return columns.map(({ name, kind, numeric }) => {
     const value = row[name] ?? null;
     const text = formatValue(value, kind);
-    const cell = { text, kind, numeric, sort: sortKey(value, kind, numeric) };
+    const cell = { text, kind, numeric, sort: sortKey(value, text, numeric), items: toItems(row[details[name] ?? '']) };
     const page = row[pages[name] ?? ''];
     if (typeof page === 'string' && unlinked.has(page)) return { ...cell, href: null, filter: null };
     if (typeof page === 'string') return { ...cell, href: `${page}.html`, filter: null };
@@ -121,7 +151,11 @@ function toCells(
   });
 }
 
-function sortKey(value: Value, kind: ValueKind, numeric: boolean): string | null {
-  if (value === null) return '';
-  return numeric || kind === 'time' ? String(value) : null;
+function toItems(list: Value | undefined): readonly string[] | null {
+  return Array.isArray(list) && list.length > 0 ? list.map((item) => formatValue(item, 'text')) : null;
+}
+
+/** Null where the text sorts as the value does. The browser takes the text of NULL for an unknown value. */
+function sortKey(value: Value, text: string, numeric: boolean): string | null {
+  return numeric && value !== null && String(value) !== text ? String(value) : null;
 }

@@ -144,3 +144,50 @@ export function workspace(id: string, more: Fields = {}): Fields {
     ...more,
   };
 }
+
+/** One event of a finding: what changed it, and its state from then on. */
+export interface FindingEvent {
+  readonly at: string;
+  readonly state: string;
+  readonly reason: string;
+  /** @default that of the finding */
+  readonly severity?: string;
+}
+
+/** A finding about a workspace with its history. */
+export async function recordFinding(
+  warehouse: ReportWarehouse,
+  id: string,
+  rule: string,
+  events: readonly FindingEvent[],
+  more: { severity?: string; group_key?: string } = {},
+) {
+  const severity = more.severity ?? 'warning';
+  await warehouse.database.run(
+    `insert into findings by name select $id as finding_id, 'acme' as target, $rule as rule, $severity as severity, 'workspace' as subject_type,
+     $id as subject_id, $id as subject_name, 'Title of ' || $id as title, $state as state, $at::timestamptz as first_seen,
+     $at::timestamptz as last_seen, 0 as times_reopened, $group_key as group_key`,
+    {
+      id,
+      rule,
+      severity,
+      state: events.at(-1)?.state ?? 'open',
+      at: events[0]?.at ?? null,
+      group_key: more.group_key ?? null,
+    },
+  );
+  for (const { at, state, reason, severity: then = severity } of events) {
+    await warehouse.database.run(
+      `insert into finding_events by name select $id as finding_id, 'acme' as target, $rule as rule, $at::timestamptz as changed_at,
+       $state as state, $severity as severity, $reason as reason`,
+      { id, rule, severity: then, at, state, reason },
+    );
+    await warehouse.database.run(
+      `insert into rule_evaluations select 'acme', $rule, $at::timestamptz, $at::timestamptz`,
+      {
+        rule,
+        at,
+      },
+    );
+  }
+}

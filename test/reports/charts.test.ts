@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { buildSeries, drawChart, timeTicks } from '../../src/reports/charts.ts';
+import { drawChart, timeTicks } from '../../src/reports/charts.ts';
+import { buildSeries, splitAtGaps } from '../../src/reports/series.ts';
 
 const at = (day: number) => new Date(Date.UTC(2026, 10, day, 2, 15));
 const points = (...values: number[]) => values.map((value, index) => ({ at: at(index + 1), value }));
@@ -22,6 +23,35 @@ describe('drawChart', () => {
     const svg = drawChart({ title: '<b>&"', kind: 'area', series: [{ name: '</svg><script>', points: points(1, 2) }] });
     expect(svg).not.toContain('<script>');
     expect(svg).toContain('<title>&lt;b&gt;&amp;&quot;</title>');
+  });
+
+  it('interrupts lines and areas where a night is missing, and names the gap', () => {
+    const withGap = points(1, 4, 2, 5, 3).filter((_, index) => index !== 2);
+    for (const kind of ['line', 'area'] as const) {
+      const [wide = ''] = drawChart({ title: 't', kind, series: [{ name: 'a', points: withGap }] }).split('\n');
+      const path = new RegExp(`class="${kind} s1" d="([^"]+)"`, 'u').exec(wide)?.[1] ?? '';
+      expect(path.match(/M/gu), kind).toHaveLength(2);
+      expect(wide).toContain('<title>No complete pull between 2 Nov and 4 Nov</title>');
+    }
+  });
+
+  it('shows the values of a time in a tooltip', () => {
+    const series = [
+      { name: '<a>', points: points(1, 1200) },
+      { name: 'b', points: points(3) },
+    ];
+    const [wide = ''] = drawChart({ title: 't', series }).split('\n');
+    const tooltips = [...wide.matchAll(/class="hit" d="[^"]+"><title>([^<]+)/gu)].map(([, text]) => text);
+    expect(tooltips).toEqual(['1 Nov: &lt;a&gt; 1, b 3', '2 Nov: &lt;a&gt; 1,200']);
+  });
+
+  it('shows the newest 60 days on a narrow screen, and all on a wide one', () => {
+    const series = [{ name: 'a', points: points(...Array.from({ length: 90 }, (_, index) => index)) }];
+    const [wide = '', narrow = ''] = drawChart({ title: 't', series }).split('\n');
+    expect(wide.match(/class="hit"/gu)).toHaveLength(90);
+    expect(narrow.match(/class="hit"/gu)).toHaveLength(60);
+    expect(narrow).toContain(': a 89<');
+    expect(narrow).not.toContain(': a 29<');
   });
 
   it('has the same output for the same input', () => {
@@ -62,6 +92,15 @@ describe('timeTicks', () => {
 
   it('includes the last day where the step is days', () => {
     expect(timeTicks(days(14), 5).at(-1)).toEqual({ at: new Date(Date.UTC(2026, 10, 14)), label: '14 Nov' });
+  });
+});
+
+describe('splitAtGaps', () => {
+  it('takes a time as a gap that is longer than the usual one', () => {
+    const weekly = [1, 8, 15, 29].map(at);
+    expect(splitAtGaps(weekly).map((run) => run.length)).toEqual([3, 1]);
+    expect(splitAtGaps(days(5)).map((run) => run.length)).toEqual([5]);
+    expect(splitAtGaps([])).toEqual([]);
   });
 });
 

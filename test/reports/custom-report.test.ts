@@ -41,7 +41,7 @@ describe('a custom report', () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(AS_OF, { workspaces: [workspace('alpha')] });
     const { html, text, json } = await renderOwn(warehouse, MINE);
-    expect(html).toContain('<bdi>alpha</bdi>');
+    expect(html).toContain('<td>alpha</td>');
     expect(html).toContain('select workspace_name, current_rum_count');
     expect(text).toContain('My list (1)');
     expect(json).toMatchObject({ report: 'mine', summary: { workspaces: 1 }, list: [{ workspace_name: 'alpha' }] });

@@ -1,51 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+import { createReportWarehouse, recordFinding as finding, workspace } from '../helpers/report-warehouse.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
-
-interface Event {
-  readonly at: string;
-  readonly state: string;
-  readonly reason: string;
-}
-
-async function finding(
-  warehouse: ReportWarehouse,
-  id: string,
-  rule: string,
-  events: readonly Event[],
-  more: { severity?: string; group_key?: string } = {},
-) {
-  const severity = more.severity ?? 'warning';
-  await warehouse.database.run(
-    `insert into findings by name select $id as finding_id, 'acme' as target, $rule as rule, $severity as severity, 'workspace' as subject_type,
-     $id as subject_id, $id as subject_name, 'Title of ' || $id as title, $state as state, $at::timestamptz as first_seen,
-     $at::timestamptz as last_seen, 0 as times_reopened, $group_key as group_key`,
-    {
-      id,
-      rule,
-      severity,
-      state: events.at(-1)?.state ?? 'open',
-      at: events[0]?.at ?? FIRST,
-      group_key: more.group_key ?? null,
-    },
-  );
-  for (const { at, state, reason } of events) {
-    await warehouse.database.run(
-      `insert into finding_events by name select $id as finding_id, 'acme' as target, $rule as rule, $at::timestamptz as changed_at,
-       $state as state, $severity as severity, $reason as reason`,
-      { id, rule, severity, at, state, reason },
-    );
-    await warehouse.database.run(
-      `insert into rule_evaluations select 'acme', $rule, $at::timestamptz, $at::timestamptz`,
-      {
-        rule,
-        at,
-      },
-    );
-  }
-}
 
 describe('the overview', () => {
   it('shows the metrics of each area that was pulled, with the values and changes of its report', async () => {
@@ -92,15 +49,21 @@ describe('the overview', () => {
     await finding(warehouse, 'p1', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
     await finding(warehouse, 'p2', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
     await finding(warehouse, 'worst', 'management-role', found, { severity: 'critical' });
-    const { top_findings, playbooks, summary } = await warehouse.data('overview', SECOND);
-    expect(top_findings).toMatchObject([
-      { severity: 'critical', title: 'Title of worst', subjects: 1 },
-      { severity: 'warning', title: 'aws 4.0.0 (provider-sprawl)', subjects: 2, who: 'p1, p2' },
+    const { open_findings, next_steps, summary } = await warehouse.data('overview', SECOND);
+    expect(open_findings).toMatchObject([
+      { severity: 'critical', title: 'Title of worst', findings: 1, who: [] },
+      {
+        severity: 'warning',
+        title: '2 × provider sprawl: aws 4.0.0',
+        findings: 2,
+        who: ['Title of p1', 'Title of p2'],
+      },
       { severity: 'warning', title: 'Title of one' },
     ]);
-    expect(playbooks).toMatchObject([
-      { playbook: 'downgrade-management-roles', subjects: 1, rule: 'management-role', can_be_undone: false },
-      { playbook: 'pin-drift-view', subjects: 1, rule: 'drifted-workspace', can_be_undone: true },
+    expect(next_steps).toMatchObject([
+      { command: 'tidemark playbook plan downgrade-management-roles', findings: 1, can_be_undone: false },
+      { command: 'tidemark playbook plan pin-drift-view', findings: 1, can_be_undone: true },
+      { command: 'tidemark findings --rule provider-sprawl', findings: 2, can_be_undone: null },
     ]);
     expect(summary).toMatchObject({ findings_open: 4, critical: 1, warning: 3 });
   });
@@ -159,9 +122,9 @@ describe('the overview', () => {
     const then = await warehouse.data('overview', FIRST);
     expect(then.summary).toMatchObject({ findings_open: 1, findings_new: 1 });
     expect(then.changes).toMatchObject([{ rule: 'drifted-workspace', found: 1, resolved: 0 }]);
-    expect(then.top_findings).toMatchObject([{ title: 'Title of f', state: 'new' }]);
+    expect(then.open_findings).toMatchObject([{ title: 'Title of f', newly: 1 }]);
     const now = await warehouse.data('overview', SECOND);
-    expect(now.top_findings).toEqual([]);
+    expect(now.open_findings).toEqual([]);
     expect(now.summary).toMatchObject({ findings_open: 0 });
     expect(now.changes).toMatchObject([{ rule: 'drifted-workspace', found: 0, resolved: 1 }]);
   });

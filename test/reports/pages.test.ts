@@ -171,17 +171,17 @@ describe('report pages', () => {
 
   it('cut long tables and write all rows as CSV, until the tables are short again', async () => {
     const warehouse = await createReportWarehouse();
-    const many = Array.from({ length: 230 }, (_, index) =>
+    const many = Array.from({ length: 5030 }, (_, index) =>
       workspace(`w${index}`, { drifted: true, workspace_name: `=w${index}` }),
     );
     await warehouse.pull(FIRST, { workspaces: many });
     const { read, out } = await render(warehouse, FIRST, { names: ['drift'] });
     const section = parseElements(await read('drift.html')).find(({ attributes }) => attributes.id === 'drifting');
     const body = section?.descendants.find(({ tag }) => tag === 'tbody');
-    expect(body?.descendants.filter(({ tag }) => tag === 'tr')).toHaveLength(200);
-    expect(section?.text).toContain('The first 200 of 230 rows');
+    expect(body?.descendants.filter(({ tag }) => tag === 'tr')).toHaveLength(5000);
+    expect(section?.text).toContain('This page has the first 5,000 of 5,030 rows.');
     const csv = await read('drift.drifting.csv');
-    expect(csv.trim().split('\r\n').length).toBe(231);
+    expect(csv.trim().split('\r\n').length).toBe(5031);
     expect(csv).toContain(',"\'=w0",');
     await warehouse.pull(SECOND, { workspaces: many.slice(0, 3) });
     await render(warehouse, SECOND, { names: ['drift'] });

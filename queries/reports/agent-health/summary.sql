@@ -1,6 +1,7 @@
 -- grain: one row
 -- title: Agent health
 -- order: 5
+-- rules: pool-without-live-agents, dead-agent, silent-agent, empty-agent-pool, unscoped-agent-pool
 -- sources: agent_pools, agents
 -- about: Agent pools, their agents, and the workspaces that wait for a pool without a live agent. An agent is live if it is idle or busy, and silent if it has not sent a ping within the allowed minutes before the time of this report.
 with

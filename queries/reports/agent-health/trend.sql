@@ -1,6 +1,5 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Trend
--- limit: 100
 -- Sums up changes. A pool is down while it has no live agent.
 with
   days as (

@@ -1,8 +1,10 @@
 -- grain: one row
 -- title: Certificates
 -- order: 8
+-- rules: ca-root-expiring, leaf-expiring
+-- unknown: expiry_unknown
 -- sources: ca_roots, leaf_certificates
--- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. An inactive root does not count as expiring. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
+-- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. An inactive root signs nothing, so its expiry is no alarm. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
@@ -30,6 +32,7 @@ with
         and not_after <= $as_of::timestamptz + to_seconds($certificate_days::double * 86400)
       ) as roots_expiring,
       count(*) filter (active is not false and not_after <= $as_of::timestamptz) as roots_expired,
+      count(*) filter (active is not false and not_after is null) as roots_unknown,
       min(not_after) filter (active) as active_root_ends_at,
     from ca_roots_at($as_of)
   ),
@@ -40,6 +43,7 @@ with
         valid_before > $as_of::timestamptz and valid_before <= $as_of::timestamptz + notice
       ) as leaves_expiring,
       count(*) filter (valid_before <= $as_of::timestamptz) as leaves_expired,
+      count(*) filter (valid_before is null) as leaves_unknown,
       min(valid_before) as first_leaf_ends_at,
     from leaves
   ),
@@ -47,6 +51,7 @@ with
     select
       root_counts.*,
       leaf_counts.*,
+      roots_unknown + leaves_unknown as expiry_unknown,
       case when comparable.yes then (select count(*) from ca_roots_before($as_of)) end as roots_before,
       case when comparable.yes then (select count(*) from leaf_certificates_before($as_of)) end as leaves_before,
       not comparable.yes as baseline,

@@ -1,6 +1,8 @@
 -- grain: one row
 -- title: Check failures
 -- order: 3
+-- rules: failing-checks, errored-checks
+-- unknown: unknown, not_reported
 -- sources: workspaces
 -- about: Workspaces whose continuous checks fail, end with an error or cannot be assessed. Unknown is never reported as passed.
 with
@@ -39,6 +41,7 @@ with
         checks_failed = 0 and checks_errored = 0 and checks_unknown = 0 and checks_passed = 0
       ) as without_checks,
       count(*) filter (comparable and checks_failed > 0 and (failed_before > 0) is distinct from true) as newly_failing,
+      count(*) filter (not comparable and checks_failed > 0) as first_failing,
       count(*) filter (failed_before > 0 and checks_failed = 0) as resolved,
       count(*) filter (failed_before > 0 and checks_failed > 0) as still_failing,
       count(*) filter (failed_before > 0 and checks_failed is null) as no_longer_reported,
@@ -62,4 +65,10 @@ select
   format('{} of {} workspaces fail their checks', failing, workspaces)
   || case when baseline then '' else format(': {} new, {} resolved', newly_failing, resolved) end
   || case when errored > 0 then format('; {} with errored checks', errored) else '' end as headline,
+  case
+    when not baseline
+      then format('{} failing = {} before', failing, failing_before)
+      || case when first_failing > 0 then format(' + {} in targets pulled for the first time', first_failing) else '' end
+      || format(' + {} new − {} resolved − {} no longer reported', newly_failing, resolved, no_longer_reported)
+  end as equation,
 from counted;

@@ -1,6 +1,8 @@
 -- grain: one row
 -- title: Drift
 -- order: 2
+-- rules: drifted-workspace
+-- unknown: unknown
 -- sources: workspaces
 -- about: Workspaces whose infrastructure differs from their configuration. NULL means not assessed. Unknown is never reported as clean.
 with
@@ -31,6 +33,7 @@ with
       count(*) filter (present and drifted is null) as unknown,
       coalesce(sum(resources_drifted) filter (present), 0) as resources_drifted,
       count(*) filter (comparable and present and drifted and was_drifted is distinct from true) as newly_drifted,
+      count(*) filter (not comparable and present and drifted) as first_drifted,
       count(*) filter (present and was_drifted and not drifted) as resolved,
       count(*) filter (present and was_drifted and drifted) as still_drifted,
       count(*) filter (was_drifted and drifted is null) as no_longer_reported,
@@ -53,4 +56,10 @@ select
   format('{} of {} workspaces drift', drifted, workspaces)
   || case when baseline then '' else format(': {} new, {} resolved', newly_drifted, resolved) end
   || case when unknown > 0 then format('; {} not assessed', unknown) else '' end as headline,
+  case
+    when not baseline
+      then format('{} drifting = {} before', drifted, drifted_before)
+      || case when first_drifted > 0 then format(' + {} in targets pulled for the first time', first_drifted) else '' end
+      || format(' + {} new − {} resolved − {} no longer reported', newly_drifted, resolved, no_longer_reported)
+  end as equation,
 from counted;

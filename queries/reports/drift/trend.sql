@@ -1,6 +1,5 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Trend
--- limit: 100
 -- Sums up changes: each version of a workspace counts from its valid_from until its valid_to.
 with
   days as (

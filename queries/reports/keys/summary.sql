@@ -1,6 +1,8 @@
 -- grain: one row
 -- title: Keys
 -- order: 7
+-- rules: key-rotation-overdue, old-key-version-enabled, retired-key, management-role, empty-kms-provider
+-- unknown: age_unknown
 -- sources: key_distributions, keys, kms_providers, mesh_roles
 -- about: Keys by their age since rotation and their enabled versions, the providers they are in, and roles that issue management tokens.
 with

@@ -1,7 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Trend
 -- sources: keys
--- limit: 100
 -- A key is overdue from keyRotationDays after the creation of its newest version until the next version is reported.
 with
   days as (

@@ -2,7 +2,6 @@
 -- title: Actions of playbooks
 -- about: Actions of the last 30 days, the latest first.
 -- empty: No action.
--- limit: 50
 -- labels: started_at=When; playbook=Playbook; subject_name=Subject; operation=Operation; status=Outcome; reason=Why; approved_by=Approved by
 -- hidden: plan_id, action_id, finding_id
 select

@@ -1,7 +1,8 @@
 -- grain: one row
 -- title: Overview
 -- order: 1
--- about: The metrics of every area and their changes, the open findings, and the playbooks that can act on them.
+-- rules: all
+-- about: The open findings, worst first, then the metrics of every area.
 with
   state_then as (
     select finding_id, arg_max(state, changed_at) as state, arg_max(severity, changed_at) as severity
@@ -41,6 +42,12 @@ select
   ($summaries::json ->> '$."agent-health"."pools_without_live_agents_before"')::bigint as pools_without_live_agents_before,
   concat_ws(
     '; ',
+    case
+      when not assessed then null
+      when critical > 0 then format('{} critical {} open, {} {}', critical, if(critical = 1, 'finding', 'findings'), warning, if(warning = 1, 'warning', 'warnings'))
+      when warning > 0 then format('No critical finding; {} {} open', warning, if(warning = 1, 'warning', 'warnings'))
+      else format('No critical finding or warning; {} {}', info, if(info = 1, 'note', 'notes'))
+    end,
     nullif(
       concat_ws(
         ', ',
@@ -50,7 +57,6 @@ select
       ),
       ''
     ),
-    case when assessed then format('{} open findings, {} of them critical', findings_open, critical) end,
     case when unassessed > 0 then format('{} not assessed', if(unassessed = 1, '1 rule', unassessed || ' rules')) end
   ) as headline,
 from counted;

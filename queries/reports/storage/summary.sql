@@ -1,6 +1,8 @@
 -- grain: one row
 -- title: Storage
 -- order: 6
+-- rules: volume-unschedulable, lost-volume-claim, missing-external-volume, orphaned-external-volume, unprotected-volume, stale-snapshot, abnormal-external-volume
+-- unknown: protection_unknown
 -- sources: external_volumes, volume_snapshots, volumes
 -- about: Volumes of the scheduler compared with their storage providers: volumes that cannot be scheduled, are claimed only by finished allocations, are missing, orphaned or unprotected, and stale snapshots. What a plugin cannot list is unknown and not counted.
 with

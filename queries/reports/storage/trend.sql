@@ -1,6 +1,5 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Trend
--- limit: 100
 with
   days as (
     select max(as_of) as pulled_at

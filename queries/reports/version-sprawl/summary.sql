@@ -1,6 +1,8 @@
 -- grain: one row
 -- title: Version sprawl
 -- order: 4
+-- rules: outdated-version, provider-sprawl, module-sprawl
+-- unknown: not_comparable
 -- sources: modules, providers, tf_versions, workspaces
 -- about: Tool, provider and module versions in use, in semantic order; prereleases are never the newest.
 with

@@ -1,7 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Versions in use per day
 -- sources: modules, providers, tf_versions
--- limit: 100
 -- Sums up changes: each version of a row counts from its valid_from until its valid_to.
 -- Reads the stored rows, because the histories would assemble every list of workspaces.
 with

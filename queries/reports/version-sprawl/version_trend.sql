@@ -1,7 +1,6 @@
 -- grain: one row per day with a complete pull, over the last year, and tool version; beyond the six most used, `other`
 -- title: Workspaces by tool version per day
 -- sources: workspaces
--- limit: 70
 with
   days as (
     select max(as_of) as pulled_at

@@ -1,0 +1,35 @@
+import Handlebars from 'handlebars';
+import { EMPTY_CELL } from './format.ts';
+import type { CellView } from './table-view.ts';
+
+const escapeHtml = (text: string): string => Handlebars.escapeExpression(text);
+
+/** The rows of a table as HTML. They are most of a page, so they are not a template. */
+export function drawRows(rows: readonly (readonly CellView[])[]): string {
+  return rows.map((row) => `<tr>${row.map(drawCell).join('')}</tr>`).join('\n');
+}
+
+function drawCell(cell: CellView): string {
+  const kind = cell.numeric ? ' class="n"' : cell.kind === 'time' ? ' class="t"' : '';
+  const sort = cell.sort === null ? '' : ` data-v="${escapeHtml(cell.sort)}"`;
+  return `<td${kind}${sort}>${drawContent(cell)}</td>`;
+}
+
+function drawContent({ text, kind, href, filter, items }: CellView): string {
+  if (href !== null) {
+    const data = filter === null ? '' : ` data-filter="${escapeHtml(filter)}"`;
+    return `<a href="${escapeHtml(href)}"${data}>${isolate(text)}</a>`;
+  }
+  if (items) {
+    const list = items.map((item) => `<li>${isolate(item)}</li>`).join('');
+    return `<details><summary>${isolate(text)}</summary><ul>${list}</ul></details>`;
+  }
+  if (kind === 'tag' && text !== EMPTY_CELL)
+    return `<span class="tag" data-value="${escapeHtml(text)}">${escapeHtml(text)}</span>`;
+  return isolate(text);
+}
+
+/** Text that may run from right to left does not affect its surroundings. */
+function isolate(text: string): string {
+  return /^[\x20-\x7e—…−]*$/u.test(text) ? escapeHtml(text) : `<bdi>${escapeHtml(text)}</bdi>`;
+}

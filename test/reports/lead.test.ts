@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import {
+  createReportWarehouse,
+  type FindingEvent,
+  type PulledTables,
+  type ReportWarehouse,
+  recordFinding,
+  workspace,
+} from '../helpers/report-warehouse.ts';
+
+const night = (day: number) => `2026-11-0${day}T02:15:00Z`;
+
+/** `14 open = 18 before + 3 new − 7 resolved`: the number and the sum of the right side. */
+function readEquation(text: unknown): { readonly number: number; readonly sum: number } {
+  const [left = '', right = ''] = String(text).split(' = ');
+  const terms = [...right.matchAll(/(^|[+−] )(\d+)/gu)].map(
+    ([, sign, digits]) => Number(digits) * (sign === '− ' ? -1 : 1),
+  );
+  return { number: Number.parseInt(left, 10), sum: terms.reduce((sum, term) => sum + term, 0) };
+}
+
+/** Four nights, of which the third is stale: w1 to w6 in every state that the comparison knows. */
+async function fourNights(): Promise<ReportWarehouse> {
+  const warehouse = await createReportWarehouse();
+  const bad = { drifted: true, checks_failed: 1 };
+  const unknown = { drifted: null, checks_failed: null };
+  const nights: readonly PulledTables[string][] = [
+    [workspace('w1', bad), workspace('w2', bad), workspace('w3', bad), workspace('w4'), workspace('w5', unknown)],
+    [workspace('w1', bad), workspace('w2'), workspace('w3', unknown), workspace('w4', bad), workspace('w5', bad)],
+    'failed',
+    [workspace('w2', bad), workspace('w3', bad), workspace('w4'), workspace('w5', bad), workspace('w6', bad)],
+  ];
+  for (const [index, workspaces] of nights.entries()) await warehouse.pull(night(index + 1), { workspaces });
+  await warehouse.pull('2026-11-04T02:15:01Z', { workspaces: [workspace('other', bad)] }, 'second');
+  return warehouse;
+}
+
+describe('the numbers of a report', () => {
+  it.each([
+    ['drift', 'drifted', 'drifted'],
+    ['check-failure', 'failing', 'checks_failed > 0'],
+  ] as const)(
+    'of %s add up in every night, also after a failed pull and with a new target',
+    async (report, field, condition) => {
+      const warehouse = await fourNights();
+      const found: string[] = [];
+      for (const at of [night(2), night(3), night(4), '2026-11-04T02:15:01Z']) {
+        const { summary } = await warehouse.data(report, at);
+        const { number, sum } = readEquation(summary.equation);
+        const [plain] = await warehouse.database.rows(
+          `select count(*) as number from workspaces_at($at) where ${condition}`,
+          { at },
+        );
+        expect(sum, String(summary.equation)).toBe(number);
+        expect(number).toBe(plain?.number);
+        expect(summary[field]).toBe(number);
+        found.push(String(summary.equation).replace(/^\d+ \w+ = /u, ''));
+      }
+      expect(found).toEqual([
+        '3 before + 2 new − 1 resolved − 1 no longer reported',
+        '3 before + 2 new − 1 resolved − 1 no longer reported', // the failed pull changes nothing
+        '3 before + 3 new − 1 resolved − 1 no longer reported',
+        '3 before + 1 in targets pulled for the first time + 3 new − 1 resolved − 1 no longer reported',
+      ]);
+      expect((await warehouse.data(report, night(1))).summary.equation).toBeNull();
+    },
+  );
+
+  it('add up for findings that are new, resolved, reopened, accepted, returned or assessed for the first time', async () => {
+    const warehouse = await createReportWarehouse();
+    for (const day of [1, 2, 3, 4]) {
+      await warehouse.pull(night(day), { workspaces: day === 3 ? 'failed' : [workspace('a')] });
+    }
+    const event = (day: number, state: string, reason: string): FindingEvent => ({ at: night(day), state, reason });
+    const add = (id: string, ...events: readonly FindingEvent[]) =>
+      recordFinding(warehouse, id, 'drifted-workspace', events);
+    await add('stays', event(1, 'open', 'baseline'), event(2, 'open', 'no longer new'));
+    await add('resolved', event(1, 'open', 'baseline'), event(2, 'resolved', 'gone'));
+    await add('reopened', event(1, 'open', 'baseline'), event(2, 'resolved', 'gone'), event(4, 'new', 'reopened'));
+    await add('new', event(2, 'new', 'found'), event(4, 'open', 'no longer new'));
+    await add('accepted', event(1, 'open', 'baseline'), event(2, 'accepted', 'accepted'));
+    await add('returned', event(1, 'accepted', 'accepted'), event(4, 'open', 'acceptance ended'));
+    await add('late', event(4, 'open', 'baseline'));
+    const equations: unknown[] = [];
+    for (const day of [1, 2, 3, 4]) {
+      const data = await warehouse.data('drift', night(day));
+      const [counts] = data.finding_counts as Record<string, unknown>[];
+      if (counts?.equation) {
+        const { number, sum } = readEquation(counts.equation);
+        expect(sum, String(counts.equation)).toBe(number);
+        expect(number).toBe(counts.open_findings);
+      }
+      const rows = data.open_findings as { findings: number }[];
+      expect(rows.reduce((sum, { findings }) => sum + findings, 0)).toBe(counts?.open_findings);
+      equations.push(counts?.equation);
+    }
+    expect(equations).toEqual([
+      null,
+      '2 open = 4 before + 1 new − 2 resolved − 1 accepted',
+      '2 open = 2 before + 0 new − 0 resolved',
+      '5 open = 2 before + 1 assessed for the first time + 0 new + 2 returned − 0 resolved',
+    ]);
+  });
+});
+
+describe('the state of a report', () => {
+  const found = (severity: string): readonly FindingEvent[] => [
+    { at: night(1), state: 'open', reason: 'found', severity },
+  ];
+  const add = (warehouse: ReportWarehouse, severity: string) =>
+    recordFinding(warehouse, severity, 'drifted-workspace', found(severity));
+  const stateAt = async (warehouse: ReportWarehouse, at: string, report = 'drift') =>
+    (await warehouse.data(report, at)).state;
+
+  it('is the worst severity of its open findings', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(night(1), { workspaces: [workspace('a')] });
+    await add(warehouse, 'info');
+    expect(await stateAt(warehouse, night(1))).toBe('ok');
+    await add(warehouse, 'warning');
+    expect(await stateAt(warehouse, night(1))).toBe('warning');
+    await add(warehouse, 'critical');
+    expect(await stateAt(warehouse, night(1))).toBe('critical');
+    expect(await stateAt(warehouse, night(1), 'check-failure')).toBe('unknown'); // none of its rules was evaluated
+  });
+
+  it.each([
+    ['its source is stale', { workspaces: 'failed' }],
+    ['no evaluation followed the last pull', { workspaces: [workspace('a')] }],
+  ] as const)('is unknown, never ok, where %s', async (_, tables) => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(night(1), { workspaces: [workspace('a')] });
+    await add(warehouse, 'info');
+    expect(await stateAt(warehouse, night(1))).toBe('ok');
+    await warehouse.pull(night(2), tables);
+    expect(await stateAt(warehouse, night(2))).toBe('unknown');
+  });
+
+  it('is unknown where a subject or a rule could not be assessed', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(night(1), { workspaces: [workspace('a', { drifted: null })] });
+    await add(warehouse, 'info');
+    expect(await stateAt(warehouse, night(1))).toBe('unknown');
+    const other = await createReportWarehouse();
+    await other.pull(night(1), { workspaces: [workspace('a')] });
+    await add(other, 'info');
+    await other.database.run(
+      "insert into unassessed_rules values ('acme', 'drifted-workspace', 'warning', 'why', $at::timestamptz, null)",
+      { at: night(1) },
+    );
+    expect(await stateAt(other, night(1))).toBe('unknown');
+  });
+});
+
+describe('the lead of a report', () => {
+  it('names what got worse, who is affected and what to do', async () => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull(night(1), { workspaces: [workspace('old')] });
+    await warehouse.pull(night(2), {
+      workspaces: [workspace('old'), workspace('a'), workspace('b', { project_name: 'web' })],
+    });
+    const open = (day: number, severity: string): FindingEvent => ({
+      at: night(day),
+      state: 'new',
+      reason: 'found',
+      severity,
+    });
+    const add = (id: string, ...events: readonly FindingEvent[]) =>
+      recordFinding(warehouse, id, 'drifted-workspace', events, { severity: 'critical' });
+    await add('old', open(1, 'warning'), { ...open(2, 'critical'), reason: 'severity changed' });
+    await add('a', open(2, 'warning'));
+    await add('b', open(2, 'warning'));
+    const data = await warehouse.data('drift', night(2));
+    expect(data.got_worse).toMatchObject([
+      { severity: 'critical', title: 'Title of old', change: 'was warning', subjects: ['old'] },
+      { severity: 'warning', title: '2 × drifted workspace', change: 'new', subjects: ['a', 'b'] },
+    ]);
+    expect(data.affected).toMatchObject([
+      { name: 'core', kind: 'project', workspaces: 2, critical: 1, warning: 1 },
+      { name: 'web', kind: 'project', workspaces: 1, critical: 0, warning: 1 },
+    ]);
+    expect(data.next_steps).toMatchObject([
+      { severity: 'critical', command: 'tidemark playbook plan pin-drift-view', findings: 3 },
+    ]);
+    expect(data.findings_trend).toMatchObject([
+      { as_of: night(2), critical: 1, warning: 2 },
+      { as_of: night(1), critical: 0, warning: 1 },
+    ]);
+  });
+});
