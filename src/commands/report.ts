@@ -1,11 +1,11 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
+import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
 import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
 import { findLeftOut } from '../sources/index.ts';
 import { openPublished } from '../warehouse/session.ts';
-import { parseTimestampOption, readConfig } from './options.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
 
 export interface ReportFlags {
   readonly asOf?: string;
@@ -13,12 +13,13 @@ export interface ReportFlags {
 }
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
-  const config = readConfig(context);
+  const config = readLocalConfig(context);
   const requested = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const { database, files } = await openPublished(config);
   try {
     const now = context.clock.now();
     const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
+    assertPulled(requested, latest?.first);
     const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : now);
     const options: ReportReadOptions = {
       database,
@@ -35,6 +36,17 @@ export async function report(context: Context, names: readonly string[], flags: 
   } finally {
     database.close();
   }
+}
+
+/** @throws TidemarkError USAGE for a time before the first pull, of which nothing is known */
+function assertPulled(requested: Date | undefined, first: unknown): void {
+  if (!requested || typeof first !== 'string' || requested >= new Date(first)) return;
+  throw new TidemarkError('USAGE', `--as-of ${formatTimestamp(requested)} is before the first pull, ${first}`);
+}
+
+/** The folder of the reports of an earlier time, so that they do not replace the current ones. */
+function pastFolder(output: string, asOf: Date): string {
+  return join(output, 'as-of', formatTimestamp(asOf).replaceAll(':', ''));
 }
 
 /** Loaded on demand, because the playbooks load the operations of every service. */
@@ -56,12 +68,22 @@ async function writeReports(
   options: ReportReadOptions,
   flags: ReportFlags,
 ): Promise<void> {
-  const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
+  const isPast = flags.asOf !== undefined;
+  const output = isPast ? pastFolder(config.output, options.asOf) : config.output;
+  const out = flags.out === undefined ? output : resolve(context.cwd, flags.out);
   const onFailure = (_: string, error: TidemarkError) => {
     context.log.error(formatError(error));
     context.exit(EXIT.data);
   };
-  const rendered = await renderReports({ ...options, out, reportDays: config.reportDays, log: context.log, onFailure });
+  const rendered = await renderReports({
+    ...options,
+    out,
+    reportDays: config.reportDays,
+    targets: config.targets,
+    subjectPages: config.subjectPages,
+    log: context.log,
+    onFailure,
+  });
   const data = rendered.map((one) => one.data);
   if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
   else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));

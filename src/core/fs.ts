@@ -14,15 +14,16 @@ export async function makeFolder(path: string): Promise<void> {
 /**
  * Replaces the content of a file atomically: a reader sees the old content or the new one. On return, it is on disk. Its owner alone
  * may read it.
+ * @param options `durable: false`: after a power failure, the file may be missing
  */
-export async function writeFileAtomic(file: string, text: string): Promise<void> {
+export async function writeFileAtomic(file: string, text: string, { durable = true } = {}): Promise<void> {
   await makeFolder(dirname(file));
   const temporary = `${file}.${randomBytes(4).toString('hex')}`;
   try {
     const handle = await open(temporary, 'wx', PRIVATE_FILE);
     try {
       await handle.writeFile(text);
-      await handle.sync();
+      if (durable) await handle.sync();
     } finally {
       await handle.close();
     }
@@ -30,7 +31,7 @@ export async function writeFileAtomic(file: string, text: string): Promise<void>
   } finally {
     await rm(temporary, { force: true });
   }
-  await syncFolder(dirname(file));
+  if (durable) await syncFolder(dirname(file));
 }
 
 /** Errors of platforms that cannot sync folders, such as Windows. */

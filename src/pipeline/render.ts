@@ -65,6 +65,8 @@ export async function renderStage(
       thresholds: config.thresholds,
       leftOut: findLeftOut(config.targets),
       reportDays: config.reportDays,
+      targets: config.targets,
+      subjectPages: config.subjectPages,
       log: context.log,
       playbooks: async () => summarizePlaybooks(playbooks),
       onFailure,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, readdir, rm } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../core/clock.ts';
 import { makeFolder, writeFileAtomic } from '../core/fs.ts';
@@ -25,7 +25,16 @@ export async function writeReportFiles(out: string, report: string, files: Repor
 export async function archiveFiles(out: string, date: string, files: readonly string[]): Promise<void> {
   const folder = join(out, 'archive', date);
   await makeFolder(folder);
-  for (const file of files) await copyFile(join(out, file), join(folder, file));
+  for (const file of files) {
+    if (file.endsWith('.html')) await archivePage(join(out, file), join(folder, file));
+    else await copyFile(join(out, file), join(folder, file));
+  }
+}
+
+/** Subjects have one page each, which is not archived: it shows their history. Markup only contains `href="`; in text it is escaped. */
+async function archivePage(from: string, to: string): Promise<void> {
+  const page = await readFile(from, 'utf8');
+  await writeFileAtomic(to, page.replaceAll('href="subjects', 'href="../../subjects'));
 }
 
 /** Removes days of the archive that are older than `reportDays`. */

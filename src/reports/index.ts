@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Target } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
@@ -16,8 +17,11 @@ import {
   type ReportResult,
 } from './data.ts';
 import type { Report } from './definitions.ts';
-import { formatTime, truncate } from './format.ts';
+import { formatAge, formatTime, truncate } from './format.ts';
+import { createProductLinker } from './links.ts';
 import { createRenderer, type Renderer, renderReport } from './renderer.ts';
+import { writeSubjectPages } from './subject-pages.ts';
+import { selectSubjects } from './subjects.ts';
 import { readTemplate } from './templates.ts';
 
 export { type PlaybookSummary, type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
@@ -27,9 +31,15 @@ export { listReportNames, loadReports } from './definitions.ts';
 export interface RenderOptions extends ReportReadOptions {
   /** Folder for the files. */
   readonly out: string;
+  /** Whether the files are also copied to `out/archive/DATE/`. A report of an earlier time is not. @default true */
+  readonly archive?: boolean;
   /** Days for which `out/archive/DATE/` is kept. */
   readonly reportDays: number;
   readonly log: Log;
+  /** Targets, for links to the products. @default no links */
+  readonly targets?: readonly Target[];
+  /** Number of subjects with a page of their own. @default 1000 */
+  readonly subjectPages?: number;
   /** Receives the error of a report whose query or template fails; the other reports are written. @default the error is thrown */
   readonly onFailure?: (report: string, error: TidemarkError) => void;
 }
@@ -51,16 +61,33 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   const { out, asOf, generatedAt } = options;
   const [renderer, reader] = await Promise.all([createRenderer(options.roots), openReportReader(options)]);
   const rendered = await writeReports(options, reader, renderer);
-  await archiveFiles(
-    out,
-    toUtcDate(asOf),
-    rendered.flatMap(({ files }) => files),
-  );
-  await pruneArchive(out, generatedAt, options.reportDays);
+  await writeSubjects(options, renderer);
+  if (options.archive ?? true) {
+    await archiveFiles(
+      out,
+      toUtcDate(asOf),
+      rendered.flatMap(({ files }) => files),
+    );
+    await pruneArchive(out, generatedAt, options.reportDays);
+  }
   const data = new Map(rendered.map((report) => [report.name, report.data]));
   await writeIndex({ ...options, rendered: data }, reader.reports, renderer);
   options.log.info(`${rendered.length} reports written to ${out}`);
   return rendered;
+}
+
+const DEFAULT_SUBJECT_PAGES = 1000;
+
+/** Writes the pages of subjects. A failure is reported as that of a report with the name `subjects`. */
+async function writeSubjects(options: RenderOptions, renderer: Renderer): Promise<void> {
+  const { targets = [], subjectPages = DEFAULT_SUBJECT_PAGES, onFailure } = options;
+  try {
+    const selection = await selectSubjects(options, { limit: subjectPages });
+    await writeSubjectPages({ ...options, linker: createProductLinker(targets) }, selection, renderer);
+  } catch (error) {
+    if (!onFailure || !(error instanceof TidemarkError)) throw error;
+    onFailure('subjects', error);
+  }
 }
 
 async function writeReports(
@@ -106,12 +133,7 @@ export async function readReportData(options: ReportReadOptions): Promise<readon
   return all;
 }
 
-export interface IndexOptions {
-  readonly database: Database;
-  readonly files: SqlFiles;
-  readonly out: string;
-  readonly asOf: Date;
-  readonly generatedAt: Date;
+export interface IndexOptions extends RenderOptions {
   /** Data of the reports that this run rendered, by name. Data of other reports is read from their JSON files. */
   readonly rendered: ReadonlyMap<string, ReportData>;
 }
@@ -125,22 +147,24 @@ async function writeIndex(
   const { out, asOf } = options;
   const source = await readTemplate(options.files.roots, 'index.hbs');
   const dates = await listArchivedDates(out);
-  const runs = await readRuns(options, dates);
+  const [runs, targets] = [await readRuns(options, dates), await readTargets(options)];
+  const isPast = options.archive === false;
   const writePage = async (folder: string, archived: boolean) => {
     const context = {
-      title: archived ? `Reports of ${toUtcDate(asOf)}` : 'Reports',
+      title: archived ? `Reports of ${toUtcDate(asOf)}` : isPast ? 'Reports of an earlier time' : 'Reports',
       as_of: formatTimestamp(asOf),
       generated_at: formatTimestamp(options.generatedAt),
       reports: await listEntries(folder, reports, options.rendered),
       archived,
       dates: archived ? [] : dates,
       runs: archived ? [] : runs,
+      targets,
       page: { ...renderer.assets, stale: [], never: [], sources: [], unlinked: new Set<string>() },
     };
     await writeFileAtomic(join(folder, 'index.html'), renderer.html.render('reports/index.hbs', source, context));
   };
   await writePage(out, false);
-  if (dates.includes(toUtcDate(asOf))) await writePage(join(out, 'archive', toUtcDate(asOf)), true);
+  if (!isPast && dates.includes(toUtcDate(asOf))) await writePage(join(out, 'archive', toUtcDate(asOf)), true);
 }
 
 /** The reports in the folder, each with the headline of its summary, or its description where there is none. */
@@ -153,24 +177,41 @@ async function listEntries(
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
-      const { as_of, summary, sources } = rendered.get(name) ?? (await readSummary(join(folder, `${name}.json`)));
+      const { as_of, summary, sources, state } = rendered.get(name) ?? (await readSummary(join(folder, `${name}.json`)));
       return {
         name,
         title,
         about,
         as_of: formatTime(as_of),
         headline: typeof summary.headline === 'string' ? truncate(summary.headline) : about,
-        stale: sources.some(({ stale }) => stale),
+        state: state ?? null, // files of earlier versions have none
+        stale: sources.filter(({ stale }) => stale).map(({ target, source }) => `${target}: ${source}`),
       };
     }),
   );
 }
 
 /** What the index shows of a report's data. */
-type ReportSummary = Pick<ReportData, 'as_of' | 'summary' | 'sources'>;
+type ReportSummary = Pick<ReportData, 'as_of' | 'summary' | 'sources' | 'state'>;
 
 async function readSummary(path: string): Promise<ReportSummary> {
   return JSON.parse(await readFile(path, 'utf8')) as ReportSummary;
+}
+
+/** The freshness of each target, as the index shows it. */
+async function readTargets({ database, files, asOf, stalenessAt = asOf, thresholds }: IndexOptions) {
+  const rows = await database.rows(await files.read('reports/targets'), {
+    as_of: asOf.toISOString(),
+    staleness_at: stalenessAt.toISOString(),
+    stale_hours: thresholds.staleHours,
+  });
+  return rows.map((row) => ({
+    ...row,
+    error: truncate(String(row.error ?? '')),
+    stale: row.fresh !== row.sources,
+    stale_sources: Array.isArray(row.stale_sources) ? row.stale_sources.join(', ') : '',
+    age: row.oldest_as_of === null ? '' : formatAge(stalenessAt.getTime() - Date.parse(String(row.oldest_as_of))),
+  }));
 }
 
 async function readRuns({ database, files, asOf }: IndexOptions, dates: readonly string[]) {

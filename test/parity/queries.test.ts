@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { selectSubjects } from '../../src/reports/subjects.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -17,6 +18,8 @@ for (const macro of ['semver_key', 'iso_time']) {
 }
 // Every load creates this table; here it lets the statements prepare that drop it.
 await database.run('create temp table stage_lists as select 1 as one');
+// A union of the kinds of subjects, which other statements read.
+await selectSubjects({ database, files, asOf: new Date(0) }, { limit: 0 });
 afterAll(() => database.close());
 
 const names = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })

@@ -1,0 +1,22 @@
+-- grain: one row per action on a subject that has a page, and its findings
+-- parameters: $as_of
+select
+  findings.subject_type,
+  findings.target,
+  findings.subject_id,
+  actions.started_at as happened_at,
+  actions.playbook,
+  actions.operation,
+  actions.status,
+  actions.reason,
+  actions.approved_by,
+  actions.plan_id,
+from actions
+join subject_findings as findings on findings.finding_id = actions.finding_id and findings.target = actions.target
+semi join subject_pages as pages
+  on
+    pages.subject_type = findings.subject_type
+    and pages.target = findings.target
+    and pages.subject_id = findings.subject_id
+where actions.started_at <= $as_of::timestamptz
+order by actions.started_at desc, actions.plan_id, actions.action_id

@@ -1,0 +1,51 @@
+-- grain: one row per finding, with the subject that its page shows and its state at a time
+-- parameters: $as_of
+-- A finding of a module or provider of a workspace names the workspace, not its ID.
+create or replace temp table subject_findings as
+with
+  states as (
+    select
+      finding_id,
+      arg_max(state, changed_at) as state,
+      arg_max(severity, changed_at) as severity,
+      max(changed_at) as state_since,
+    from finding_events
+    where changed_at <= $as_of::timestamptz
+    group by finding_id
+  ),
+  names as (
+    select subject_type, target, subject_name, min(subject_id) as subject_id
+    from subject_candidates
+    group by subject_type, target, subject_name
+    having count(*) = 1
+  )
+select
+  findings.finding_id,
+  findings.target,
+  findings.subject_type,
+  coalesce(candidates.subject_id, names.subject_id, findings.subject_id) as subject_id,
+  coalesce(candidates.subject_name, findings.subject_name, findings.subject_id) as subject_name,
+  findings.rule,
+  findings.title,
+  findings.detail,
+  states.state,
+  states.severity,
+  states.state_since,
+  findings.first_seen,
+  if(states.state in ('new', 'open'), least(findings.opened_at, states.state_since), null) as opened_at,
+  findings.times_reopened,
+  if(states.state = 'accepted', findings.accepted_owner, null) as accepted_owner,
+  if(states.state = 'accepted', findings.accepted_until, null) as accepted_until,
+  if(states.state = 'accepted', findings.accepted_reason, null) as accepted_reason,
+from findings
+join states using (finding_id)
+left join subject_candidates as candidates
+  on
+    candidates.subject_type = findings.subject_type
+    and candidates.target = findings.target
+    and candidates.subject_id = findings.subject_id
+left join names
+  on
+    names.subject_type = findings.subject_type
+    and names.target = findings.target
+    and names.subject_name = findings.subject_name

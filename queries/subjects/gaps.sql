@@ -1,0 +1,31 @@
+-- grain: one row per target, source and period without a complete pull: its incomplete pulls, and the complete one that ended it
+-- parameters: $as_of, $limit: periods per target and source
+with
+  tried as (
+    select target, source, as_of, status, error
+    from pulls
+    where as_of <= $as_of::timestamptz and status in ('complete', 'failed', 'quarantined')
+  ),
+  periods as (
+    select
+      *,
+      sum((status = 'complete')::int) over (partition by target, source order by as_of) as complete_before,
+      min(as_of) filter (where status = 'complete') over (
+        partition by target, source order by as_of rows between current row and unbounded following
+      ) as ended_at,
+    from tried
+  )
+select
+  target,
+  source,
+  min(as_of) as happened_at,
+  max(as_of) as last_at,
+  any_value(ended_at) as ended_at,
+  count(*) as pulls,
+  arg_max(status, as_of) as status,
+  arg_max(error, as_of) as error,
+from periods
+where status <> 'complete'
+group by target, source, complete_before
+qualify row_number() over (partition by target, source order by min(as_of) desc) <= $limit
+order by target, source, min(as_of) desc

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { discoverFiles } from '../core/paths.ts';
+import type { Database, SqlParams } from '../warehouse/database.ts';
+import { parseHeader, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables, type Table } from '../warehouse/tables.ts';
+import type { SubjectRef } from './links.ts';
+
+/** A kind of subject, as its file in `queries/subjects/` declares it. */
+export interface SubjectKind {
+  /** Name of the file: `agent-pool`. */
+  readonly slug: string;
+  /** Subject type of findings: `agent pool`. */
+  readonly type: string;
+  /** Plural, as a heading: `Agent pools`. */
+  readonly title: string;
+  /** Table whose columns describe the subject. */
+  readonly table: Table;
+  /** SQL without a semicolon: every version with `target`, `subject_id`, `subject_name`, `place`, the columns, `valid_from`, `valid_to`. */
+  readonly versions: string;
+}
+
+/** A subject that has a page. */
+export interface SubjectPage extends SubjectRef {
+  readonly kind: SubjectKind;
+  readonly name: string;
+  /** What it belongs to, such as a project or namespace. */
+  readonly place: string | null;
+  readonly isPresent: boolean;
+  /** When it was found to be gone; null while it is present. */
+  readonly goneAt: string | null;
+  readonly changedAt: string;
+  readonly critical: number;
+  /** Findings that are new or open. */
+  readonly openFindings: number;
+  readonly accepted: number;
+  readonly resolved: number;
+  /** Rules with an open or accepted finding, comma-separated. */
+  readonly rules: string;
+}
+
+export interface SubjectSelection {
+  /** By kind, then by name. */
+  readonly pages: readonly SubjectPage[];
+  readonly has: (type: string, target: string, id: string) => boolean;
+  /** Subjects that are present, with or without a page. */
+  readonly present: number;
+}
+
+export interface SubjectOptions {
+  /** The published warehouse or the working copy. Temporary tables `subject_…` are created in its connection. */
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly asOf: Date;
+}
+
+const ORDER_LAST = '1000';
+
+/** The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. */
+export async function loadSubjectKinds(files: SqlFiles): Promise<readonly SubjectKind[]> {
+  const [tables, found] = await Promise.all([
+    loadTables(files),
+    discoverFiles(files.roots, 'queries/subjects', '.sql'),
+  ]);
+  const declared = await Promise.all(
+    [...found.keys()].map(async (slug) => {
+      const sql = await files.read(`subjects/${slug}`);
+      return { slug, sql, header: parseHeader(sql) };
+    }),
+  );
+  const ordered = declared.sort((a, b) => Number(a.header.order ?? ORDER_LAST) - Number(b.header.order ?? ORDER_LAST));
+  return ordered.flatMap(({ slug, sql, header }) => {
+    const table = tables.get(header.table ?? '');
+    if (!header.subject || !table) return [];
+    const versions = sql
+      .replaceAll(/^\s*--.*$/gmu, '')
+      .replace(/;\s*$/u, '')
+      .trim();
+    return [{ slug, type: header.subject, title: header.title ?? header.subject, table, versions }];
+  });
+}
+
+/** Path of a subject's page below the folder of the reports. It depends on nothing but the subject. */
+export function subjectPath({ target, type, id }: Pick<SubjectRef, 'target' | 'type' | 'id'>): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([target, type, id]))
+    .digest('hex')
+    .slice(0, 12);
+  return `subjects/${toSlug(type)}-${toSlug(id)}-${hash}.html`;
+}
+
+const MAX_SLUG_LENGTH = 40;
+
+/** Letters, digits and dashes: `KMS provider` → `kms-provider`. */
+export function toSlug(text: string): string {
+  const slug = text.toLowerCase().replaceAll(/[^a-z0-9]+/gu, '-');
+  return slug.slice(0, MAX_SLUG_LENGTH).replaceAll(/^-+|-+$/gu, '') || 'x';
+}
+
+/**
+ * Selects the subjects that get a page: those with open findings first, then those that changed last, up to `limit`; with `only`,
+ * exactly these.
+ */
+export async function selectSubjects(
+  options: SubjectOptions,
+  { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
+): Promise<SubjectSelection> {
+  const { database, files } = options;
+  const kinds = await loadSubjectKinds(files);
+  await createCandidates(options, kinds);
+  await database.run(await files.read('subjects/findings'), asOfParam(options));
+  const wanted = only?.map(({ type, target, id }) => ({ type, target, id }));
+  await database.run(await files.read('subjects/pages'), {
+    ...asOfParam(options),
+    limit,
+    only: wanted ? JSON.stringify(wanted) : null,
+  });
+  const byType = new Map(kinds.map((kind) => [kind.type, kind]));
+  const rows = await database.rows(await files.read('subjects/list'));
+  const pages = rows.flatMap((row) => {
+    const kind = byType.get(String(row.subject_type));
+    return kind ? [toSubjectPage(row, kind)] : [];
+  });
+  const [totals] = await database.rows(await files.read('subjects/totals'));
+  const keys = new Set(pages.map(({ type, target, id }) => subjectKey(type, target, id)));
+  return {
+    pages: kinds.flatMap((kind) => pages.filter((page) => page.kind === kind)),
+    has: (type, target, id) => keys.has(subjectKey(type, target, id)),
+    present: Number(totals?.present ?? 0),
+  };
+}
+
+/** A key for maps of subjects. */
+export function subjectKey(type: unknown, target: unknown, id: unknown): string {
+  return JSON.stringify([type, target, id]);
+}
+
+export function asOfParam({ asOf }: Pick<SubjectOptions, 'asOf'>): SqlParams {
+  return { as_of: asOf.toISOString() };
+}
+
+async function createCandidates(options: SubjectOptions, kinds: readonly SubjectKind[]): Promise<void> {
+  const { database, files } = options;
+  const candidates = await Promise.all(
+    kinds.map(({ type, versions }) => files.render('subjects/candidates', { subject: quoteLiteral(type), versions })),
+  );
+  await database.run(
+    await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') }),
+    asOfParam(options),
+  );
+}
+
+function toSubjectPage(row: Readonly<Record<string, unknown>>, kind: SubjectKind): SubjectPage {
+  const id = String(row.subject_id);
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  return {
+    kind,
+    type: kind.type,
+    target: String(row.target),
+    id,
+    name: text(row.subject_name) ?? id,
+    place: text(row.place),
+    isPresent: row.is_present === true,
+    goneAt: text(row.gone_at),
+    changedAt: String(row.changed_at),
+    critical: Number(row.critical),
+    openFindings: Number(row.open_findings),
+    accepted: Number(row.accepted),
+    resolved: Number(row.resolved),
+    rules: String(row.rules),
+  };
+}

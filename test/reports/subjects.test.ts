@@ -1,0 +1,209 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createTargets } from '../../src/config/config.ts';
+import { renderReports } from '../../src/reports/index.ts';
+import { createProductLinker } from '../../src/reports/links.ts';
+import { readSubjects } from '../../src/reports/subject-data.ts';
+import { type SubjectView, toSubjectView } from '../../src/reports/subject-view.ts';
+import { selectSubjects, subjectPath, toSlug } from '../../src/reports/subjects.ts';
+import { createMailWarehouse, type MailWarehouse, PLATFORM } from '../helpers/mail-warehouse.ts';
+import { workspace } from '../helpers/report-warehouse.ts';
+
+const day = (number: number) => `2026-11-0${number}T02:15:00Z`;
+
+let warehouse: MailWarehouse;
+beforeEach(async () => {
+  warehouse = await createMailWarehouse();
+});
+
+async function night(number: number, rows: readonly object[] | 'failed' | 'quarantined') {
+  await warehouse.pull(day(number), { workspaces: rows as never });
+  await warehouse.evaluate(day(number));
+}
+
+async function view(type: string, id: string, at: number, limit = 1000): Promise<SubjectView> {
+  const options = { ...warehouse, asOf: new Date(day(at)) };
+  const selection = await selectSubjects(options, { limit });
+  const linker = createProductLinker(createTargets([PLATFORM]));
+  for await (const data of readSubjects(options, selection.pages)) {
+    if (data.page.type === type && data.page.id === id) return toSubjectView(data, { linker, selection });
+  }
+  throw new Error(`no page of ${type} ${id}`);
+}
+
+/** The timeline as lines `DAY KIND TITLE: FIELD BEFORE → AFTER`. */
+const lines = ({ timeline }: SubjectView) =>
+  timeline.map(({ at, kind, title, changes }) => {
+    const changed = changes.map(({ field, before, after }) => `${field} ${before} → ${after}`).join(', ');
+    return `${at.slice(8, 10)} ${kind} ${title}${changed && `: ${changed}`}`;
+  });
+
+describe('the timeline of a subject', () => {
+  it('shows what changed, disappearances and returns, findings, and periods without a complete pull', async () => {
+    await night(1, [workspace('api', { current_rum_count: 1200 })]);
+    await night(2, [workspace('api', { current_rum_count: 1201, drifted: true, resources_drifted: 3 })]);
+    await night(3, 'failed');
+    await night(4, 'quarantined');
+    await night(5, [workspace('other')]);
+    await night(6, [workspace('api', { vcs_repo_identifier: 'acme/api' })]);
+    expect(lines(await view('workspace', 'ws-api', 6))).toEqual([
+      '06 history Reported again: current_rum_count 1,201 → 10, drifted yes → no, resources_drifted 3 → 0, vcs_repo_identifier — → acme/api',
+      '05 history No longer reported',
+      '05 finding Finding resolved: drifted-workspace (warning)',
+      '03 gap No complete pull of workspaces to 2026-11-05 02:15',
+      '02 history Changed: current_rum_count 1,200 → 1,201, drifted no → yes, resources_drifted 0 → 3',
+      '02 finding New finding: drifted-workspace (warning)',
+      '01 history Present in the first pull',
+    ]);
+  });
+
+  it('shows a subject that is new after the first pull, and nothing that is later than the page', async () => {
+    await night(1, [workspace('api')]);
+    await night(2, [workspace('api'), workspace('web')]);
+    await night(3, [workspace('api')]);
+    expect(lines(await view('workspace', 'ws-web', 2))).toEqual(['02 history Appeared']);
+    expect((await view('workspace', 'ws-web', 2)).summary).toBe('No open finding.');
+    expect(lines(await view('workspace', 'ws-web', 3))[0]).toBe('03 history No longer reported');
+    expect((await view('workspace', 'ws-web', 3)).summary).toBe(
+      'Not reported since 2026-11-03 02:15. No open finding.',
+    );
+  });
+
+  it('says that the data is stale while the last pull is not complete, and why', async () => {
+    await night(1, [workspace('api', { drifted: true, resources_drifted: 1 })]);
+    expect((await view('workspace', 'ws-api', 1)).stale).toBe('');
+    await night(2, 'failed');
+    const { stale, timeline, summary } = await view('workspace', 'ws-api', 2);
+    expect(stale).toContain('the last pull failed: the service answered 502');
+    expect(timeline[0]?.title).toBe('No complete pull of workspaces to now');
+    expect(summary).toBe('1 open finding.');
+  });
+
+  it('shows actions with who approved them', async () => {
+    await night(1, [workspace('api', { drifted: true, resources_drifted: 1 })]);
+    await warehouse.database.run(
+      `insert into actions (target, plan_id, action_id, playbook, operation, finding_id, status, approved_by, started_at)
+       select target, 'p-1', 'a-1', 'pin-drift-view', 'platform.views.create', finding_id, 'applied', 'ana', $at::timestamptz
+       from findings where rule = 'drifted-workspace'`,
+      { at: '2026-11-01T09:00:00Z' },
+    );
+    const { timeline, actions } = await view('workspace', 'ws-api', 2);
+    expect(timeline[0]).toMatchObject({
+      title: 'Action applied: platform.views.create',
+      note: 'Playbook pin-drift-view, approved by ana',
+    });
+    expect(actions).toHaveLength(1);
+  });
+
+  it('is limited to 50 times, and says how many are not shown', async () => {
+    const at = (minute: number) => new Date(Date.parse(day(1)) + minute * 60_000).toISOString();
+    for (let run = 0; run < 53; run++)
+      await warehouse.pull(at(run), { workspaces: [workspace('api', { current_rum_count: run })] });
+    const shown = await view('workspace', 'ws-api', 2);
+    expect(shown.timeline).toHaveLength(50);
+    expect(shown.earlier).toBe(3);
+    expect(shown.timeline.at(-1)?.changes[0]).toEqual({ field: 'current_rum_count', before: '2', after: '3' });
+  });
+});
+
+describe('the page of a subject', () => {
+  it('shows every column with its meaning, JSON with indentation, and related subjects', async () => {
+    await warehouse.pull(day(1), {
+      workspaces: [workspace('api', { extra: { team: { name: 'core' } } })],
+      agent_pools: [{ pool_id: 'apool-1', name: 'eu' }],
+      agent_pool_workspaces: [{ pool_id: 'apool-1', workspace_id: 'ws-api', relation: 'attached' }],
+    });
+    const { present, related, product, place } = await view('workspace', 'ws-api', 1);
+    expect(present).toContainEqual({
+      name: 'current_rum_count',
+      meaning: 'resources under management',
+      value: '10',
+      block: false,
+    });
+    expect(present).toContainEqual(
+      expect.objectContaining({ name: 'extra', block: true, value: '{\n  "team": {\n    "name": "core"\n  }\n}' }),
+    );
+    const pool = subjectPath({ target: 'acme', type: 'agent pool', id: 'apool-1' }).replace('subjects/', '');
+    expect(related).toContainEqual({
+      relation: 'agent pool, attached',
+      more: 0,
+      subjects: [{ name: 'eu', href: pool }],
+    });
+    expect(product).toEqual({ url: 'https://x.example/app/acme/workspaces/api', host: 'x.example' });
+    expect(place).toBe('core');
+  });
+
+  it('of a workspace has the findings that name it instead of its ID', async () => {
+    await warehouse.pull(day(1), {
+      workspaces: [workspace('api'), workspace('web')],
+      providers: [
+        { name: 'aws', source: 'hashicorp/aws', version: '4.0.0', workspace_count: 1, workspaces: 'api' },
+        { name: 'aws', source: 'hashicorp/aws', version: '5.0.0', workspace_count: 1, workspaces: 'web' },
+      ],
+    });
+    await warehouse.evaluate(day(1));
+    expect((await view('workspace', 'ws-api', 1)).findings).toMatchObject([{ rule: 'provider-sprawl' }]);
+    expect((await view('workspace', 'ws-web', 1)).findings).toEqual([]);
+  });
+
+  it.each(['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '../../etc/passwd', '{{7*7}}'])(
+    'of %j shows the name as text, below the folder of the subjects',
+    async (name) => {
+      await night(1, [
+        workspace('x', { external_id: name, workspace_name: name, drifted: true, vcs_repo_identifier: name }),
+      ]);
+      const options = warehouse.options(day(1), { names: ['drift'], targets: createTargets([PLATFORM]) });
+      await renderReports(options);
+      const [file = ''] = (await readdir(join(options.out, 'subjects'))).filter((file) => file.startsWith('workspace'));
+      const page = await readFile(join(options.out, 'subjects', file), 'utf8');
+      expect(page).not.toMatch(/<script>alert|<img|"><img/u);
+      expect(page.match(/<script>/gu)).toHaveLength(1);
+      expect(await readFile(join(options.out, 'subjects.html'), 'utf8')).not.toMatch(/<script>alert|<img/u);
+    },
+  );
+});
+
+describe('the selected subjects', () => {
+  it('are those with the worst findings, then projects, then those that changed last', async () => {
+    await night(1, [workspace('old'), workspace('changing'), workspace('drifting')]);
+    await night(2, [
+      workspace('old'),
+      workspace('changing', { current_rum_count: 7 }),
+      workspace('drifting', { drifted: true }),
+    ]);
+    const select = async (limit: number) => {
+      const { pages, present } = await selectSubjects({ ...warehouse, asOf: new Date(day(2)) }, { limit });
+      return { present, names: pages.map(({ name }) => name) };
+    };
+    expect(await select(1)).toEqual({ present: 4, names: ['drifting'] });
+    expect((await select(2)).names).toEqual(['drifting', 'core']);
+    expect((await select(3)).names).toEqual(['changing', 'drifting', 'core']);
+    expect((await select(0)).names).toEqual([]);
+    expect((await select(10)).names).toEqual(['changing', 'drifting', 'old', 'core']);
+  });
+
+  it('lose their page when they are no longer selected, and the list says how many have none', async () => {
+    await night(1, [workspace('old'), workspace('drifting', { drifted: true })]);
+    const files = async (subjectPages: number) => {
+      const options = warehouse.options(day(1), { names: ['drift'], subjectPages });
+      await renderReports(options);
+      return { pages: await readdir(join(options.out, 'subjects')), out: options.out };
+    };
+    expect((await files(10)).pages).toHaveLength(3);
+    const { pages, out } = await files(1);
+    expect(pages).toEqual([
+      subjectPath({ target: 'acme', type: 'workspace', id: 'ws-drifting' }).replace('subjects/', ''),
+    ]);
+    const list = await readFile(join(out, 'subjects.html'), 'utf8');
+    expect(list).toContain('1 subject has a page. 2 subjects have none');
+  });
+
+  it('have a path that is safe in a file system', () => {
+    const path = subjectPath({ target: 'acme', type: 'agent pool', id: 'A/b\0c …'.repeat(100) });
+    expect(path).toMatch(/^subjects\/agent-pool-[a-z0-9-]{1,40}-[0-9a-f]{12}\.html$/u);
+    expect(toSlug('数据')).toBe('x');
+    const other = subjectPath({ target: 'acm', type: 'agent pool', id: 'eA/b\0c …'.repeat(100) });
+    expect(other).not.toBe(path);
+  });
+});
