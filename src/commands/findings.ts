@@ -4,6 +4,7 @@ import type { FindingState, Severity } from '../core/choices.ts';
 import type { Colors } from '../core/color.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../findings/evaluate.ts';
 import { atOrAbove, loadRules, type Rule } from '../findings/rules.ts';
 import { printJson } from '../http/json.ts';
@@ -11,8 +12,8 @@ import { loadDefinitions } from '../pipeline/plugins.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { parseTimestampOption, readConfig } from './options.ts';
-import { formatTable, plural, writeResult } from './output.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { formatTable, writeResult } from './output.ts';
 
 export interface FindingsFlags {
   readonly state?: FindingState;
@@ -33,7 +34,7 @@ interface FindingsView {
 }
 
 export async function list(context: Context, options: FindingsFlags): Promise<void> {
-  const config = readConfig(context);
+  const config = readLocalConfig(context);
   const { database, files } = await openPublished(config);
   try {
     const rules = await loadRules(files);
@@ -134,7 +135,7 @@ export interface AcceptFlags {
 }
 
 export async function accept(context: Context, ids: readonly string[], options: AcceptFlags): Promise<void> {
-  const config = readConfig(context);
+  const config = readLocalConfig(context);
   const acceptance = toAcceptance([...new Set(ids)], options);
   const published = await openPublished(config); // reports an unknown ID before the lock is taken
   try {

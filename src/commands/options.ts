@@ -1,13 +1,18 @@
 import { resolve } from 'node:path';
-import { type Config, loadConfig } from '../config/config.ts';
+import { type Config, type LoadOptions, loadConfig } from '../config/config.ts';
 import { unknownName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 
 /** The configuration that `--config` names. */
-export function readConfig({ cwd, configFile, env, redactor }: Context): Config {
-  return loadConfig(resolve(cwd, configFile), env, redactor);
+export function readConfig({ cwd, configFile, env, redactor }: Context, options: LoadOptions = {}): Config {
+  return loadConfig(resolve(cwd, configFile), env, redactor, options);
+}
+
+/** The same for a command that only reads the warehouse: it needs no token. */
+export function readLocalConfig(context: Context): Config {
+  return readConfig(context, { needsSecrets: false });
 }
 
 /** @throws TidemarkError USAGE naming the option. */

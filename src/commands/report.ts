@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
 import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../reports/index.ts';
@@ -78,6 +79,7 @@ async function writeReports(
   const rendered = await renderReports({
     ...options,
     out,
+    archive: !isPast,
     reportDays: config.reportDays,
     targets: config.targets,
     subjectPages: config.subjectPages,

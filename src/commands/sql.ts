@@ -5,14 +5,18 @@ import type { Config } from '../config/config.ts';
 import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { plural } from '../core/plural.ts';
 import { formatForFile, isTextFormat, KNOWN_EXTENSIONS, TEXT_FORMATS } from '../query/formats.ts';
 import { replaceFile } from '../query/output-file.ts';
+import { findSavedQuery, loadSavedQueries, resolveParameters, type SavedQuery } from '../query/saved.ts';
 import { type PreparedQuery, QuerySession } from '../query/session.ts';
 import { type Screen, writeLines, writeTable } from '../query/write-table.ts';
 import { appendText, copyParquet, copyText, type WriteText, writeText } from '../query/write-text.ts';
 import { writeXlsx } from '../query/write-xlsx.ts';
-import { parseTimestampOption, readConfig } from './options.ts';
-import { plural } from './output.ts';
+import { parseParam } from './definitions/define.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { formatTable, writeResult } from './output.ts';
 import { writeToPager } from './pager.ts';
 
 export interface SqlFlags {
@@ -23,24 +27,31 @@ export interface SqlFlags {
   readonly output?: string;
   readonly timeout?: number;
   readonly maxRows?: number;
+  readonly saved?: string;
+  readonly list?: boolean;
 }
 
 /** One query and where its result goes. */
 interface Request {
   readonly config: Config;
   readonly query: string;
+  readonly saved: SavedQuery | undefined;
   readonly asOf: Date | undefined;
   readonly format: Format;
   readonly flags: SqlFlags;
 }
 
-export async function sql(context: Context, query: string | undefined, flags: SqlFlags): Promise<void> {
-  const config = readConfig(context);
+/** `words` are the query, or with `--saved` the parameters as `NAME=VALUE`. */
+export async function sql(context: Context, words: readonly string[], flags: SqlFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const savedQueries = await loadSavedQueries(overlayRoots(config.directory));
+  if (flags.list) return listSavedQueries(context, savedQueries);
   const format = selectFormat(context, flags);
   const asOf = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
-  const text = await readQuery(context, query, flags.file);
-  if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
-  const request = { config, query: text, asOf, format, flags };
+  const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
+  const request = saved
+    ? { config, query: saved.sql, saved, asOf, format, flags: withParameters(flags, words) }
+    : { config, query: await readQuery(context, words, flags.file), saved, asOf, format, flags };
   try {
     if (flags.output === undefined) await printResult(context, request);
     else await writeResultFile(context, request, resolve(context.cwd, flags.output));
@@ -110,7 +121,7 @@ function selectScreen({ screen, colors }: Context, maxRows: number | undefined):
 
 async function withQuery<T>(
   { signal }: Context,
-  { config, query, asOf, flags }: Request,
+  { config, query, saved, asOf, flags }: Request,
   output: string | undefined,
   work: (session: QuerySession, query: PreparedQuery) => Promise<T>,
 ): Promise<T> {
@@ -122,13 +133,43 @@ async function withQuery<T>(
     ...(flags.timeout !== undefined && { limits: { timeoutSeconds: flags.timeout } }),
   });
   try {
-    return await work(session, await session.prepare(query, flags.param));
+    const params = saved ? await resolveParameters(saved, flags.param, session) : flags.param;
+    return await work(session, await session.prepare(query, params));
   } finally {
     await session.close();
   }
 }
 
-async function readQuery(context: Context, query: string | undefined, file: string | undefined): Promise<string> {
+/** With `--saved`, the words are parameters, as `--param` gives them. */
+function withParameters(flags: SqlFlags, words: readonly string[]): SqlFlags {
+  if (flags.file !== undefined) throw new TidemarkError('USAGE', 'give --saved NAME or -f FILE, not both');
+  return { ...flags, param: words.reduce((params, word) => parseParam(word, params), flags.param) };
+}
+
+function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
+  const list = [...queries.values()];
+  writeResult(context, list, () =>
+    formatTable(
+      ['query', 'title', 'parameters'],
+      list.map(({ name, title, parameters }) => [
+        name,
+        title,
+        parameters.map((parameter) => parameter.name).join(', '),
+      ]),
+      context,
+    ),
+  );
+}
+
+async function readQuery(context: Context, words: readonly string[], file: string | undefined): Promise<string> {
+  const text = await readQueryText(context, words, file);
+  if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
+  return text;
+}
+
+async function readQueryText(context: Context, words: readonly string[], file: string | undefined): Promise<string> {
+  const [query, ...rest] = words;
+  if (rest.length > 0) throw new TidemarkError('USAGE', 'give the query as one argument, in quotes');
   if (query !== undefined && file !== undefined) throw new TidemarkError('USAGE', 'give a query or -f FILE, not both');
   if (query !== undefined) return query;
   if (file === undefined && context.stdinIsTerminal)

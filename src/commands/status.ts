@@ -2,11 +2,11 @@ import { loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { nextRuns } from '../daemon/cron-schedule.ts';
 import { openPublished } from '../warehouse/session.ts';
-import { readConfig } from './options.ts';
+import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
 export async function status(context: Context): Promise<void> {
-  const config = readConfig(context);
+  const config = readLocalConfig(context);
   const next = nextRuns((await loadJobs(config, context.env)).values(), context.clock.now());
   const { database, files } = await openPublished(config);
   const now = context.clock.now().toISOString();

@@ -24,7 +24,9 @@ export async function tables(context: Context, name: string | undefined): Promis
 /** Works without a configuration; with one, the user's declarations are included. */
 function queryRoots({ cwd, configFile, env, redactor }: Context): readonly string[] {
   const file = resolve(cwd, configFile);
-  return existsSync(file) ? overlayRoots(loadConfig(file, env, redactor).directory) : [PACKAGE_ROOT];
+  return existsSync(file)
+    ? overlayRoots(loadConfig(file, env, redactor, { needsSecrets: false }).directory)
+    : [PACKAGE_ROOT];
 }
 
 function findTable(declared: ReadonlyMap<string, Table>, name: string): Table {

@@ -30,6 +30,14 @@ export interface Config extends Omit<RawConfig, 'targets'> {
   readonly targets: readonly Target[];
 }
 
+export interface LoadOptions {
+  /** Whether the command talks to services. One that only reads the warehouse runs without their tokens. @default true */
+  readonly needsSecrets?: boolean;
+}
+
+/** Fields whose references only need to resolve for a command that talks to services. */
+const SECRET_FIELDS = new Set(['token', 'writeToken', 'clientKey', 'smtp']);
+
 /**
  * Reads `tidemark.yaml`. Paths in it are relative to it, and `.env` beside it adds to the environment;
  * its secrets are added to the redactor.
@@ -39,9 +47,17 @@ export function loadConfig(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
   redactor: Redactor,
+  { needsSecrets = true }: LoadOptions = {},
 ): Config {
   const directory = dirname(resolve(file));
-  const value = readYamlFile(resolve(file), configSchema, withEnvFile(directory, env), allowedKeys, validateConfig);
+  const value = readYamlFile(
+    resolve(file),
+    configSchema,
+    withEnvFile(directory, env),
+    allowedKeys,
+    validateConfig,
+    (path) => (needsSecrets ? false : SECRET_FIELDS.has(String(path.at(-1)))),
+  );
   registerSecrets(value, redactor);
   const toAbsolute = (path: string) => resolve(directory, path);
   return {

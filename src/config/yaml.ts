@@ -26,6 +26,7 @@ export function readYamlFile<T>(
   env: Environment,
   allowedKeys: (path: Path) => readonly string[],
   refine: (document: unknown) => readonly ValidationIssue[] = () => [],
+  isOptional: (path: Path) => boolean = () => false,
 ): T {
   const lines = new LineCounter();
   const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false });
@@ -37,7 +38,7 @@ export function readYamlFile<T>(
   const issues: ValidationIssue[] = [];
   const interpolated = interpolate(
     toPlainData(document, file) ?? {},
-    { env, directory: dirname(file) },
+    { env, directory: dirname(file), isOptional },
     (path, message) => issues.push({ path, message }),
   );
   const result = schema.safeParse(interpolated);
@@ -118,7 +119,12 @@ interface InterpolationContext {
   readonly env: Environment;
   /** Directory of relative `${file:…}` paths. */
   readonly directory: string;
+  /** Whether a reference in the field need not resolve; it then becomes `UNSET`. */
+  readonly isOptional: (path: Path) => boolean;
 }
+
+/** A value that no secret has, in place of a reference that need not resolve. */
+const UNSET = 'tidemark-reference-without-a-value';
 
 const REFERENCE = /\$\{([^}]*)\}/gu;
 
@@ -135,6 +141,7 @@ function interpolate(
   if (typeof value === 'string') {
     return value.replaceAll(REFERENCE, (_, reference: string) => {
       const { text, error } = resolveReference(reference, context);
+      if (error !== undefined && context.isOptional(path)) return UNSET;
       if (error !== undefined) report(path, error);
       return text;
     });

@@ -42,7 +42,7 @@ test('jobs use it as well', async () => {
 test('without it nothing changes; one that cannot be read is an error with its path', async () => {
   const folder = await tempFolder();
   await writeFile(join(folder, 'tidemark.yaml'), CONFIG);
-  expect((await cli(['status'], { cwd: folder })).stderr).toContain('the environment variable NOMAD_TOKEN is not set');
+  expect((await cli(['pull'], { cwd: folder })).stderr).toContain('the environment variable NOMAD_TOKEN is not set');
   await mkdir(join(folder, '.env'));
   const { exit, stderr } = await cli(['status'], { cwd: folder });
   expect(exit).toBe(2);

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Context } from '../../core/context.ts';
+import { TidemarkError } from '../../core/errors.ts';
 
 /**
  * Adds a command to the program: its arguments, options and help. Only the action loads the code that the command runs, so that
@@ -49,4 +50,11 @@ export function percentage(text: string): number {
     throw new InvalidArgumentError('must be above 0 and at most 100');
   }
   return value;
+}
+
+/** Parser of a repeatable option, or of words. @throws TidemarkError USAGE if the text is not NAME=VALUE. */
+export function parseParam(pair: string, previous: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const at = pair.indexOf('=');
+  if (at < 1) throw new TidemarkError('USAGE', `${pair} is not NAME=VALUE`);
+  return { ...previous, [pair.slice(0, at)]: pair.slice(at + 1) };
 }

@@ -1,16 +1,17 @@
 import { Option } from 'commander';
 import { FORMATS } from '../../core/choices.ts';
-import { TidemarkError } from '../../core/errors.ts';
 import type { SqlFlags } from '../sql.ts';
-import { addExamples, type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
+import { addExamples, type DefineCommand, parseParam, positiveNumber, wholeNumber } from './define.ts';
 
 export const defineSql: DefineCommand = (program, context) =>
   addExamples(
     program
       .command('sql')
       .description('run read-only SQL on the published warehouse; without QUERY or FILE, reads stdin')
-      .argument('[query]', 'one SELECT statement')
+      .argument('[words...]', 'one SELECT statement in quotes; with --saved, NAME=VALUE of its parameters')
       .option('-f, --file <file>', 'read the query from a file; - for stdin')
+      .option('--saved <name>', 'run a saved query')
+      .option('--list', 'list the saved queries')
       .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam, {})
       .option('--as-of <timestamp>', 'show every table as of this time')
       .addOption(new Option('--format <format>', 'output format').choices([...FORMATS]))
@@ -21,19 +22,14 @@ export const defineSql: DefineCommand = (program, context) =>
         wholeNumber,
       )
       .option('--timeout <seconds>', 'stop the query after this time (`sql.timeout`)', positiveNumber)
-      .action(async (query: string | undefined, flags: SqlFlags) =>
-        (await import('../sql.ts')).sql(context(), query, flags),
+      .action(async (words: readonly string[], flags: SqlFlags) =>
+        (await import('../sql.ts')).sql(context(), words, flags),
       ),
     ['tidemark sql "from workspaces where drifted"', 'list the drifted workspaces'],
+    ['tidemark sql --saved idle-workspaces days=180', 'run a saved query with a parameter'],
     ['tidemark sql --as-of 2026-11-01 "select count(*) from agents"', 'ask for the state of an earlier day'],
     [
       `tidemark sql --param pool=blue 'from agents where pool_id = $pool' --format csv -o agents.csv`,
       'write the result of a query with a parameter to a file',
     ],
   );
-
-function parseParam(pair: string, previous: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const at = pair.indexOf('=');
-  if (at < 1) throw new TidemarkError('USAGE', `--param ${pair} is not NAME=VALUE`);
-  return { ...previous, [pair.slice(0, at)]: pair.slice(at + 1) };
-}

@@ -1,0 +1,211 @@
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { loadSavedQueries } from '../../src/query/saved.ts';
+import { cli } from '../helpers/cli.ts';
+import { createReportWarehouse, type ReportWarehouse } from '../helpers/report-warehouse.ts';
+
+const FIRST = '2026-11-02T02:00:00Z';
+const SECOND = '2026-11-09T02:00:00Z';
+const THIRD = '2026-11-16T02:00:00Z';
+
+const workspace = (name: string, fields: object = {}) => ({
+  external_id: `ws-${name}`,
+  workspace_name: name,
+  project_name: 'payments',
+  workspace_created_at: '2024-01-01T00:00:00Z',
+  current_run_applied_at: '2026-11-01T00:00:00Z',
+  drifted: false,
+  ...fields,
+});
+
+/** Three weekly pulls. `blue` drifts for a week, `old` was never applied, `gone` goes away, `late` appears. */
+async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
+  const old = workspace('old', { current_run_applied_at: null, drifted: null, current_rum_count: 7 });
+  await pull(FIRST, {
+    workspaces: [workspace('blue'), old, workspace('gone')],
+    tf_versions: [{ version: '1.5.7', workspaces: 'blue, old' }],
+    providers: [{ name: 'aws', version: '1.5.7', workspaces: 'blue' }],
+    keys: [{ name: 'k1', type: 'rsa-2048' }, { name: 'lonely' }],
+    kms_providers: [{ name: 'main', provider: 'awskms' }],
+    key_distributions: [{ provider_name: 'main', key_name: 'k1', protection: 'hsm' }],
+    agent_pools: [
+      { pool_id: 'apool-1', name: 'builders' },
+      { pool_id: 'apool-2', name: 'none' },
+    ],
+    agents: [
+      { agent_id: 'agent-1', pool_id: 'apool-1', last_ping_at: '2026-11-16T01:59:00Z' },
+      { agent_id: 'agent-2', pool_id: 'apool-1', last_ping_at: '2026-11-01T00:00:00Z' },
+    ],
+    volumes: [
+      { volume_id: 'v1', namespace: 'default', name: 'kept', external_id: 'e1' },
+      { volume_id: 'v2', namespace: 'default', name: 'bare', external_id: 'e2' },
+    ],
+    volume_snapshots: [
+      {
+        plugin_id: 'p',
+        snapshot_id: 's',
+        external_source_volume_id: 'e1',
+        is_ready: true,
+        created_at: '2026-11-15T00:00:00Z',
+      },
+    ],
+    ca_roots: [
+      { root_id: 'r1', name: 'active root', active: true, not_after: '2026-12-01T00:00:00Z' },
+      { root_id: 'r2', name: 'old root', active: false, not_after: '2026-11-20T00:00:00Z' },
+    ],
+    leaf_certificates: [{ service: 'web', namespace: 'default', valid_before: '2027-11-16T00:00:00Z' }],
+  });
+  await pull(SECOND, { workspaces: [workspace('blue', { drifted: true }), old] });
+  await pull(THIRD, { workspaces: [workspace('blue'), old, workspace('late')], agents: 'failed' });
+}
+
+async function project() {
+  const warehouse = await createReportWarehouse();
+  await pullThreeWeeks(warehouse);
+  await warehouse.database.run(`
+    insert into findings by name select
+      'f1' as finding_id, 'acme' as target, 'drifted-workspace' as rule, 'warning' as severity, 'workspace' as subject_type, 'ws-blue' as subject_id,
+      'blue' as subject_name, 'blue has drifted' as title, 'open' as state, timestamptz '${FIRST}' as first_seen, timestamptz '${THIRD}' as last_seen,
+      2 as times_reopened, timestamptz '${SECOND}' as opened_at`);
+  await warehouse.database.run(`
+    insert into actions by name select
+      'acme' as target, 'plan-1' as plan_id, 'a1' as action_id, 'drop-dead-views' as playbook, 'deleteView' as operation, 'f1' as finding_id,
+      'applied' as status, timestamptz '${SECOND}' as started_at, timestamptz '${SECOND}' as finished_at`);
+  await warehouse.database.run('checkpoint');
+  const folder = join(warehouse.directory, 'project');
+  await mkdir(join(folder, 'data'), { recursive: true });
+  await copyFile(warehouse.file, join(folder, 'data', 'warehouse.duckdb'));
+  await writeFile(
+    join(folder, 'tidemark.yaml'),
+    'targets: [{ name: acme, kind: platform, url: "https://tidemark.test", organization: acme, token: "${TIDEMARK_TEST_TOKEN}" }]\n',
+  );
+  const run = (...words: string[]) => cli(['sql', ...words], { cwd: folder });
+  return {
+    folder,
+    run,
+    rows: async (...words: string[]) => (await run('--json', '--saved', ...words)).json<Record<string, unknown>[]>(),
+  };
+}
+
+/** Each saved query with parameters, and what its first rows contain. */
+const CASES: Readonly<Record<string, { readonly words?: readonly string[]; readonly rows: readonly object[] }>> = {
+  'actions-taken': { words: ['since=2026-11-01'], rows: [{ action_id: 'a1', playbook: 'drop-dead-views' }] },
+  'agents-by-pool': {
+    rows: [
+      { pool: 'none', agents: 0, alive: 0 },
+      { pool: 'builders', agents: 2, alive: 1 },
+    ],
+  },
+  changes: {
+    words: ['since=2026-11-03'],
+    rows: [
+      { changed_at: THIRD, change: 'changed', name: 'blue' },
+      { changed_at: THIRD, change: 'new', name: 'late' },
+      { changed_at: SECOND, change: 'changed', name: 'blue' },
+      { changed_at: SECOND, change: 'gone', name: 'gone' },
+    ],
+  },
+  'drift-duration': {
+    words: ['since=2026-11-01'],
+    rows: [{ project_name: 'payments', periods: 1, current_periods: 0, longest_days: 7 }],
+  },
+  'expiring-certificates': { rows: [{ kind: 'CA root', name: 'active root', days_left: 15 }] },
+  'idle-workspaces': { words: ['days=365'], rows: [{ workspace_name: 'old', resources: 7 }] },
+  'keys-by-provider': {
+    rows: [
+      { provider_name: 'main', provider_kind: 'awskms', key_name: 'k1' },
+      { provider_name: null, key_name: 'lonely' },
+    ],
+  },
+  'oldest-findings': { words: ['severity=warning'], rows: [{ subject: 'blue', days: 7 }] },
+  'pull-costs': {
+    words: ['days=7'],
+    rows: [
+      { source: 'agents', pulls: 1, complete: 0 },
+      { source: 'workspaces', pulls: 2, complete: 2 },
+    ],
+  },
+  'unassessed-workspaces': { rows: [{ workspace_name: 'old' }] },
+  'unknown-sources': { words: ['hours=100000'], rows: [{ source: 'agents', status: 'failed', complete_at: FIRST }] },
+  'unprotected-volumes': { rows: [{ name: 'bare', last_snapshot_at: null }] },
+  'unstable-findings': { words: ['times=2'], rows: [{ subject: 'blue', times_reopened: 2 }] },
+  'version-users': {
+    words: ['version=1.5.7', 'name=terraform'],
+    rows: [{ workspace_name: 'blue', project_name: 'payments' }, { workspace_name: 'old' }],
+  },
+  'workspace-history': {
+    words: ['workspace=ws-blue'],
+    rows: [{ drifted: false, valid_to: SECOND }, { drifted: true }, { drifted: false, valid_to: null }],
+  },
+};
+
+test('each saved query answers its question, and runs with its defaults', async () => {
+  const { run, rows } = await project();
+  for (const [name, { words = [], rows: expected }] of Object.entries(CASES)) {
+    expect(await rows(name, ...words), name).toMatchObject(expected);
+    const required = words.filter((word) => /^(?:version|workspace)=/u.test(word));
+    expect((await run('--saved', name, ...required)).stderr, name).toBe('');
+  }
+});
+
+test('every shipped query has a title, a description and a case here', async () => {
+  const queries = [...(await loadSavedQueries([PACKAGE_ROOT])).values()];
+  expect(queries.map(({ name }) => name)).toEqual(Object.keys(CASES).sort());
+  for (const { name, title, description } of queries) {
+    expect(title, name).not.toBe(name);
+    expect(description, name).toMatch(/\.$/u);
+  }
+});
+
+describe('parameters', () => {
+  test('are checked before the query runs', async () => {
+    const { run } = await project();
+    for (const [words, message] of [
+      [['idle-workspaces', 'days=soon'], 'days=soon is not a whole number such as 30'],
+      [['idle-workspaces', 'months=1'], 'idle-workspaces has no parameter months\n  its parameters are days=INTEGER'],
+      [['version-users'], 'version-users needs version=VALUE'],
+      [['changes', 'since=yesterday'], 'since=yesterday is not a time such as'],
+      [['changes', 'since'], 'since is not NAME=VALUE'],
+      [['idle-workspace'], 'unknown saved query idle-workspace'],
+    ] as const) {
+      expect(await run('--saved', ...words)).toMatchObject({ exit: 2, stderr: expect.stringContaining(message) });
+    }
+  });
+
+  test('are values, never SQL', async () => {
+    const { rows } = await project();
+    expect(await rows('workspace-history', `workspace=' or true --`)).toEqual([]);
+  });
+});
+
+test('a file beside the configuration adds a query, and a broken header names its line', async () => {
+  const { folder, run, rows } = await project();
+  await mkdir(join(folder, 'queries', 'saved'), { recursive: true });
+  const file = join(folder, 'queries', 'saved', 'mine.sql');
+  await writeFile(file, '-- title: Mine\n-- param: n integer = 40 + 2\nselect $n::int as n\n');
+  expect(await rows('mine')).toEqual([{ n: 42 }]);
+  expect((await run('--list')).stdout).toMatch(/mine +Mine +n\n/u);
+  await writeFile(file, '-- param: n int32\nselect 1\n');
+  expect(await run('--saved', 'mine')).toMatchObject({
+    exit: 4,
+    stderr: expect.stringContaining('queries/saved/mine.sql: `-- param: n int32`'),
+  });
+});
+
+test('commands that only read the warehouse need no token; others name the variable', async () => {
+  const { folder } = await project();
+  for (const words of [
+    ['sql', 'select 1'],
+    ['status'],
+    ['findings'],
+    ['tables'],
+    ['report', 'drift'],
+    ['export', '--out', 'exported'],
+  ]) {
+    expect(await cli(words, { cwd: folder }), words.join(' ')).toMatchObject({ exit: 0 });
+  }
+  const pull = await cli(['pull'], { cwd: folder });
+  expect(pull).toMatchObject({ exit: 2, stderr: expect.stringContaining('TIDEMARK_TEST_TOKEN is not set') });
+});
