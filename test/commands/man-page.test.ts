@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import type { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { listExamples } from '../../src/commands/definitions/define.ts';
+import { defineAllCommands } from '../../src/commands/index.ts';
+import { formatManPage } from '../../src/commands/man-page.ts';
+import { createProgram } from '../../src/commands/program.ts';
+import { createColors } from '../../src/core/color.ts';
+import { EXIT } from '../../src/core/errors.ts';
+
+const output = { stdout: () => {}, stderr: () => {}, colors: createColors(false) };
+const program = await defineAllCommands(createProgram(output), () => {
+  throw new Error('no command runs here');
+});
+const page = formatManPage(program, '1.2.3', '2026-11-20');
+/** The page as it is read: without the escapes of roff. */
+const text = page.replaceAll('\\-', '-').replaceAll('\\e', '\\').replaceAll('\\(dq', '"').replaceAll('\\&', '');
+
+function listCommands(parent: Command, path: string): readonly (readonly [string, Command])[] {
+  return parent.commands.flatMap((command) => {
+    const name = `${path} ${command.name()}`;
+    return [[name, command] as const, ...listCommands(command, name)];
+  });
+}
+
+test.each(listCommands(program, 'tidemark'))(
+  '%s is in the manual with its options, arguments and examples',
+  (name, command) => {
+    const [, section] = new RegExp(`^\\.SS "(${name}(?:"| [A-Z[]).*?)(?=^\\.S[SH] )`, 'msu').exec(text) ?? [];
+    const help = command.createHelp();
+    for (const { flags, long } of help.visibleOptions(command)) {
+      if (long !== '--help') expect(section).toContain(`.TP\n.B "${flags}"\n`);
+    }
+    for (const argument of command.registeredArguments) expect(section).toContain(`.TP\n.B "${argument.name()}"\n`);
+    for (const { line } of listExamples(command)) expect(section).toContain(`\n${line.replaceAll('…', '...')}\n`);
+  },
+);
+
+test('the manual has the global options and every exit status', () => {
+  for (const { flags } of program.options) expect(text).toContain(`.B "${flags}"`);
+  const [, status = ''] = text.split('.SH EXIT STATUS');
+  for (const code of Object.values(EXIT)) expect(status).toContain(`.TP\n.B "${code}"\n`);
+});
+
+test.for([
+  ['man', ['-l', '--warnings', '-E', 'UTF-8', '-']],
+  ['groff', ['-man', '-Tutf8', '-ww']],
+  ['mandoc', ['-Tlint', '-W', 'warning']],
+] as const)('%s renders it without warnings', ([reader, words], context) => {
+  const { status, stdout, stderr, error } = spawnSync(reader, words, { input: page, encoding: 'utf8' });
+  context.skip((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT', `${reader} is not installed`);
+  expect({ error, status, stderr }).toEqual({ error: undefined, status: 0, stderr: '' });
+  if (reader === 'mandoc') expect(stdout).toBe('');
+  else expect(stdout).toContain('tidemark playbook approve PLAN');
+});
