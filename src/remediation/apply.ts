@@ -6,7 +6,7 @@ import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionResult, executeAction, isUnsettled, newIntent, skipAction } from './execute-action.ts';
+import { type ActionResult, executeAction, failAction, isUnsettled, newIntent, skipAction } from './execute-action.ts';
 import { Ledger, readLedger } from './ledger.ts';
 import { copyLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
@@ -15,6 +15,7 @@ import { keepPlan } from './plan-store.ts';
 import { assertApplicable } from './preconditions.ts';
 import { PublishedReads } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
+import { explainUnsettled, findRepeated, findUnsettledActions, type UnsettledAction } from './unsettled.ts';
 
 export interface ApplyOptions {
   readonly config: Config;
@@ -77,7 +78,8 @@ async function applyActions(
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
   const published = new PublishedReads(config, context);
   const ledger = await Ledger.open(config.data, lock, await published.recordedActions());
-  const state = new ApplyState({ plan, remote, ledger, published, context });
+  const unsettled = await findUnsettledActions(config, ledger.entries(), context.clock.now());
+  const state = new ApplyState({ plan, remote, ledger, published, context }, unsettled);
   try {
     for (const action of state.pendingActions()) {
       const abort = checkAbort(options, plan, state);
@@ -146,13 +148,15 @@ export function isFailure({ status }: ActionResult): boolean {
 /** The progress of one apply. */
 export class ApplyState {
   readonly #ctx: ApplyContext;
+  readonly #unsettled: readonly UnsettledAction[];
   readonly #results = new Map<Action, ActionResult>();
   /** Outcomes of actions that a reading contradicts. They are recorded at the end, once the whole plan was read. */
   readonly #contradictions = new Map<Action, () => Promise<void>>();
   #failures = 0;
 
-  constructor(ctx: ApplyContext) {
+  constructor(ctx: ApplyContext, unsettled: readonly UnsettledAction[]) {
     this.#ctx = ctx;
+    this.#unsettled = unsettled;
     for (const action of ctx.plan.actions) {
       const entry = this.#previous(action);
       // What was left open or unconfirmed is settled, and a failed action is tried again; every other outcome is final.
@@ -218,6 +222,8 @@ export class ApplyState {
       if (await this.#isAccepted(action)) {
         return skipAction(this.#ctx, action, 'the finding was accepted since the plan was made');
       }
+      const repeated = findRepeated(action, this.#ctx.plan.plan_id, this.#unsettled);
+      if (repeated) return failAction(this.#ctx, action, explainUnsettled(repeated));
     }
     const { result, contradiction } = await executeAction(this.#ctx, action, definition, previous);
     if (contradiction) this.#contradictions.set(action, contradiction.record);

@@ -66,6 +66,11 @@ export function skipAction(ctx: ApplyContext, action: Action, reason: string): P
   return conclude(ctx, { ...newIntent(ctx, action), status: 'skipped', reason, satisfied: false });
 }
 
+/** Records that an action was not sent. The next apply tries it again. */
+export function failAction(ctx: ApplyContext, action: Action, reason: string): Promise<ActionResult> {
+  return fail(ctx, newIntent(ctx, action), reason);
+}
+
 export function newIntent({ plan, context }: ApplyContext, action: Action): ActionIntent {
   return {
     plan_id: plan.plan_id,

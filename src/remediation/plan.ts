@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
-import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
-import { isUnsettled } from './execute-action.ts';
 import { readLedger } from './ledger.ts';
 import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { PLAN_VALID_MS, type Plan, planDigest } from './plan-file.ts';
 import { ensureWarehouseId, readWarehouseId } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, selectFindings } from './select-findings.ts';
+import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
 
 export interface PlanOptions {
   readonly config: Config;
@@ -110,17 +109,10 @@ export function buildPlan(
   return { ...stored, digest: planDigest(stored), approval: null };
 }
 
-/** After this time, a pull shows what became of the action. */
-const BLOCKING_MS = DAY_MS;
-
 /** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */
-export async function readUnsettledFindings({ data }: Config, now: Date): Promise<ReadonlyMap<string, string>> {
-  const entries = (await readLedger(data)).filter(isUnsettled);
-  const recent = entries.filter(({ row }) => now.getTime() - Date.parse(row.started_at) < BLOCKING_MS);
+async function readUnsettledFindings(config: Config, now: Date): Promise<ReadonlyMap<string, string>> {
+  const unsettled = await findUnsettledActions(config, await readLedger(config.data), now);
   return new Map(
-    recent.map(({ row: { finding_id, plan_id, action_id } }) => [
-      finding_id,
-      `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``,
-    ]),
+    unsettled.flatMap((action) => action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)])),
   );
 }

@@ -1,0 +1,59 @@
+import type { Config } from '../config/config.ts';
+import { DAY_MS } from '../core/clock.ts';
+import { isUnsettled } from './execute-action.ts';
+import type { LedgerEntry } from './ledger.ts';
+import { type Action, canonicalJson, findingIds } from './plan-file.ts';
+import { readKeptPlan } from './plan-store.ts';
+
+/** After this time, a pull shows what became of an action. */
+const BLOCKING_MS = DAY_MS;
+
+/** An action that may still take effect, so that no plan may repeat it. */
+export interface UnsettledAction {
+  readonly row: LedgerEntry['row'];
+  readonly findingIds: readonly string[];
+  /** As canonical JSON; undefined where there is none, or its plan is not kept. */
+  readonly body: string | undefined;
+}
+
+/** The actions of the last 24 hours whose outcome is not known. */
+export async function findUnsettledActions(
+  config: Pick<Config, 'data'>,
+  entries: readonly LedgerEntry[],
+  now: Date,
+): Promise<readonly UnsettledAction[]> {
+  const recent = entries.filter(
+    (entry) => isUnsettled(entry) && now.getTime() - Date.parse(entry.row.started_at) < BLOCKING_MS,
+  );
+  return Promise.all(
+    recent.map(async ({ row }) => {
+      const plan = await readKeptPlan(config, row.plan_id);
+      const action = plan?.actions.find(({ action_id }) => action_id === row.action_id);
+      if (!action) return { row, findingIds: [row.finding_id], body: undefined };
+      return { row, findingIds: findingIds(action), body: canonicalJson(action.body) };
+    }),
+  );
+}
+
+/** The unsettled action of another plan that an action would repeat. The body may differ where both are for the same finding. */
+export function findRepeated(
+  action: Action,
+  planId: string,
+  unsettled: readonly UnsettledAction[],
+): UnsettledAction | undefined {
+  const ids = findingIds(action);
+  const request = identifyRequest(action);
+  return unsettled
+    .filter(({ row }) => row.plan_id !== planId && identifyRequest(row) === request)
+    .find(
+      ({ body, findingIds: others }) => body === canonicalJson(action.body) || others.some((id) => ids.includes(id)),
+    );
+}
+
+export function explainUnsettled({ row: { plan_id, action_id } }: UnsettledAction): string {
+  return `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
+}
+
+function identifyRequest({ operation, target, params }: Pick<LedgerEntry['row'], 'operation' | 'target' | 'params'>) {
+  return canonicalJson([operation, target, params]);
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+
+/** A call that may still take effect is not made again, whichever plan asks for it. */
+
+interface Row {
+  readonly status: string;
+  readonly reason: string | null;
+}
+
+/** A project with two approved plans of the same findings, where the service answers 504 to the first request. */
+async function twoPlans(playbook: string, sources: readonly string[] = []) {
+  let isBroken = true;
+  const place = await playbookHarness({
+    playbook,
+    sources,
+    faultHook: ({ method }) => {
+      if (['GET', 'LIST'].includes(method) || !isBroken) return undefined;
+      isBroken = false;
+      return { status: 504, body: 'upstream timed out' };
+    },
+  });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  const second = join(place.folder, 'second.json');
+  const words = ['playbook', 'plan', playbook, '-o', second, '--max-percent', '100'];
+  expect((await place.tidemark(words)).exit).toBe(0);
+  const approve = ['playbook', 'approve', second, '--by', 'another operator', '--irreversible'];
+  expect((await place.tidemark(approve)).exit).toBe(0);
+  return { place, plan, second };
+}
+
+const firstRow = async (place: PlaybookHarness, file: string): Promise<readonly [number, Row | undefined]> => {
+  const { exit, json } = await place.tidemark(['playbook', 'apply', file, '--json']);
+  return [exit, json<{ rows: Row[] }>().rows[0]];
+};
+
+test('another plan does not repeat a rotation that is unconfirmed, until it is settled', async () => {
+  const { place, plan, second } = await twoPlans('rotate-old-keys');
+  const name = String(plan.actions[0]?.params.name);
+  const rotations = () => listWrites(place.sandbox.log).filter(({ path }) => path.includes(`/${name}/`));
+  expect(await firstRow(place, place.planFile)).toMatchObject([1, { status: 'unconfirmed' }]);
+  const reason = `a1 of plan ${plan.plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
+  expect(await firstRow(place, second)).toMatchObject([1, { status: 'failed', reason }]);
+  expect(rotations()).toHaveLength(1);
+
+  const { versions } = place.sandbox.services.secrets.state.keys.get(name)!;
+  versions.push({ creationTime: place.sandbox.now.toISOString() });
+  expect((await place.tidemark(['playbook', 'ledger', '--settle'])).exit).toBe(0);
+  await place.tidemark(['playbook', 'apply', second]);
+  expect(rotations()).toHaveLength(1);
+});
+
+test('a view that may still be created is not created for another finding', async () => {
+  const { place, plan, second } = await twoPlans('pin-drift-view', ['saved_views']);
+  expect(plan.actions[0]?.finding_ids?.length).toBeGreaterThan(1);
+  expect(await firstRow(place, place.planFile)).toMatchObject([1, { status: 'unconfirmed' }]);
+  expect(await firstRow(place, second)).toMatchObject([1, { status: 'failed' }]);
+  expect((await place.plan()).actions).toEqual([]);
+  expect(listWrites(place.sandbox.log)).toHaveLength(1);
+});
