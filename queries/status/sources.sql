@@ -12,6 +12,7 @@ select
   as_of,
   case
     when hours is null then 'never'
+    when hours < 0 then 'in the future'
     when hours < 2 then format('{:.0f} min', hours * 60)
     when hours < 72 then format('{:.0f} h', hours)
     else format('{:.0f} d', hours / 24)

@@ -1,17 +1,24 @@
+import { existsSync } from 'node:fs';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
 import { type Check, diagnose } from '../pipeline/doctor/index.ts';
+import { listNextSteps } from '../pipeline/doctor/next-steps.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
 import { readConfig } from './options.ts';
-import { formatTable, writeResult } from './output.ts';
+import { formatNextSteps, formatTable, writeResult } from './output.ts';
 
 export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);
   const { sources } = await loadDefinitions(config);
   const checks = await diagnose(config, context, sources);
   const { colors } = context;
+  const steps = listNextSteps(checks, existsSync(warehouseFiles(config.data).published));
   writeResult(context, checks, () =>
-    formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), { colors, statusColumns: ['result'] }),
+    [
+      formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), { colors, statusColumns: ['result'] }),
+      formatNextSteps(steps, colors),
+    ].join('\n'),
   );
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);

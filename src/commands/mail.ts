@@ -4,6 +4,7 @@ import { type Job, loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
+import { plural } from '../core/plural.ts';
 import { type ComposeOptions, type ComposeResult, composeMessages } from '../mail/compose.ts';
 import { fileNamePart, type Message, writeEml } from '../mail/message.ts';
 import { getStatuses, type OutboxStore, writeOutbox } from '../mail/outbox.ts';
@@ -12,7 +13,7 @@ import { type Delivery, sendFromOutbox, sendPending } from '../mail/send.ts';
 import { resolveMailSettings, resolvePreviewSettings } from '../mail/transport.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import { readConfig } from './options.ts';
-import { plural, writeResult } from './output.ts';
+import { writeResult } from './output.ts';
 
 export interface MailFlags {
   readonly to: readonly string[];

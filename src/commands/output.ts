@@ -8,10 +8,6 @@ export function writeResult({ json, stdout }: Context, value: unknown, text: () 
   stdout(json ? `${JSON.stringify(value, null, 2)}\n` : text());
 }
 
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 export interface TableOptions {
   readonly colors: Colors;
   /** Columns whose cells begin with a status, a state or a severity. */
@@ -30,6 +26,12 @@ export function formatTable(
     row.map((value, index) => (isStatus[index] ? colorStatus(colors, formatCell(value)) : formatCell(value))),
   );
   return [...tableLines(columns, cells), ''].join('\n');
+}
+
+/** The last lines of a command that leads to others. */
+export function formatNextSteps(steps: readonly string[], colors: Colors): string {
+  const lines = steps.map((step, index) => `  ${index + 1}. ${stripControls(step)}\n`);
+  return `${colors.bold('Next:')}\n${lines.join('')}`;
 }
 
 const STATUS_COLORS: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {

@@ -1,10 +1,11 @@
 import type { Colors } from '../core/color.ts';
+import { plural } from '../core/plural.ts';
 import type { ApplyResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../remediation/ledger.ts';
 import type { Plan } from '../remediation/plan-file.ts';
 import { isReversible } from '../remediation/registry.ts';
-import { formatTable, plural } from './output.ts';
+import { formatTable } from './output.ts';
 
 /** IDs listed for each reason to skip. */
 const MAX_IDS = 3;

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { DEFAULT_LIMITS } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import { applyExitCode, applyPlan, findFinishedResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
@@ -16,7 +17,7 @@ import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
 import { settleLedger } from '../remediation/settle-ledger.ts';
 import { createUndoPlan } from '../remediation/undo.ts';
 import { assertTargets, readConfig } from './options.ts';
-import { plural, writeResult } from './output.ts';
+import { writeResult } from './output.ts';
 import {
   formatApplyResult,
   formatFinished,

@@ -1,6 +1,7 @@
 import type { createLogUpdate } from 'log-update';
 import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import type { PullOutcome } from './run.ts';
 
@@ -17,7 +18,8 @@ export interface Progress {
 /** Loads the drawing library only if there is a terminal. */
 export async function createProgress({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
   if (terminal) return createTerminalProgress({ terminal, log });
-  return { log, start: () => (outcome) => logOutcome(log, outcome), end: () => {} };
+  const outcomes = new OutcomeLog(log);
+  return { log, start: (target) => outcomes.start(target), end: () => outcomes.flush() };
 }
 
 export interface TerminalOptions {
@@ -50,7 +52,7 @@ const SPARE_ROWS = 4;
 class TerminalProgress implements Progress {
   readonly log: Log;
   readonly #terminal: NodeJS.WriteStream;
-  readonly #plainLog: Log;
+  readonly #outcomes: OutcomeLog;
   readonly #now: () => number;
   readonly #draw: ReturnType<typeof createLogUpdate>;
   readonly #timer: NodeJS.Timeout;
@@ -61,7 +63,7 @@ class TerminalProgress implements Progress {
     draw: ReturnType<typeof createLogUpdate>,
   ) {
     this.#terminal = terminal;
-    this.#plainLog = log;
+    this.#outcomes = new OutcomeLog(log);
     this.#now = now;
     this.#draw = draw;
     this.#timer = setInterval(() => this.#redraw(), intervalMs);
@@ -76,15 +78,17 @@ class TerminalProgress implements Progress {
   start(target: string, source: string, metrics: RequestMetrics): (outcome: PullOutcome) => void {
     const pull = { name: `${target}: ${source}`, metrics, startedMs: this.#now() };
     this.#pulls.add(pull);
+    const done = this.#outcomes.start(target);
     return (outcome) => {
       this.#pulls.delete(pull);
-      this.#above(() => logOutcome(this.#plainLog, outcome));
+      this.#above(() => done(outcome));
     };
   }
 
   end(): void {
     clearInterval(this.#timer);
     this.#draw.clear();
+    this.#outcomes.flush();
   }
 
   #redraw(): void {
@@ -117,8 +121,72 @@ function clip(line: string, columns: number): string {
   return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
 }
 
-function logOutcome(log: Log, outcome: PullOutcome): void {
-  (outcome.status === 'complete' ? log.info : log.warn)(formatOutcome(outcome));
+/**
+ * Logs the outcomes of pulls. The failures of a target wait until its last pull ends, because those with the same reason are one line:
+ * a token that is refused fails every source.
+ */
+class OutcomeLog {
+  readonly #log: Log;
+  readonly #running = new Map<string, number>();
+  readonly #failures = new Map<string, PullOutcome[]>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** @returns a function to call with the outcome. */
+  start(target: string): (outcome: PullOutcome) => void {
+    this.#running.set(target, (this.#running.get(target) ?? 0) + 1);
+    return (outcome) => {
+      const running = (this.#running.get(target) ?? 1) - 1;
+      this.#running.set(target, running);
+      if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
+      else if (outcome.status === 'failed') this.#hold(outcome);
+      else this.#log.warn(formatOutcome(outcome));
+      if (running === 0) this.#flushTarget(target);
+    };
+  }
+
+  /** Logs what is held although pulls are running. */
+  flush(): void {
+    for (const target of this.#failures.keys()) this.#flushTarget(target);
+  }
+
+  #hold(outcome: PullOutcome): void {
+    this.#failures.set(outcome.target, [...(this.#failures.get(outcome.target) ?? []), outcome]);
+  }
+
+  #flushTarget(target: string): void {
+    const groups = new Map<string, PullOutcome[]>();
+    for (const outcome of this.#failures.get(target) ?? []) {
+      const { reason } = splitError(outcome.error ?? '');
+      groups.set(reason, [...(groups.get(reason) ?? []), outcome]);
+    }
+    this.#failures.delete(target);
+    for (const [reason, outcomes] of groups) this.#log.warn(formatFailures(target, reason, outcomes));
+  }
+}
+
+/** What a service is asked for, which differs between the sources that fail for the same reason. */
+const OPERATION = /^\S+ at \S+: /u;
+const PERMISSION = /: the token lacks the permission "([^"]*)"(?:, or is not valid)?/u;
+const MAX_PERMISSIONS = 4;
+
+/** The reason of a failure without the operation, and the permission that is missing for it. */
+function splitError(error: string): { readonly reason: string; readonly permission: string | undefined } {
+  const permission = PERMISSION.exec(error)?.[1];
+  return { reason: error.replace(OPERATION, '').replace(PERMISSION, ''), permission };
+}
+
+/** `acme: 8 sources failed: 401 unauthorized: … (agents, workspaces, …; 8 requests)` */
+function formatFailures(target: string, reason: string, outcomes: readonly PullOutcome[]): string {
+  const [first, ...others] = outcomes;
+  if (first && others.length === 0) return formatOutcome(first);
+  const permissions = new Set(outcomes.flatMap(({ error }) => splitError(error ?? '').permission ?? []));
+  const missing = permissions.size === 0 ? '' : `: ${formatMissing([...permissions])}`;
+  const names = outcomes.map(({ source }) => source).sort();
+  const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
+  return `${target}: ${names.length} sources failed: ${reason}${missing} (${names.join(', ')}; ${plural(requests, 'request')})`;
 }
 
 /** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests`, or the error. */
@@ -126,8 +194,15 @@ function formatOutcome(outcome: PullOutcome): string {
   const { target, source, status, rows, inserted, changed, deleted, requests, retries, throttle_wait_ms } = outcome;
   const retried = retries > 0 ? `, ${retries} retried` : '';
   const waited = throttle_wait_ms >= 1000 ? `, waited ${(throttle_wait_ms / 1000).toFixed(1)} s` : '';
-  const traffic = `${requests} request${requests === 1 ? '' : 's'}${retried}${waited}`;
+  const traffic = `${plural(requests, 'request')}${retried}${waited}`;
   if (status !== 'complete') return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
   const note = outcome.note === null ? '' : `; note: ${outcome.note}`;
-  return `${target}: ${source}: ${rows} rows (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
+  return `${target}: ${source}: ${plural(Number(rows), 'row')} (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
+}
+
+function formatMissing(permissions: readonly string[]): string {
+  const more = permissions.length - MAX_PERMISSIONS;
+  const listed = permissions.slice(0, MAX_PERMISSIONS).map((permission) => `"${permission}"`);
+  const named = `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `the token lacks the permission${permissions.length === 1 ? '' : 's'} ${named}, or is not valid`;
 }

@@ -60,4 +60,30 @@ describe('doctor', () => {
     expect(failed).not.toContain('nomad volumes');
     expect(stdout).not.toContain('wrong-token');
   });
+
+  test('ends with what to do next: repairs in order, or how to go on', async () => {
+    const place = await testProject({ workspaces: 5, warehouse: 'none' });
+    const now = new Date(place.sandbox.now).toISOString();
+    const fresh = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
+    expect(fresh.stdout).toMatch(
+      /\nNext:\n(?: {2}\d\. look at the warnings.*\n)? {2}\d\. run `tidemark run nightly`, the first pull with reports\n$/u,
+    );
+    await place.pull();
+    const pulled = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
+    expect(pulled.stdout).toMatch(/\nNext:\n(?:.*\n)* {2}\d\. look at `tidemark status`\n.*`tidemark schedule`.*\n$/u);
+    await place.configure((config) => {
+      findTarget(config, 'acme').token = 'wrong-token';
+      findTarget(config, 'consul').url = 'http://127.0.0.1:9';
+    });
+    const { stdout } = await place.tidemark(['doctor', '--now', now]);
+    const [table = '', steps = ''] = stdout.split('\nNext:\n');
+    // one bad token is one message
+    expect(table.match(/^FAIL +acme .*/gmu)).toEqual([expect.stringMatching(/^FAIL +acme +token /u)]);
+    expect(table).toMatch(/clock +\d+ days behind the service/u);
+    expect(steps.split('\n')[0]).toBe(
+      '  1. acme: set a valid token; `tidemark permissions --target acme` prints the rights that it needs',
+    );
+    expect(steps).toContain('consul: check `url` in tidemark.yaml');
+    expect(steps).toMatch(/ {2}\d\. run `tidemark doctor` again\n$/u);
+  });
 });

@@ -10,6 +10,7 @@ import { secretWeakness } from '../../core/redact/redactor.ts';
 import { findUnprovenListings } from '../../findings/evaluate.ts';
 import { readRules } from '../../findings/rules.ts';
 import type { ServiceError } from '../../http/errors.ts';
+import { formatAge } from '../../reports/format.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import { ServiceClients } from '../../services/clients.ts';
 import type { TokenInfo } from '../../services/token/describe-token.ts';
@@ -79,6 +80,13 @@ async function checkWarehouse(config: Config): Promise<readonly Check[]> {
   if (free > 3 * size) list.ok('space', detail);
   else list.fail('space', detail);
   return list.checks;
+}
+
+/** `2 s ahead of the service`, `3 days behind the service` */
+function formatClockOffset(seconds: number): string {
+  if (seconds === 0) return 'as that of the service';
+  const size = Math.abs(seconds) < 120 ? `${Math.abs(seconds)} s` : formatAge(Math.abs(seconds) * 1000);
+  return `${size} ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
 }
 
 function formatMebibytes(bytes: number): string {
@@ -159,7 +167,7 @@ function checkHeaders(list: CheckList, probes: readonly SourceProbe[], now: Date
   const date = headers.map((all) => Date.parse(all.get('date') ?? '')).find((value) => !Number.isNaN(value));
   if (date === undefined) return;
   const offS = Math.round((now.getTime() - date) / 1000);
-  const detail = `${offS} s ahead of the service`;
+  const detail = formatClockOffset(offS);
   if (Math.abs(offS) <= MAX_CLOCK_OFFSET_S) list.ok('clock', detail);
   else list.fail('clock', detail);
 }

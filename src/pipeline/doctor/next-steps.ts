@@ -1,0 +1,35 @@
+import type { Check } from './check-token.ts';
+
+/** Steps that are printed; those after them show when these are done. */
+const MAX_STEPS = 6;
+
+/** What the user can do next, the first step first: what must be repaired, or how to go on where everything works. */
+export function listNextSteps(checks: readonly Check[], hasWarehouse: boolean): readonly string[] {
+  const failed = checks.filter(({ ok }) => !ok);
+  if (failed.length > 0) {
+    const repairs = [...new Set(failed.map(toRepair))];
+    const more = repairs.length > MAX_STEPS ? [`and ${repairs.length - MAX_STEPS} more of the checks above`] : [];
+    return [...repairs.slice(0, MAX_STEPS), ...more, 'run `tidemark doctor` again'];
+  }
+  const warnings = checks.some(({ warning }) => warning) ? ['look at the warnings above; they stop nothing'] : [];
+  if (!hasWarehouse) return [...warnings, 'run `tidemark run nightly`, the first pull with reports'];
+  return [
+    ...warnings,
+    'look at `tidemark status`',
+    'leave `tidemark schedule` running, or start `tidemark run nightly` from cron',
+  ];
+}
+
+function toRepair({ about, check, detail }: Check): string {
+  if (about === 'configuration') return `replace the ${check}: a secret must be long and random`;
+  if (about === 'mail') return 'check `mail.smtp` in tidemark.yaml, and whether the mail server runs';
+  if (about === 'warehouse') {
+    return check === 'space' ? 'free space on the disk of the warehouse' : `repair the warehouse: ${detail}`;
+  }
+  if (check === 'reachable') return `${about}: check \`url\` in tidemark.yaml, and the network`;
+  if (check === 'token') {
+    return `${about}: set a valid token; \`tidemark permissions --target ${about}\` prints the rights that it needs`;
+  }
+  if (check === 'clock') return `set the clock of this machine, or of ${about}`;
+  return `${about}: give the token the missing rights (\`tidemark permissions --target ${about}\`), or list the sources under \`without:\``;
+}
