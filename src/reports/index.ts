@@ -6,8 +6,6 @@ import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
-import type { Database } from '../warehouse/database.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { archiveFiles, listArchivedDates, pruneArchive, toUtcDate, writeReportFiles } from './archive.ts';
 import {
   openReportReader,
@@ -177,7 +175,8 @@ async function listEntries(
   const shown = [...reports.values()].filter(({ name }) => present.has(`${name}.html`) && present.has(`${name}.json`));
   return Promise.all(
     shown.map(async ({ name, title, about }) => {
-      const { as_of, summary, sources, state } = rendered.get(name) ?? (await readSummary(join(folder, `${name}.json`)));
+      const { as_of, summary, sources, state } =
+        rendered.get(name) ?? (await readSummary(join(folder, `${name}.json`)));
       return {
         name,
         title,

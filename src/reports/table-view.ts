@@ -100,9 +100,12 @@ function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly
   return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
 
-/** The statement without the lines that declare how it is shown, and with values in place of parameters. */
+/**
+ * The statement with values in place of parameters, and without the comment at its start: a shell would pass that to `tidemark sql` as
+ * an option.
+ */
 export function inlineParams(sql: string, params: SqlParams): string {
-  const statement = sql.replace(/^(?:--.*\n)*/u, (header) => /^-- grain:.*\n/u.exec(header)?.[0] ?? '');
+  const statement = sql.replace(/^(?:--.*\n)*/u, '');
   return statement.replaceAll(/'(?:[^']|'')*'|--.*$|\$(\w+)/gmu, (text, name?: string) =>
     name === undefined || params[name] === undefined ? text : toLiteral(params[name]),
   );

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compareShownSql } from '../helpers/shown-sql.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 interface Data {
@@ -71,6 +72,36 @@ describe('tidemark report', () => {
     });
     expect(data.sources).toMatchObject([{ stale: false }]);
   });
+
+  it('writes the reports of a past time to a folder of their own, and leaves the current ones and the archive', async () => {
+    await place.tidemark(['report', 'drift']);
+    const out = join(place.folder, 'out');
+    const current = await readFile(join(out, 'drift.html'), 'utf8');
+    const archived = await readdir(join(out, 'archive'));
+    const { exit, stdout } = await place.tidemark(['report', 'drift', '--as-of', first]);
+    expect(exit).toBe(0);
+    const folder = join(out, 'as-of', first.replace('.000Z', 'Z').replaceAll(':', ''));
+    expect(stdout.split('\n')).toContain(join(folder, 'drift.html'));
+    expect(await readFile(join(folder, 'index.html'), 'utf8')).toContain('Reports of an earlier time');
+    expect(await readFile(join(out, 'drift.html'), 'utf8')).toBe(current);
+    expect(await readdir(join(out, 'archive'))).toEqual(archived);
+  });
+
+  it('refuses a time before the first pull in one line', async () => {
+    const { exit, stdout, stderr } = await place.tidemark(['report', '--as-of', '2020-01-01']);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringContaining(`--as-of 2020-01-01T00:00:00Z is before the first pull, ${first.replace('.000Z', 'Z')}`),
+    ]);
+  });
+
+  it.each(['overview', 'drift', 'version-sprawl'])(
+    'shows SQL on the page of %s that tidemark sql runs with the same rows',
+    async (name) => {
+      await place.tidemark(['report']);
+      expect(await compareShownSql(place, name)).toBeGreaterThan(6);
+    },
+  );
 
   it('rejects an unknown report with a suggestion, and an invalid time', async () => {
     const unknown = await place.tidemark(['report', 'drfit']);

@@ -1,0 +1,20 @@
+-- grain: one row per target that was pulled until $as_of, stale ones first
+-- parameters: $as_of; $staleness_at: time at which the age is evaluated; $stale_hours
+with
+  states as (
+    select
+      *,
+      status <> 'complete' or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
+    from source_state_at($as_of)
+    where status <> 'left-out'
+  )
+select
+  target,
+  count(*) as sources,
+  count(*) filter (not stale) as fresh,
+  min(as_of) as oldest_as_of,
+  list(source order by source) filter (stale) as stale_sources,
+  any_value(error order by tried_at desc, source) filter (stale) as error,
+from states
+group by target
+order by (fresh = sources), target;

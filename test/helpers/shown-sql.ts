@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { hasClass, parseElements } from './html.ts';
+import type { TestProject } from './test-project.ts';
+
+/** Runs the SQL below every table of a page as a reader would copy it, and expects the rows of the report's JSON. Returns their number. */
+export async function compareShownSql(project: TestProject, report: string): Promise<number> {
+  const out = (name: string) => readFile(join(project.folder, 'out', name), 'utf8');
+  const data = JSON.parse(await out(`${report}.json`)) as Record<string, unknown>;
+  const elements = parseElements(await out(`${report}.html`));
+  const sections = elements.filter(({ tag, attributes }) => tag === 'section' && attributes.id !== undefined);
+  const shown = sections.flatMap(({ attributes, descendants }) => {
+    const details = descendants.find((element) => element.tag === 'details' && hasClass(element, 'sql'));
+    const code = details?.descendants.find(({ tag }) => tag === 'code');
+    return code ? [{ dataset: attributes.id ?? '', sql: code.text }] : [];
+  });
+  for (const { dataset, sql } of shown) {
+    const result = await project.tidemark(['sql', sql, '--format', 'json']);
+    expect(result.exit, `${report}.${dataset}: ${result.stderr}`).toBe(0);
+    expect(JSON.parse(result.stdout), `${report}.${dataset}`).toEqual(data[dataset]);
+  }
+  return shown.length;
+}
