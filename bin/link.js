@@ -1,4 +1,4 @@
-// `npx tidemark` in a checkout looks in node_modules/.bin, where npm links the commands of dependencies but not our own.
+// `npx --no tidemark` in a checkout looks in node_modules/.bin, where npm links the commands of dependencies but not our own.
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 
 const directory = new URL('../node_modules/.bin/', import.meta.url);

@@ -1,4 +1,5 @@
 import { once, setMaxListeners } from 'node:events';
+import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Command, CommanderError } from 'commander';
 import { commands } from './commands/index.ts';
@@ -15,6 +16,8 @@ import { createRedactor, type Redactor } from './core/redact/redactor.ts';
 /** What a command takes from its process; tests pass their own. */
 export interface CliIo {
   readonly argv: readonly string[];
+  /** @default 'tidemark' */
+  readonly program?: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: (text: string) => void;
@@ -28,6 +31,8 @@ export interface CliIo {
   readonly stdoutIsTerminal: boolean;
   /** stderr, where it is a terminal. */
   readonly terminal: NodeJS.WriteStream | undefined;
+  /** Where stdin and stdout are terminals. */
+  readonly console?: Context['console'];
   /** The size of stdout, where it is a terminal. */
   readonly screen?: { readonly columns: number; readonly rows: number };
   readonly signal: AbortSignal;
@@ -99,12 +104,14 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
   const { readStdin, readLine, stderr, redactor, stderrColors } = session;
   return {
     ...session,
+    program: session.program ?? 'tidemark',
     readLine: readLine ?? (async () => (await readStdin()).split('\n', 1)[0] ?? ''),
     print: async (text) => {
       session.stdout(text);
       await session.drain?.();
     },
     screen: session.screen,
+    console: session.console,
     exit,
     quiet,
     json: options.json ?? false,
@@ -140,6 +147,13 @@ function reportError(error: unknown, { stderr, stderrColors: colors }: Session):
 /** How long a command may take to stop after a signal. */
 const GRACE_MS = 4_500;
 
+/** How to start the program again from this folder. `npx` gets `--no`, so that it never looks for a package elsewhere. */
+function nameProgram(script: string, cwd: string): string {
+  if (/[\\/]node_modules[\\/]\.bin[\\/]tidemark$/u.test(script)) return 'npx --no tidemark';
+  const isInstalled = /[\\/](?:tidemark|node_modules[\\/]tidemark[\\/]bin[\\/]tidemark\.js)$/u.test(script);
+  return isInstalled ? 'tidemark' : `node ${relative(cwd, script)}`;
+}
+
 /** Runs the command line of this process. */
 export async function main(): Promise<void> {
   const stop = new AbortController();
@@ -154,14 +168,16 @@ export async function main(): Promise<void> {
   process.stdout.on('error', exitOnClosedPipe);
   process.exitCode = await run({
     argv: process.argv.slice(2),
+    program: nameProgram(process.argv[1] ?? '', process.cwd()),
     cwd: process.cwd(),
     env: process.env,
     stdout: (text) => process.stdout.write(text),
     drain: () => drain(stop.signal),
     ...(process.stdout.isTTY && { screen: process.stdout }),
+    ...(process.stdin.isTTY && process.stdout.isTTY && { console: { input: process.stdin, output: process.stdout } }),
     stderr: (text) => process.stderr.write(text),
     readStdin,
-    readLine,
+    readLine: () => readLine(stop.signal),
     stdinIsTerminal: process.stdin.isTTY ?? false,
     stdoutIsTerminal: process.stdout.isTTY ?? false,
     terminal: process.stderr.isTTY ? process.stderr : undefined,
@@ -187,8 +203,9 @@ async function readStdin(): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function readLine(): Promise<string> {
-  const lines = createInterface({ input: process.stdin });
+/** One typed line; empty at the end of the input, and after a signal. */
+async function readLine(signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, signal });
   for await (const line of lines) {
     lines.close();
     return line;

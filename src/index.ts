@@ -160,6 +160,7 @@ function createContext(config: Config, redactor: Context['redactor'], options: T
   const { env = process.env, log, now, signal = new AbortController().signal } = options;
   const write = (line: string, level: keyof Log) => log?.[level](redactor.text(line));
   return {
+    program: 'tidemark',
     cwd: config.directory,
     env,
     readStdin: async () => '',
@@ -169,6 +170,7 @@ function createContext(config: Config, redactor: Context['redactor'], options: T
     stdout: () => {},
     print: async () => {},
     screen: undefined,
+    console: undefined,
     stderr: () => {},
     terminal: undefined,
     colors: createColors(false),

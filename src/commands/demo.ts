@@ -67,15 +67,15 @@ function demoPaths(folder: string) {
   };
 }
 
-function formatNextSteps({ cwd }: Context, folder: string): string {
+function formatNextSteps({ cwd, program }: Context, folder: string): string {
   const { reports, warehouse, config } = demoPaths(folder);
   const local = (path: string) => relative(cwd, path) || path;
   return `
 open       ${local(reports)}
 warehouse  ${local(warehouse)}
-try        npx tidemark --config ${local(config)} sql "select workspace_name, resources_drifted from workspaces where drifted order by 2 desc limit 10"
-           npx tidemark --config ${local(config)} sql "select workspace_name, drifted, valid_from, valid_to from workspaces_history order by 1, 3 limit 20"
-           npx tidemark --config ${local(config)} sql --as-of 2026-10-05 "select count(*) as drifting from workspaces where drifted"
-           npx tidemark --config ${local(config)} tables workspaces
+try        ${program} --config ${local(config)} sql "select workspace_name, resources_drifted from workspaces where drifted order by 2 desc limit 10"
+           ${program} --config ${local(config)} sql "select workspace_name, drifted, valid_from, valid_to from workspaces_history order by 1, 3 limit 20"
+           ${program} --config ${local(config)} sql --as-of 2026-10-05 "select count(*) as drifting from workspaces where drifted"
+           ${program} --config ${local(config)} tables workspaces
 `;
 }

@@ -30,6 +30,8 @@ export interface HttpTimeouts {
 
 /** Everything that a command takes from the process. It is passed in once, so that a command also runs inside a test. */
 export interface Context {
+  /** How the user started the program, as a shell takes it: `tidemark`, or in a checkout `node bin/tidemark.js`. */
+  readonly program: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads all of standard input. */
@@ -42,6 +44,8 @@ export interface Context {
   readonly stderr: (text: string) => void;
   /** Writes to stdout, and resolves when stdout takes more: for output that may be large. */
   readonly print: (text: string) => Promise<void>;
+  /** stdin and stdout, where both are terminals that a person types at. */
+  readonly console: { readonly input: NodeJS.ReadStream; readonly output: NodeJS.WriteStream } | undefined;
   /** The size of stdout, where it is a terminal. */
   readonly screen: { readonly columns: number; readonly rows: number } | undefined;
   /** stderr, where it is a terminal that can show progress. */

@@ -6,6 +6,7 @@ import { createRedactor } from '../../src/core/redact/redactor.ts';
 /** The context of a command without a terminal. Its output is discarded. */
 export function quietContext(cwd: string, over: Partial<Context> = {}): Context {
   return {
+    program: 'tidemark',
     cwd,
     env: {},
     readStdin: async () => '',
@@ -16,6 +17,7 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     stdout: () => {},
     print: async () => {},
     screen: undefined,
+    console: undefined,
     stderr: () => {},
     colors: createColors(false),
     json: false,

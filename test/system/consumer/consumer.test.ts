@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -14,6 +14,8 @@ const PROJECT = join(PACKAGE_ROOT, 'test', 'system', 'consumer', 'project');
 const DAYS = 3;
 
 let folder: string;
+let tarball: string;
+let packed: readonly string[];
 let sandbox: RunningSandbox;
 
 /** A project of a user: Tidemark is installed from the packed tarball, and its types are checked without `skipLibCheck`. */
@@ -21,7 +23,9 @@ beforeAll(async () => {
   folder = await tempFolder(afterAll);
   await cp(PROJECT, folder, { recursive: true });
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-  const [{ filename }] = JSON.parse((await run('npm', pack, { cwd: PACKAGE_ROOT })).stdout);
+  const [{ filename, files }] = JSON.parse((await run('npm', pack, { cwd: PACKAGE_ROOT })).stdout);
+  tarball = join(folder, filename);
+  packed = files.map(({ path }: { path: string }) => path);
   const { devDependencies } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
   const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`);
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`, ...tools];
@@ -53,19 +57,58 @@ test('a script runs a job with a source and a playbook of its own, asks SQL, and
 test('the command loads a plugin', async () => {
   await configure({ plugins: ['./build/plugin.js'] });
   const now = ['--now', sandbox.now.toISOString()];
-  const pull = await run('npx', ['tidemark', 'pull', '--json', '--source', 'policy_names', ...now], { cwd: folder });
+  const pull = await run('npx', ['--no', 'tidemark', 'pull', '--json', '--source', 'policy_names', ...now], {
+    cwd: folder,
+  });
   expect(JSON.parse(pull.stdout).pulls).toMatchObject([{ source: 'policy_names', status: 'complete' }]);
-  const list = await run('npx', ['tidemark', 'playbook', 'list', '--json'], { cwd: folder });
+  const list = await run('npx', ['--no', 'tidemark', 'playbook', 'list', '--json'], { cwd: folder });
   const names = (JSON.parse(list.stdout) as { playbook: string }[]).map(({ playbook }) => playbook);
   expect(names).toContain('delete-silent-agents');
 });
 
 test('a plugin in TypeScript needs a Node that runs TypeScript', async () => {
   await configure({ plugins: ['./src/policy-names.ts'] });
-  const list = run('npx', ['tidemark', 'playbook', 'list'], { cwd: folder });
+  const list = run('npx', ['--no', 'tidemark', 'playbook', 'list'], { cwd: folder });
   const reason =
     'typescript' in process.features && process.features.typescript
       ? /has no default export with `sources` or `playbooks`/u
       : /is TypeScript, which this version of Node cannot run\n {2}use Node 22\.18 or newer/u;
   await expect(list).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(reason) });
+});
+
+test('the package has what it needs to run, and neither tests nor source maps', () => {
+  const folders = new Set(packed.map((path) => path.split('/', 1)[0]));
+  const top = ['bin', 'deploy', 'dist', 'docs', 'jobs', 'queries', 'reports', 'templates'];
+  const files = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+  expect([...folders].sort()).toEqual([...files, ...top].sort());
+  expect(packed.filter((path) => /\.map$|\.test\.|^test\/|^docs\/images\//u.test(path))).toEqual([]);
+  expect(packed).toContain('dist/tidemark.1');
+});
+
+test('installed from the tarball for all users, `tidemark` runs in an empty folder, and `man` finds its page', async () => {
+  const prefix = await tempFolder();
+  const words = ['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', '--prefer-offline', tarball];
+  await run('npm', words, { cwd: prefix });
+  const cwd = await tempFolder();
+  const env = { PATH: [join(prefix, 'bin'), process.env.PATH].join(delimiter), HOME: cwd };
+  const { version } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
+  expect(await run('tidemark', ['--version'], { cwd, env })).toEqual({ stdout: `${version}\n`, stderr: '' });
+  const { stdout } = await run('tidemark', ['demo', '--runs', '1', '--workspaces', '10'], { cwd, env });
+  expect(stdout).toMatch(/\btidemark --config demo\/tidemark\.yaml /u);
+  expect(stdout).not.toMatch(/npx|node /u);
+  const rows = await run(
+    'tidemark',
+    ['--config', 'demo/tidemark.yaml', 'sql', '--json', 'select count(*)::int as n from workspaces'],
+    { cwd, env },
+  );
+  expect(JSON.parse(rows.stdout)).toEqual([{ n: 10 }]);
+  const page = await readFile(join(prefix, 'share', 'man', 'man1', 'tidemark.1'), 'utf8');
+  expect(page).toContain(`"tidemark ${version}"`);
+});
+
+test('a command that a project runs is shown as the project runs it, without a look into a registry', async () => {
+  const { stdout } = await run('npx', ['--no', 'tidemark', 'demo', '--runs', '1', '--workspaces', '10'], {
+    cwd: folder,
+  });
+  expect(stdout).toContain('npx --no tidemark --config demo/tidemark.yaml ');
 });
