@@ -74,6 +74,11 @@ export const commands: readonly {
     load: async () => (await import('./definitions/report.ts')).defineReport,
   },
   {
+    name: 'show',
+    description: 'show a workspace, pool, key, volume or another subject: its present, its history and its findings',
+    load: async () => (await import('./definitions/show.ts')).defineShow,
+  },
+  {
     name: 'findings',
     description: 'list findings, or accept them',
     load: async () => (await import('./definitions/findings.ts')).defineFindings,

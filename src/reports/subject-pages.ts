@@ -43,10 +43,10 @@ export async function writeSubjectPages(
 export function renderSubject(
   subject: SubjectView,
   template: string,
-  { asOf }: Pick<SubjectPagesOptions, 'asOf'>,
+  { asOf, root = '../' }: { readonly asOf: Date; readonly root?: string },
   { html, assets }: Renderer,
 ): string {
-  const context = { subject, as_of: formatTimestamp(asOf), root: '../', page: assets };
+  const context = { subject, as_of: formatTimestamp(asOf), root, page: assets };
   return html.render('reports/subject.hbs', template, context);
 }
 

@@ -169,3 +169,37 @@ function toSubjectPage(row: Readonly<Record<string, unknown>>, kind: SubjectKind
     rules: String(row.rules),
   };
 }
+
+export interface SubjectQuery {
+  /** ID or name. */
+  readonly name: string;
+  readonly type?: string;
+  readonly target?: string;
+}
+
+export interface SubjectMatch extends SubjectRef {
+  readonly slug: string;
+  /** Whether it has the ID or name; otherwise its name is similar. */
+  readonly isExact: boolean;
+}
+
+/** The subjects with an ID or name, whether they have a page or not; without any, the five with the most similar names. */
+export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
+  const { database, files } = options;
+  const kinds = await loadSubjectKinds(files);
+  await createCandidates(options, kinds);
+  const rows = await database.rows(await files.read('subjects/find'), {
+    name: query.name,
+    type: query.type ?? null,
+    target: query.target ?? null,
+  });
+  const slugs = new Map(kinds.map(({ type, slug }) => [type, slug]));
+  return rows.map((row) => ({
+    type: String(row.subject_type),
+    slug: slugs.get(String(row.subject_type)) ?? '',
+    target: String(row.target),
+    id: String(row.subject_id),
+    name: typeof row.subject_name === 'string' ? row.subject_name : null,
+    isExact: row.is_exact === true,
+  }));
+}
