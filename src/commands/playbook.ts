@@ -8,7 +8,7 @@ import { loadDefinitions } from '../pipeline/plugins.ts';
 import { applyExitCode, applyPlan, findFinishedResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
-import { restoreLedger } from '../remediation/ledger-table.ts';
+import { readRecordedLedger, restoreLedger } from '../remediation/ledger-table.ts';
 import { createPlan } from '../remediation/plan.ts';
 import { type Plan, readPlan, writePlan } from '../remediation/plan-file.ts';
 import { findPlanFile, keepPlan, setPlanAside } from '../remediation/plan-store.ts';
@@ -161,7 +161,7 @@ export async function ledger(context: Context, { plan: planId, settle = false, r
     const settled = await settleLedger({ config, context, playbooks, planId });
     if (settled.some(({ isSettled }) => !isSettled)) context.exit(EXIT.incomplete);
   }
-  const rows = (await readLedger(config.data))
+  const rows = (await readRecordedLedger(config, context))
     .map(toLedgerRow)
     .filter(({ plan_id }) => planId === undefined || plan_id === planId);
   writeResult(context, rows, () => formatLedger(rows, context.colors));

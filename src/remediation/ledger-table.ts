@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
@@ -6,19 +6,33 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { acquireLock } from '../warehouse/lock.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
 import { openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
 import {
   assertNeverWritten,
   isLedgerMissing,
+  type LedgerEntry,
   type LedgerRow,
   ledgerFile,
   readLedger,
   toLedgerRow,
   toLedgerText,
 } from './ledger.ts';
-import { ensureWarehouseId } from './published-reads.ts';
+import { ensureWarehouseId, PublishedReads } from './published-reads.ts';
 
 /** The table `actions`, a copy of the ledger in the warehouse. */
+
+/**
+ * As `readLedger`, for what would take a missing ledger as one without actions.
+ * @throws TidemarkError DATA also where it is missing, although the published warehouse has a copy of it.
+ */
+export async function readRecordedLedger(config: Config, context: Context): Promise<readonly LedgerEntry[]> {
+  const { data } = config;
+  if ((await isLedgerMissing(data)) && existsSync(warehouseFiles(data).published)) {
+    assertNeverWritten(ledgerFile(data), await new PublishedReads(config, context).recordedActions());
+  }
+  return readLedger(data);
+}
 
 /**
  * Copies the ledger to the table `actions`, and assigns an ID to a warehouse without one. Called in every run.

@@ -5,7 +5,7 @@ import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
 import { openPublished, type Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
-import { readLedger } from './ledger.ts';
+import { readRecordedLedger } from './ledger-table.ts';
 import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { PLAN_VALID_MS, type Plan, planDigest } from './plan-file.ts';
 import { ensureWarehouseId, readWarehouseId } from './published-reads.ts';
@@ -59,7 +59,7 @@ async function planFrom(
     now,
     staleHours: config.thresholds.staleHours,
   });
-  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(config, now))]);
+  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(config, context))]);
   const remote = new RemoteServices(config, context, context.signal);
   try {
     const planned = await planActions(playbook, excludeFindings(selection, excluded), {
@@ -110,8 +110,9 @@ export function buildPlan(
 }
 
 /** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */
-async function readUnsettledFindings(config: Config, now: Date): Promise<ReadonlyMap<string, string>> {
-  const unsettled = await findUnsettledActions(config, await readLedger(config.data), now);
+async function readUnsettledFindings(config: Config, context: Context): Promise<ReadonlyMap<string, string>> {
+  const entries = await readRecordedLedger(config, context);
+  const unsettled = await findUnsettledActions(config, entries, context.clock.now());
   return new Map(
     unsettled.flatMap((action) => action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)])),
   );

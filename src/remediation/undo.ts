@@ -2,7 +2,9 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionOutcome, type LedgerEntry, readLedger } from './ledger.ts';
+import { isUnsettled } from './execute-action.ts';
+import type { ActionOutcome, LedgerEntry } from './ledger.ts';
+import { readRecordedLedger } from './ledger-table.ts';
 import { observeAction } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { buildAction, type NewAction } from './plan-actions.ts';
@@ -12,6 +14,7 @@ import { PublishedReads } from './published-reads.ts';
 import { getPlaybook, isReversible } from './registry.ts';
 import { RemoteServices } from './remote.ts';
 import type { PlanCandidate } from './select-findings.ts';
+import { explainUnsettled } from './unsettled.ts';
 
 export interface UndoOptions {
   readonly config: Config;
@@ -26,14 +29,16 @@ export interface UndoOptions {
  */
 export async function createUndoPlan(plan: Plan, { config, context, playbooks }: UndoOptions): Promise<Plan> {
   const playbook = assertUndoable(plan, playbooks);
-  const entries = await readLedger(config.data);
+  const entries = await readRecordedLedger(config, context);
   const applied = selectApplied(plan, entries);
-  if (applied.length === 0) throw new TidemarkError('UNSAFE', `no action of plan ${plan.plan_id} was applied`);
+  const skipped = [...listUnsettled(plan, entries)];
+  if (applied.length + skipped.length === 0) {
+    throw new TidemarkError('UNSAFE', `no action of plan ${plan.plan_id} was applied`);
+  }
   const remote = new RemoteServices(config, context, context.signal);
   const published = new PublishedReads(config, context);
   const definitions = resolveDefinitions(plan, playbooks);
   const actions: NewAction[] = [];
-  const skipped: { finding_id: string; reason: string }[] = [];
   try {
     for (const { action, outcome } of applied) {
       const definition = definitions.get(action) as ActionDefinition;
@@ -71,10 +76,19 @@ interface Applied {
 /** The last action first, because an action may rest on an earlier one. */
 function selectApplied({ plan_id, actions }: Plan, entries: readonly LedgerEntry[]): readonly Applied[] {
   const selected = actions.flatMap((action): Applied[] => {
-    const entry = entries.find(({ row }) => row.plan_id === plan_id && row.action_id === action.action_id);
+    const entry = findEntry(entries, { plan_id, action_id: action.action_id });
     return entry && !entry.isOpen && entry.row.status === 'applied' ? [{ action, outcome: entry.row }] : [];
   });
   return selected.reverse();
+}
+
+/** The actions that may have been applied, and why they are not undone. */
+function listUnsettled({ plan_id, actions }: Plan, entries: readonly LedgerEntry[]): Plan['skipped'] {
+  return actions.flatMap(({ action_id, finding_id, summary }) => {
+    const entry = findEntry(entries, { plan_id, action_id });
+    if (!entry || !isUnsettled(entry)) return [];
+    return [{ finding_id, reason: `${summary}: ${explainUnsettled(entry)}` }];
+  });
 }
 
 interface UndoDeps {

@@ -50,7 +50,7 @@ export function findRepeated(
     );
 }
 
-export function explainUnsettled({ row: { plan_id, action_id } }: UnsettledAction): string {
+export function explainUnsettled({ row: { plan_id, action_id } }: Pick<UnsettledAction, 'row'>): string {
   return `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
 }
 

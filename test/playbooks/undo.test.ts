@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
@@ -130,6 +132,32 @@ test('undo refuses what was changed since, and restores the rest', async () => {
   pools.find(({ id }) => id === plan.actions[1]!.params.id)!.allowed.push('ws-new');
   const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
   expect(rows).toMatchObject([{ status: 'skipped', reason: 'the pool was changed since the action' }]);
+});
+
+test('undo leaves out an action that is unconfirmed, and says so; without a ledger it makes no plan', async () => {
+  let isBroken = true;
+  const place = await playbookHarness({
+    playbook: 'scope-unused-pools',
+    faultHook: ({ method }) => {
+      if (method !== 'PATCH' || !isBroken) return undefined;
+      isBroken = false;
+      return { status: 200, body: '{"data": {}}' };
+    },
+  });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply([], 1);
+  const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
+  expect(made.exit).toBe(1);
+  const { actions, skipped } = made.json<Plan>();
+  expect(actions.map(({ params }) => params.id)).toEqual([plan.actions[1]!.params.id]);
+  expect(skipped.map(({ reason }) => reason)).toEqual([
+    `${plan.actions[0]!.summary}: a1 of plan ${plan.plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``,
+  ]);
+
+  await rm(join(place.folder, 'data', 'ledger.ndjson'));
+  const refused = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([refused.exit, refused.stderr]).toEqual([4, expect.stringContaining('ledger.ndjson is missing')]);
 });
 
 test('undo of an irreversible playbook is refused', async () => {

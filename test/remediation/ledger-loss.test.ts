@@ -12,9 +12,17 @@ describe('a ledger that is missing although the table actions has rows', () => {
     await harness.apply();
     await rm(ledger());
     harness.place.sandbox.log.length = 0;
-    const { stderr } = await harness.place.apply([], 4);
-    expect(stderr).toMatch(/ledger\.ndjson is missing, and the table actions has 3 row\(s\) of it/u);
-    expect(stderr).toContain('`tidemark playbook ledger --restore`');
+    for (const words of [
+      ['apply', harness.place.planFile],
+      ['plan', harness.place.playbook],
+      ['ledger'],
+      ['ledger', '--settle'],
+    ]) {
+      const { exit, stdout, stderr } = await harness.place.tidemark(['playbook', ...words]);
+      expect([words, exit, stdout]).toEqual([words, 4, '']);
+      expect(stderr).toMatch(/ledger\.ndjson is missing, and the table actions has 3 row\(s\) of it/u);
+      expect(stderr).toContain('`tidemark playbook ledger --restore`');
+    }
     expect(harness.writes()).toEqual([]);
   });
 
