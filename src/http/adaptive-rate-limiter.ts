@@ -20,18 +20,18 @@ export interface Acquisition {
 
 /** Burst in seconds of the rate. At 27 requests per second, no window of one second, wherever it begins, sees more than 30. */
 const HEADERLESS_BURST = 0.03;
-/** Requests that are sent at once to a service whose rate is not known. */
+/** Requests that are sent together to a service whose rate is not known. */
 const FIRST_BURST = 2;
 const FIRST_BURST_SECONDS = 0.03;
 const PROBE_WAIT_MS = 5;
 /** An advertised window bounds a burst already; the configured bound is then an average. */
 const ADVERTISED_BURST = 0.5;
-/** Headers that a throttled response contradicts so often are ignored. */
+/** Headers are ignored after this number of throttled responses contradict them. */
 const MAX_SURPRISES = 2;
-/** Headers under which requests are throttled so often, and in such a part of all requests, are ignored. */
+/** Headers are ignored after this number of throttled requests, if these are also this part of all requests. */
 const MAX_EVENTS = 4;
 const MAX_EVENTS_PART = 0.01;
-/** Headers whose limit changes so often are ignored. */
+/** Headers are ignored after their limit changes this number of times. */
 const MAX_LIMIT_CHANGES = 4;
 /** Responses after which a `remaining` that is always 0 says nothing. */
 const EMPTY_RESPONSES = 5;

@@ -68,7 +68,7 @@ export interface CallOptions {
 /** Reads a response to its end and classifies it. It must use up or cancel the body. */
 export type ResponseReader<T> = (response: Response, progress: BodyProgress) => Promise<Result<T>>;
 
-/** What the hooks of the ky instance know about a request. */
+/** Values of a request for the hooks of the ky instance. */
 interface HookContext extends Record<string, unknown> {
   readonly ticket: number;
   readonly metrics: RequestMetrics;

@@ -12,7 +12,7 @@ const MAX_RECOVERY_SECONDS = 60;
 /** Throttled responses within this time that follow each other closely have one cause: the window has not ended. */
 const SAME_EVENT_MS = 1500;
 const SAME_EVENT_ACCEPTED = 3;
-/** A rate that was accepted so often is not far above the limit. */
+/** A rate at which this number of requests was accepted is not far above the limit. */
 const SUSTAINED_REQUESTS = 100;
 /** Fewer accepted requests measure little; the rate then rises faster. */
 const RELIABLE_REQUESTS = 10;

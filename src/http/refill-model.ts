@@ -1,4 +1,4 @@
-/** A measurement needs so many tokens and so long a time: `remaining` is a whole number, and responses overtake each other. */
+/** The fewest tokens and the shortest time of a measurement: `remaining` is a whole number, and responses overtake each other. */
 const MIN_TOKENS = 24;
 const MIN_SPAN_MS = 1000;
 const MAX_SPAN_MS = 30_000;

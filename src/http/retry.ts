@@ -14,7 +14,7 @@ export interface RetryOptions {
   readonly timeouts: HttpTimeouts;
   /** Fewer attempts where the service fails, breaks off or does not respond. @default `timeouts.attempts` */
   readonly maxServerErrorAttempts?: number | undefined;
-  /** A longer pause that the service asks for fails at once. */
+  /** A request fails immediately if the service asks for a longer pause. */
   readonly maxWaitMs: number;
   readonly metrics: RequestMetrics;
   readonly signal: AbortSignal;

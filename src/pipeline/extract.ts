@@ -76,7 +76,7 @@ function bindClient(client: ServiceClient, defaults: RequestOptions): ServiceCli
   };
 }
 
-/** Failures that another strategy may avoid. A timeout is none of them: it has cost minutes already. */
+/** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */
 const FALLBACK_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'server',
   'truncated',
@@ -140,7 +140,7 @@ export function createOnce(): ExtractContext['once'] {
   };
 }
 
-/** setTimeout takes no longer time, and would fire at once. */
+/** The longest delay of setTimeout. It fires immediately for a longer one. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A client for one source, whose calls fail once the source has taken more than its bounds. */

@@ -47,7 +47,7 @@ export async function withHeartbeat<T>(
 /** Shorter parts of an address are words, such as `ping`. */
 const MIN_SECRET_LENGTH = 8;
 
-/** Whoever knows the path or the query of the address can report. */
+/** The path and the query of the address are secret: they permit to report. */
 function findSecrets(url: string): readonly string[] {
   const { pathname, searchParams, username, password } = new URL(url);
   const parts = [...pathname.split('/'), ...searchParams.values(), username, password].map(decodePart);

@@ -238,7 +238,7 @@ type Right =
   /** A permission in another form, as operations of plugins may declare it. */
   | { readonly scope: 'other'; readonly permission: string };
 
-/** What the organization access of a team is called in the API and on the page of the team. */
+/** Names of the organization access of a team: in the API, and on the page of the team. */
 const ORGANIZATION_ACCESS = {
   'manage-agent-pools': 'Manage agent pools',
   'read-workspaces': 'View all workspaces',

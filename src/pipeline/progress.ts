@@ -113,7 +113,7 @@ function formatProgress({ name, metrics, startedMs }: DisplayedPull, nowMs: numb
   const seconds = Math.max(0.001, (nowMs - startedMs) / 1000);
   const waited = throttleWaitMs >= 100 ? `, waited ${(throttleWaitMs / 1000).toFixed(1)} s` : '';
   const retried = retries > 0 ? `, ${retries} retried` : '';
-  return `  ${name}  ${rows} rows, ${requests} requests, ${(requests / seconds).toFixed(1)}/s${retried}${waited}`;
+  return `  ${name}  ${plural(rows, 'row')}, ${plural(requests, 'request')}, ${(requests / seconds).toFixed(1)}/s${retried}${waited}`;
 }
 
 /** A line that wraps would take two rows, and clearing would leave one of them. */
@@ -147,7 +147,7 @@ class OutcomeLog {
     };
   }
 
-  /** Logs what is held although pulls are running. */
+  /** Logs the held messages while pulls are running. */
   flush(): void {
     for (const target of this.#failures.keys()) this.#flushTarget(target);
   }

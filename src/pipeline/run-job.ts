@@ -177,7 +177,7 @@ function planNotes(plans: readonly JobPlan[]): readonly string[] {
   });
 }
 
-/** Plans are attached to the digest for whoever approves them. */
+/** The plans as attachments of the digest, for the person who approves them. */
 function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
   return plans.flatMap(({ name, plan, file }) =>
     plan && file

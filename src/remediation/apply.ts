@@ -111,7 +111,7 @@ function checkAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, 
   return { reason: `${state.failures} actions failed or are unconfirmed`, exit: EXIT.incomplete };
 }
 
-/** Whatever it is: a file, a folder, a link to nowhere. What cannot be looked at counts as present. */
+/** Whether a file, a folder or a broken link has this path. A path that cannot be examined counts as present. */
 function isPresent(file: string): boolean {
   try {
     lstatSync(file);

@@ -17,7 +17,7 @@ import { awaitConfirmation, settleAction, type Verdict } from './settle.ts';
 /** The result of an action in one apply. `finished_at` is null where the ledger holds no outcome. */
 export type ActionResult = Omit<ActionOutcome, 'finished_at'> & { readonly finished_at: string | null };
 
-/** What became of an action that was looked at. */
+/** The result of an action whose subject was read. */
 export interface Execution {
   readonly result: ActionResult;
   /** The reading contradicts the plan, and nothing was sent. The outcome is not in the ledger yet: `record` writes it. */

@@ -21,7 +21,7 @@ const guard = z.strictObject({
       allowFailure: z.literal(true).optional(),
     }),
   ),
-  /** What the action was planned from; the reads are compared with these. */
+  /** The values that the action was planned from. The reads are compared with them. */
   inputs: z.record(z.string(), z.json()),
 });
 

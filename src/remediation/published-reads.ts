@@ -8,7 +8,7 @@ import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { AbsenceEvidence } from './define.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 
-/** What an apply asks the published warehouse, which a run may replace meanwhile. */
+/** Queries of an apply to the published warehouse. A run may replace that warehouse during the apply. */
 export class PublishedReads {
   readonly #config: Config;
   readonly #context: Context;

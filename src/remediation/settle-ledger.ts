@@ -24,11 +24,11 @@ export interface SettleLedgerOptions {
   readonly warehouse?: Warehouse;
 }
 
-/** What the ledger says of an action after it was read again. */
+/** The ledger's row of an action after its subject was read again. */
 export type SettledAction = ActionResult & { readonly isSettled: boolean };
 
 /**
- * Reads every action again that was left open or unconfirmed, and records what became of it. It changes nothing on the services.
+ * Reads the subject of every open or unconfirmed action again, and records the result. It changes nothing on the services.
  * @throws TidemarkError LOCKED while a plan is applied.
  */
 export async function settleLedger(options: SettleLedgerOptions): Promise<readonly SettledAction[]> {

@@ -5,7 +5,7 @@ import type { LedgerEntry } from './ledger.ts';
 import { type Action, canonicalJson, findingIds } from './plan-file.ts';
 import { readKeptPlan } from './plan-store.ts';
 
-/** After this time, a pull shows what became of an action. */
+/** After this time, a pull shows the effect of an action. */
 const BLOCKING_MS = DAY_MS;
 
 /** An action that may still take effect, so that no plan may repeat it. */

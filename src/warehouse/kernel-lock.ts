@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url);
 let loaded: TryLock | undefined;
 
 /**
- * Locks an open file through the kernel, which releases the lock when `fd` is closed or its process ends, whatever ends it. The lock
+ * Locks an open file through the kernel, which releases the lock when `fd` is closed or its process ends, for any reason. The lock
  * belongs to the open file description: it also excludes a second holder in this process, and reading the file elsewhere in this
  * process does not release it (docs/decisions/0017-kernel-lock.md).
  * @throws TidemarkError UNSAFE if the file system has no such lock, CONFIG if the package with the lock is not installed.
@@ -39,7 +39,7 @@ interface Binary {
   tryLock(fd: number, offset: number, length: number, isExclusive: boolean): void;
 }
 
-/** On Alpine, the package looks for a build of its own, although its Linux build also loads with musl. */
+/** On Alpine, the package looks for a separate build, although its Linux build also loads with musl. */
 function loadBinary(cause: unknown): TryLock {
   try {
     const file = `fs-native-extensions/prebuilds/${platform()}-${arch()}/fs-native-extensions.node`;

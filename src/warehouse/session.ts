@@ -20,9 +20,9 @@ export interface Warehouse {
   readonly database: Database;
   readonly files: SqlFiles;
   readonly tables: ReadonlyMap<string, Table>;
-  /** Call it just before each write to the outside. @throws LockError if the lock was lost */
+  /** Call it immediately before each request that changes a service, and before each mail. @throws LockError if the lock was lost */
   assertHeld(): void;
-  /** Finishes a deferred migration. Nothing else may use the database meanwhile. Does nothing if the migration is complete. */
+  /** Finishes a deferred migration. Nothing else may use the database during it. Does nothing if the migration is complete. */
   finishMigration(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface WarehouseWriter {
 
 export interface LockedOptions {
   readonly config: Config;
-  /** What the lock is held for, as shown to other processes. */
+  /** The purpose of the lock, as other processes show it. */
   readonly purpose: string;
   readonly now: Date;
   readonly log: Log;

@@ -82,7 +82,7 @@ function parseTable(name: string, ddl: string): Table {
   };
 }
 
-/** The last column of the key of a table whose rows have no id: it keeps rows apart that are the same in the rest of the key. */
+/** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */
 export const ORDINAL = 'ordinal';
 
 /** `COLUMN from SQL` in a header. */

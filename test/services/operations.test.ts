@@ -19,14 +19,13 @@ const declared = (kind: string) =>
 
 describe('the API documents and the declarations', () => {
   it.each([
-    ['platform', platformEndpoints, 17],
-    ['secrets', secretsEndpoints, 21],
-    ['autoscaler', autoscalerEndpoints, 2],
-    ['scheduler', schedulerEndpoints, 15],
-    ['mesh', meshEndpoints, 3],
-  ] as const)('every endpoint of %s has its operation, and no operation is without one', (kind, endpoints, count) => {
+    ['platform', platformEndpoints],
+    ['secrets', secretsEndpoints],
+    ['autoscaler', autoscalerEndpoints],
+    ['scheduler', schedulerEndpoints],
+    ['mesh', meshEndpoints],
+  ] as const)('every endpoint of %s has its operation, and no operation is without one', (kind, endpoints) => {
     expect(declared(kind)).toEqual([...endpoints].sort());
-    expect(endpoints).toHaveLength(count);
   });
 
   it.each(Object.entries(queryParameters))('%s takes the query parameters of its document', (name, parameters) => {
