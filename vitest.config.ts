@@ -1,8 +1,18 @@
+import { existsSync, statfsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 const SYSTEM = 'test/system/**/*.test.ts';
 const LONG = 'test/long/**/*.test.ts';
 const CLIENTS = 'test/clients/**/*.test.ts';
+
+const MEMORY_DISK = '/dev/shm';
+const MEMORY_DISK_BYTES = 2 ** 31;
+
+/** Unit tests write hundreds of small warehouses: a disk in memory, where there is a large one, saves them the waits for a real one. */
+function chooseTempFolder(): Record<string, string> {
+  const disk = existsSync(MEMORY_DISK) ? statfsSync(MEMORY_DISK) : undefined;
+  return disk && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES ? { TMPDIR: MEMORY_DISK } : {};
+}
 
 /** The tiers: `npm test`, `npm run test:system`, `npm run test:clients`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
 export default defineConfig({
@@ -16,7 +26,14 @@ export default defineConfig({
       // Test files share a process, so that modules load once for each worker.
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [SYSTEM, LONG, CLIENTS], isolate: false },
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [SYSTEM, LONG, CLIENTS],
+          isolate: false,
+          maxWorkers: 3, // on two cores: a worker waits for timers and files a fifth of the time
+          env: chooseTempFolder(),
+        },
       },
       { extends: true, test: { name: 'system', include: [SYSTEM], testTimeout: 300_000, hookTimeout: 300_000 } },
       { extends: true, test: { name: 'clients', include: [CLIENTS], maxWorkers: 1 } },

@@ -38,6 +38,7 @@ export async function publishWarehouse(
   await mkdir(dirname(files.work), { recursive: true });
   const warehouse = await createFindingsWarehouse({ file: files.work, cleanup });
   await fill(warehouse);
+  await warehouse.database.run('checkpoint');
   warehouse.database.close();
   await publishFile(files.work, files.published, 0o644);
 }

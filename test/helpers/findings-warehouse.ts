@@ -3,12 +3,12 @@ import { onTestFinished } from 'vitest';
 import { configSchema, type Thresholds } from '../../src/config/schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type AssessedTarget, evaluateFindings, type FindingsSummary } from '../../src/findings/evaluate.ts';
-import { type Database, openDatabase, type SqlParam } from '../../src/warehouse/database.ts';
+import type { Database, SqlParam } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { columnList, loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import type { Row } from '../../src/warehouse/values.ts';
-import { copyEmptyWarehouse } from './prepared.ts';
+import { openEmptyWarehouse } from './prepared.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
 export type Rows = readonly Readonly<Record<string, SqlParam>>[];
@@ -51,8 +51,7 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
   const files = createSqlFiles([...(options.roots ?? []), PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const file = options.file ?? join(directory, 'warehouse.duckdb');
-  await copyEmptyWarehouse(file);
-  const database = await openDatabase(file);
+  const database = await openEmptyWarehouse(file);
   cleanup(async () => database.close());
 
   const record = async (at: string, target: string, source: string, status: string) =>

@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { inject } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
@@ -36,6 +36,14 @@ export async function copyEmptyWarehouse(to: string): Promise<void> {
     database.close();
   });
   await copyFile(join(folder, 'warehouse.duckdb'), to);
+}
+
+/** Opens a copy of the empty warehouse. It is discarded with its folder, so that closing it need not write it once more. */
+export async function openEmptyWarehouse(file: string): Promise<Database> {
+  await copyEmptyWarehouse(file);
+  const database = await openDatabase(file);
+  await database.run('pragma disable_checkpoint_on_shutdown');
+  return database;
 }
 
 /** Puts a working file without rows into a data folder, as a session leaves one. Nothing is published. */

@@ -6,11 +6,11 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import { summarizePlaybooks } from '../../src/remediation/registry.ts';
 import { type RenderOptions, type ReportData, readReportData } from '../../src/reports/index.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { columnList, loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
-import { copyEmptyWarehouse } from './prepared.ts';
+import { openEmptyWarehouse } from './prepared.ts';
 import { tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -35,8 +35,7 @@ export interface ReportWarehouse {
 export async function createReportWarehouse(roots: readonly string[] = [PACKAGE_ROOT]): Promise<ReportWarehouse> {
   const directory = await tempFolder();
   const file = join(directory, 'warehouse.duckdb');
-  await copyEmptyWarehouse(file);
-  const database = await openDatabase(file);
+  const database = await openEmptyWarehouse(file);
   const files = createSqlFiles(roots);
   const tables = await loadTables(files);
   onTestFinished(() => database.close());
