@@ -10,8 +10,8 @@ const PLAYBOOKS = [
   { playbook: 'drop-stale-snapshots' },
 ] as const;
 
-const ROUNDS = 200;
+const KILLS = 200;
 
 test.each(PLAYBOOKS)('$playbook: of 200 random kills, none doubles, loses or hides an action', async (options) => {
-  expect(await killApplies({ ...options, rounds: ROUNDS })).toBeGreaterThan(ROUNDS);
+  expect(await killApplies({ ...options, kills: KILLS })).toBeGreaterThanOrEqual(KILLS);
 });

@@ -16,7 +16,7 @@ export interface KillOptions {
   readonly playbook: string;
   /** Sources to pull beside those of the rule. */
   readonly sources?: readonly string[];
-  readonly rounds: number;
+  readonly kills: number;
 }
 
 interface Row {
@@ -29,23 +29,25 @@ interface Row {
 const MAX_APPLIES = 3;
 
 /**
- * Kills an apply with SIGKILL at a random time, in each of `rounds` rounds, and applies the plan again. No action is doubled, lost or
- * unrecorded. Returns the number of actions.
+ * Kills `kills` applies with SIGKILL, each at a random time, and applies each plan again. No action is doubled, lost or unrecorded.
+ * Returns the number of actions.
  */
-export async function killApplies({ playbook, sources = [], rounds }: KillOptions): Promise<number> {
+export async function killApplies({ playbook, sources = [], kills }: KillOptions): Promise<number> {
   const command = await buildCommand();
   const place = await playbookHarness({ playbook, sources });
   const initial = copyState(place);
   let actions = 0;
   let durationMs = await measureApply(place, command);
-  for (let round = 0; round < rounds; round++) {
+  for (let killed = 0; killed < kills; ) {
     restoreState(place, initial);
     const afterMs = Math.random() * durationMs;
     const plan = await planAndApprove(place);
     actions += plan.actions.length;
     const endedMs = await killAfter(place, command, afterMs);
-    if (endedMs !== undefined) durationMs = endedMs;
-    const details = `${playbook}, round ${round + 1}, killed after ${afterMs.toFixed(0)} of ${durationMs.toFixed(0)} ms`;
+    // One that ended before it was killed does not count.
+    if (endedMs === undefined) killed++;
+    else durationMs = endedMs;
+    const details = `${playbook}, kill ${killed}, after ${afterMs.toFixed(0)} of ${durationMs.toFixed(0)} ms`;
     await expectOnce(place, plan, details);
   }
   return actions;
@@ -110,11 +112,12 @@ async function expectOnce(place: PlaybookHarness, plan: Plan, details: string): 
   );
 }
 
-/** Requests that change something, by method and path. */
+/** How often each request that changes something was sent. The query or the body may name the subject. */
 function countWrites({ sandbox }: PlaybookHarness): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { method, path } of listWrites(sandbox.log)) {
-    counts.set(`${method} ${path}`, (counts.get(`${method} ${path}`) ?? 0) + 1);
+  for (const { method, path, query, body } of listWrites(sandbox.log)) {
+    const request = `${method} ${path}?${query} ${body}`;
+    counts.set(request, (counts.get(request) ?? 0) + 1);
   }
   return counts;
 }

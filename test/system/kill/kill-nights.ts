@@ -45,7 +45,8 @@ export async function killNights(kills: number): Promise<void> {
   const expected = await readDelivered(place, server, seen);
   expect(JSON.parse(expected['drift.json'] ?? '{}').summary.newly_drifted).toBeGreaterThan(0);
 
-  for (let kill = 0; kill < kills; kill++) {
+  let durationMs = complete.afterMs;
+  for (let kill = 0; kill < kills; ) {
     await restoreFolders(place);
     seen = server.received.length;
     const { process: child, ended } = start();
@@ -54,12 +55,16 @@ export async function killNights(kills: number): Promise<void> {
     onMail = (count) => {
       if (count === atMail) child.kill('SIGKILL');
     };
-    const afterMs = ((kill + Math.random()) / kills) * complete.afterMs;
+    const afterMs = ((kill + Math.random()) / kills) * durationMs;
     const timer = setTimeout(() => atMail ?? child.kill('SIGKILL'), afterMs);
-    const { exit, stderr } = await ended;
+    const { exit, stderr, afterMs: endedMs } = await ended;
     clearTimeout(timer);
     onMail = () => {};
-    if (exit !== null) continue; // it was faster than the one that was measured
+    if (exit !== null) {
+      durationMs = endedMs; // it was faster than the one before, and is not counted
+      continue;
+    }
+    kill++;
     seen = server.received.length;
     const next = await start().ended;
     const moment = atMail === undefined ? `after ${afterMs.toFixed(0)} ms` : `at mail ${atMail - seen}`;
