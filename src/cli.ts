@@ -83,8 +83,22 @@ async function dispatch(session: Session): Promise<ExitCode> {
     if (name === selected) (await load())(program, context);
     else program.command(name).description(description);
   }
-  await program.parseAsync([...session.argv], { from: 'user' });
+  await parseCommand(program, session);
   return exit;
+}
+
+/** Runs the command; the services of a demo run in this process while it does. */
+async function parseCommand(program: Command, session: Session): Promise<void> {
+  let stopServices: (() => Promise<void>) | undefined;
+  program.hook('preAction', async () => {
+    const { resumeDemo } = await import('./commands/demo-services.ts');
+    const command = findCommandName(session.argv) ?? '';
+    stopServices = await resumeDemo(
+      createContext(program, session, () => {}),
+      command,
+    );
+  });
+  await program.parseAsync([...session.argv], { from: 'user' }).finally(() => stopServices?.());
 }
 
 function findCommandName(argv: readonly string[]): string | undefined {
@@ -205,6 +219,7 @@ async function readStdin(): Promise<string> {
 
 /** One typed line; empty at the end of the input, and after a signal. */
 async function readLine(signal: AbortSignal): Promise<string> {
+  if (process.stdin.readableEnded) return ''; // a second reader would wait for an end that has been
   const lines = createInterface({ input: process.stdin, signal });
   for await (const line of lines) {
     lines.close();

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../config/config.ts';
 import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
@@ -9,15 +8,16 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { formatForFile, isTextFormat, KNOWN_EXTENSIONS, TEXT_FORMATS } from '../query/formats.ts';
 import { replaceFile } from '../query/output-file.ts';
-import { findSavedQuery, loadSavedQueries, resolveParameters, type SavedQuery } from '../query/saved.ts';
-import { type PreparedQuery, QuerySession } from '../query/session.ts';
-import { type Screen, writeLines, writeTable } from '../query/write-table.ts';
-import { appendText, copyParquet, copyText, type WriteText, writeText } from '../query/write-text.ts';
+import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
+import type { PreparedQuery, QuerySession } from '../query/session.ts';
+import { writeLines, writeTable } from '../query/write-table.ts';
+import { appendText, copyParquet, copyText, type WriteText } from '../query/write-text.ts';
 import { writeXlsx } from '../query/write-xlsx.ts';
 import { parseParam } from './definitions/define.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
-import { formatTable, writeResult } from './output.ts';
 import { writeToPager } from './pager.ts';
+import { listSavedQueries, printQuery, type QueryRequest, selectScreen, withQuery } from './run-query.ts';
+import { runShell } from './shell.ts';
 
 export interface SqlFlags {
   readonly file?: string;
@@ -31,30 +31,27 @@ export interface SqlFlags {
   readonly list?: boolean;
 }
 
-/** One query and where its result goes. */
-interface Request {
-  readonly config: Config;
-  readonly query: string;
-  readonly saved: SavedQuery | undefined;
-  readonly asOf: Date | undefined;
-  readonly format: Format;
-  readonly flags: SqlFlags;
-}
-
 /** `words` are the query, or with `--saved` the parameters as `NAME=VALUE`. */
 export async function sql(context: Context, words: readonly string[], flags: SqlFlags): Promise<void> {
   const config = readLocalConfig(context);
   const savedQueries = await loadSavedQueries(overlayRoots(config.directory));
   if (flags.list) return listSavedQueries(context, savedQueries);
+  if (isForShell(context, words, flags)) return runShell(context, config, flags);
   const format = selectFormat(context, flags);
   const asOf = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
-  const request = saved
-    ? { config, query: saved.sql, saved, asOf, format, flags: withParameters(flags, words) }
-    : { config, query: await readQuery(context, words, flags.file), saved, asOf, format, flags };
+  const request: QueryRequest = {
+    config,
+    asOf,
+    saved,
+    query: saved ? saved.sql : await readQuery(context, words, flags.file),
+    params: saved ? readParameters(flags, words) : flags.param,
+    timeoutSeconds: flags.timeout,
+    signal: context.signal,
+  };
   try {
-    if (flags.output === undefined) await printResult(context, request);
-    else await writeResultFile(context, request, resolve(context.cwd, flags.output));
+    if (flags.output === undefined) await printResult(context, request, format, flags.maxRows);
+    else await writeResultFile(context, request, format, resolve(context.cwd, flags.output));
   } catch (error) {
     if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
     throw error;
@@ -79,9 +76,28 @@ function selectFormat(context: Context, { format, output }: SqlFlags): Format {
   return selected;
 }
 
-async function writeResultFile(context: Context, request: Request, path: string): Promise<void> {
+/** Without a query, where one can be typed. */
+function isForShell(context: Context, words: readonly string[], { file, saved, output }: SqlFlags): boolean {
+  if (words.length > 0 || file !== undefined || saved !== undefined || output !== undefined) return false;
+  return context.console !== undefined;
+}
+
+async function printResult(
+  context: Context,
+  request: QueryRequest,
+  format: Format,
+  maxRows: number | undefined,
+): Promise<void> {
+  const screen = selectScreen(context, maxRows);
+  const print = (write: WriteText) => printQuery(request, format, screen, write);
+  const isLong = format !== 'table' || screen?.maxRows === Number.POSITIVE_INFINITY;
+  if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
+  else await print(context.print);
+}
+
+async function writeResultFile(context: Context, request: QueryRequest, format: Format, path: string): Promise<void> {
   const count = await replaceFile(path, (output) =>
-    withQuery(context, request, output, (session, query) => writeToFile(session, query, request.format)),
+    withQuery(request, (session, query) => writeToFile(session, query, format), output),
   );
   context.log.info(`wrote ${plural(count, 'row')} to ${path}`);
 }
@@ -93,72 +109,10 @@ async function writeToFile(session: QuerySession, query: PreparedQuery, format: 
   return appendText(session.output, (write) => (format === 'line' ? writeLines : writeTable)(session, query, write));
 }
 
-async function printResult(context: Context, request: Request): Promise<void> {
-  const { format, flags } = request;
-  const screen = selectScreen(context, flags.maxRows);
-  const print = (write: WriteText) =>
-    withQuery(context, request, undefined, async (session, query) => {
-      if (isTextFormat(format)) return writeText(session, query, TEXT_FORMATS[format], write);
-      return (format === 'line' ? writeLines : writeTable)(session, query, write, screen);
-    });
-  const isLong = format !== 'table' || screen?.maxRows === Number.POSITIVE_INFINITY;
-  if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
-  else await print(context.print);
-}
-
-const DEFAULT_MAX_ROWS = 40;
-
-/** A terminal shows the first and last rows; elsewhere every row is written unless `--max-rows` says otherwise. */
-function selectScreen({ screen, colors }: Context, maxRows: number | undefined): Screen | undefined {
-  if (screen === undefined && maxRows === undefined) return undefined;
-  const rows = maxRows ?? DEFAULT_MAX_ROWS;
-  return {
-    width: screen?.columns ?? Number.POSITIVE_INFINITY,
-    maxRows: rows === 0 ? Number.POSITIVE_INFINITY : rows,
-    colors,
-  };
-}
-
-async function withQuery<T>(
-  { signal }: Context,
-  { config, query, saved, asOf, flags }: Request,
-  output: string | undefined,
-  work: (session: QuerySession, query: PreparedQuery) => Promise<T>,
-): Promise<T> {
-  const session = await QuerySession.open({
-    config,
-    signal,
-    ...(asOf && { asOf }),
-    ...(output !== undefined && { output }),
-    ...(flags.timeout !== undefined && { limits: { timeoutSeconds: flags.timeout } }),
-  });
-  try {
-    const params = saved ? await resolveParameters(saved, flags.param, session) : flags.param;
-    return await work(session, await session.prepare(query, params));
-  } finally {
-    await session.close();
-  }
-}
-
 /** With `--saved`, the words are parameters, as `--param` gives them. */
-function withParameters(flags: SqlFlags, words: readonly string[]): SqlFlags {
-  if (flags.file !== undefined) throw new TidemarkError('USAGE', 'give --saved NAME or -f FILE, not both');
-  return { ...flags, param: words.reduce((params, word) => parseParam(word, params), flags.param) };
-}
-
-function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
-  const list = [...queries.values()];
-  writeResult(context, list, () =>
-    formatTable(
-      ['query', 'title', 'parameters'],
-      list.map(({ name, title, parameters }) => [
-        name,
-        title,
-        parameters.map((parameter) => parameter.name).join(', '),
-      ]),
-      context,
-    ),
-  );
+function readParameters({ file, param }: SqlFlags, words: readonly string[]): QueryRequest['params'] {
+  if (file !== undefined) throw new TidemarkError('USAGE', 'give --saved NAME or -f FILE, not both');
+  return words.reduce((params, word) => parseParam(word, params), param);
 }
 
 async function readQuery(context: Context, words: readonly string[], file: string | undefined): Promise<string> {

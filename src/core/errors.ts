@@ -8,6 +8,7 @@ export const EXIT = {
   findings: 5,
   unsafe: 6,
   bug: 70,
+  /** Ctrl-C at a question or during a query, as shells report a process that SIGINT ends. */
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -21,9 +22,9 @@ const EXIT_CODES = {
   REFUSED: EXIT.unavailable,
   DATA: EXIT.data,
   FINDINGS: EXIT.findings,
-  INTERRUPTED: EXIT.interrupted,
   LOCKED: EXIT.unsafe,
   UNSAFE: EXIT.unsafe,
+  INTERRUPTED: EXIT.interrupted,
 } as const satisfies Record<string, ExitCode>;
 export type ErrorCode = keyof typeof EXIT_CODES;
 

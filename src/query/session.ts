@@ -4,6 +4,7 @@ import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedS
 import type { Config } from '../config/config.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
+import { plural } from '../core/plural.ts';
 import { openInstance } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { noWarehouseError } from '../warehouse/session.ts';
@@ -208,7 +209,7 @@ export class QuerySession {
   #assertRunning(): void {
     if (this.#options.signal.aborted) throw stopError(this.#options.signal.reason);
     if (!this.#isExpired) return;
-    throw new TidemarkError('DATA', `the query was stopped after ${this.#limits.timeoutSeconds} seconds`, {
+    throw new TidemarkError('DATA', `the query was stopped after ${plural(this.#limits.timeoutSeconds, 'second')}`, {
       hint: 'give more time with --timeout SECONDS, or `sql.timeout` in the configuration',
     });
   }
@@ -278,7 +279,7 @@ function stopError(reason: unknown): TidemarkError {
 
 function queryError(error: unknown, limits: QueryLimits): TidemarkError {
   if (error instanceof TidemarkError) return error;
-  const message = errorMessage(error);
+  const message = errorMessage(error).replace(/^Failed to \w+ statements?: /u, '');
   if (/Out of Memory Error/u.test(message)) {
     const isDisk = message.includes('max_temp_directory_size');
     const [what, key] = isDisk
