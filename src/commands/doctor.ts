@@ -13,7 +13,8 @@ export async function doctor(context: Context): Promise<void> {
   const { sources } = await loadDefinitions(config);
   const checks = await diagnose(config, context, sources);
   const { colors } = context;
-  const steps = listNextSteps(checks, existsSync(warehouseFiles(config.data).published));
+  const hasWarehouse = existsSync(warehouseFiles(config.data).published);
+  const steps = listNextSteps(checks, { program: context.program, hasWarehouse });
   writeResult(context, checks, () =>
     [
       formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), { colors, statusColumns: ['result'] }),

@@ -1,13 +1,20 @@
 import { existsSync } from 'node:fs';
-import { copyFile, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { PACKAGE_ROOT } from '../core/paths.ts';
-import { type InitTarget, type ProbedTarget, probeTargets, renderConfigFile } from '../pipeline/init-config.ts';
+import {
+  type InitTarget,
+  type ProbedTarget,
+  probeTargets,
+  renderConfigFile,
+  renderEnvExample,
+} from '../pipeline/init-config.ts';
+import { askTargets, interrupted } from './init-questions.ts';
 
-import { writeResult } from './output.ts';
+import { formatNextSteps, writeResult } from './output.ts';
 
 /** The commented examples that `init` copies. */
 const TEMPLATES = join(PACKAGE_ROOT, 'templates');
@@ -32,14 +39,25 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
       hint: 'replace it with `tidemark init --force`',
     });
   }
-  const probed = await probeTargets(context, listTargets(flags));
-  const template = join(TEMPLATES, 'tidemark.yaml');
-  if (probed.length === 0) await copyFile(template, config);
-  else await writeFileAtomic(config, renderConfigFile(await readFile(template, 'utf8'), probed));
-  await copyFile(join(TEMPLATES, 'env.example'), env);
+  const given = listTargets(flags);
+  const chosen = given.length === 0 && isConversation(context) ? await askTargets(context) : given;
+  const probed = await probeTargets(context, chosen);
+  if (context.signal.aborted) throw interrupted();
+  const [template, example] = await Promise.all(
+    ['tidemark.yaml', 'env.example'].map((name) => readFile(join(TEMPLATES, name), 'utf8')),
+  );
+  await writeFileAtomic(config, renderConfigFile(template ?? '', probed));
+  await writeFileAtomic(env, renderEnvExample(example ?? '', probed));
   const written = [config, env];
   const targets = probed.map(({ name, problem, without }) => ({ name, problem, without }));
-  writeResult(context, probed.length === 0 ? { written } : { written, targets }, () => formatResult(written, probed));
+  writeResult(context, probed.length === 0 ? { written } : { written, targets }, () =>
+    formatResult(context, written, probed),
+  );
+}
+
+/** Whether a person is there to answer. */
+function isConversation({ stdinIsTerminal, json, quiet }: Context): boolean {
+  return stdinIsTerminal && !json && !quiet;
 }
 
 /** @throws TidemarkError USAGE for a platform without its organization */
@@ -58,12 +76,23 @@ function listTargets(flags: InitFlags): readonly InitTarget[] {
   ];
 }
 
-function formatResult(written: readonly string[], probed: readonly ProbedTarget[]): string {
+function formatResult(
+  { program, colors, configFile }: Context,
+  written: readonly string[],
+  probed: readonly ProbedTarget[],
+): string {
   const files = written.map((file) => `wrote ${basename(file)}\n`);
   const targets = probed.map(({ name, problem, without }) => {
     if (problem !== null) return `${name}: not asked: ${problem}\n`;
     return `${name}: ${without.length === 0 ? 'has all sources' : `does not have ${without.join(', ')}`}\n`;
   });
-  const next = probed.length === 0 ? 'fill in your targets, then try' : 'set the tokens, then try';
-  return [...files, ...targets, `${next} \`tidemark doctor\`\n`].join('');
+  const missing = probed.flatMap(({ missingVariable }) => missingVariable ?? []);
+  const tokens =
+    missing.length === 0 ? [] : [`set ${missing.join(', ')} in the environment, or in .env beside the file`];
+  const steps = [
+    ...(probed.length === 0 ? [`fill in your targets in ${basename(configFile)}`] : tokens),
+    `run \`${program} doctor\`, which checks every target`,
+    `run \`${program} run nightly\`, the first pull with reports`,
+  ];
+  return [...files, ...targets, '\n', formatNextSteps(steps, colors)].join('');
 }

@@ -182,7 +182,7 @@ function resolveReference(reference: string, { env, directory }: InterpolationCo
 export function withEnvFile(directory: string, env: Environment): Environment {
   const file = join(directory, '.env');
   try {
-    return { ...parseEnv(readFileSync(file, 'utf8')), ...env };
+    return { ...parseEnv(readFileSync(file, 'utf8').replace(/^\ufeff/u, '')), ...env };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return env;
     throw new TidemarkError('CONFIG', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });

@@ -22,6 +22,8 @@ export interface ProbedTarget {
   readonly name: string;
   /** The target as YAML contains it. */
   readonly document: Readonly<Record<string, unknown>>;
+  /** The variable that the configuration needs and that is not set; null if there is none. */
+  readonly missingVariable: string | null;
   /** Why the service could not be asked; null if it was. */
   readonly problem: string | null;
   readonly without: readonly string[];
@@ -66,10 +68,11 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
     ...(services && services.length > 0 && { services: [...services] }),
     flavor: 'hashicorp',
   };
-  if (isRequired(kind) && !token) return { name, document, problem: `${variable} is not set`, without: [] };
+  const unknown = { name, document, missingVariable: null, without: [] };
+  if (isRequired(kind) && !token) return { ...unknown, missingVariable: variable, problem: `${variable} is not set` };
   const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
   const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
-  if (!target) return { name, document, problem: 'the target is not valid', without: [] };
+  if (!target) return { ...unknown, problem: 'the target is not valid' };
   const probes = await probe(context, clients, target);
   const asked = probes.some(({ availability }) => availability === 'permitted' || availability === 'absent');
   const without = probes.filter(({ availability }) => availability === 'absent').map(({ source }) => source.name);
@@ -81,6 +84,7 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
       ...(Object.keys(mounts).length > 0 && { mounts }),
       ...(without.length > 0 && { without }),
     },
+    missingVariable: null,
     problem: asked ? null : (probes[0]?.detail ?? 'it has no sources'),
     without,
   };
@@ -98,8 +102,9 @@ async function probe(context: Context, clients: ServiceClients, target: Target):
   return probeSources(client, sources, { redactor: context.redactor, token });
 }
 
-/** The template with these targets in place of its examples. */
+/** The template with these targets in place of its examples; with the examples where there are none. */
 export function renderConfigFile(template: string, targets: readonly ProbedTarget[]): string {
+  if (targets.length === 0) return template;
   const start = template.indexOf('targets:\n');
   const end = template.indexOf('# mail:');
   const list = targets.map(({ document, problem, name }) => {
@@ -108,4 +113,11 @@ export function renderConfigFile(template: string, targets: readonly ProbedTarge
     return `${note}${lines.replaceAll(/^/gmu, '  ')}\n`;
   });
   return `${template.slice(0, start)}targets:\n${list.join('\n')}\n${template.slice(end)}`;
+}
+
+/** The template with the variables that the targets do not refer to as comments. */
+export function renderEnvExample(template: string, targets: readonly ProbedTarget[]): string {
+  if (targets.length === 0) return template;
+  const used = new Set(targets.map(({ document }) => document.token));
+  return template.replaceAll(/^(\w+)=/gmu, (line, name: string) => (used.has(`\${${name}}`) ? line : `# ${line}`));
 }

@@ -169,3 +169,67 @@ describe('with URLs of services', () => {
     expect(stderr).toContain(message);
   });
 });
+
+describe('on a terminal', () => {
+  /** Answers the questions in their order, and Enter after the last answer. */
+  async function answered(answers: readonly string[], more: Partial<Parameters<typeof cli>[1]> = {}) {
+    const cwd = await tempFolder();
+    const given = [...answers];
+    const readLine = async () => given.shift() ?? '';
+    const result = await cli(['init'], { cwd, stdinIsTerminal: true, readLine, ...more });
+    const file = join(cwd, 'tidemark.yaml');
+    return { cwd, result, left: given, yaml: existsSync(file) ? await readFile(file, 'utf8') : '' };
+  }
+
+  test('asks for each service, and writes those that are named with the tokens that they need', async () => {
+    const { cwd, result, yaml } = await answered(['acme', '', '', '', 'http://127.0.0.1:9']);
+    expect(result.exit).toBe(0);
+    const { targets } = parse(yaml) as { targets: Record<string, unknown>[] };
+    expect(targets.map(({ kind, url, organization }) => [kind, url, organization])).toEqual([
+      ['platform', 'https://app.terraform.io', 'acme'],
+      ['autoscaler', 'http://127.0.0.1:9', undefined],
+    ]);
+    const example = await readFile(join(cwd, '.env.example'), 'utf8');
+    expect(example).toMatch(/^TFE_TOKEN=$/mu);
+    expect(example.match(/^# \w+_(?:TOKEN|PASSWORD)=$/gmu)).toHaveLength(4);
+    expect(result.stdout).toMatch(/\nNext:\n {2}1\. set TFE_TOKEN in the environment, or in \.env/u);
+  });
+
+  test("offers the addresses of the vendors' clients, and takes - for none", async () => {
+    const env = { TF_CLOUD_ORGANIZATION: 'acme', VAULT_ADDR: 'http://127.0.0.1:9', CONSUL_HTTP_ADDR: '127.0.0.1:9' };
+    const { result, yaml } = await answered(['-', ''], { env });
+    for (const [service, address] of [
+      ['organization', 'acme'],
+      ['Vault: URL', 'http://127.0.0.1:9'],
+      ['Consul agent: URL', 'http://127.0.0.1:9'],
+    ]) {
+      expect(result.stderr).toContain(`${service} [${address}]: `);
+    }
+    expect(parse(yaml).targets.map(({ kind }: { kind: string }) => kind)).toEqual(['secrets', 'mesh']);
+  });
+
+  test('asks again for what is not a URL, three times', async () => {
+    const { result, yaml } = await answered(['', 'vault', 'ftp://vault', 'https://a:b@vault']);
+    expect(result.exit).toBe(2);
+    expect(result.stderr).toMatch(/ {2}vault: is not a URL such as https:\/\/host:port/u);
+    expect(result.stderr).toMatch(/ {2}ftp:\/\/vault: must begin with https:\/\/ or http:\/\//u);
+    expect(result.stderr).toMatch(/error: .*must not contain a user or password/u);
+    expect(yaml).toBe('');
+  });
+
+  test('without an answer, writes the examples to fill in', async () => {
+    const { result, yaml } = await answered([]);
+    expect(result.stdout).toContain('1. fill in your targets in tidemark.yaml');
+    expect(parse(yaml).targets).toHaveLength(5);
+  });
+
+  test.each([['--json'], ['--quiet'], ['--scheduler', 'http://127.0.0.1:9']])(
+    'asks nothing with %s',
+    async (...words) => {
+      const cwd = await tempFolder();
+      const readLine = () => Promise.reject(new Error('asked'));
+      const { exit } = await cli(['init', ...words], { cwd, stdinIsTerminal: true, readLine });
+      expect(exit).toBe(0);
+    },
+  );
+});

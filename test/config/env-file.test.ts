@@ -32,6 +32,25 @@ test('.env never overrides the environment', async () => {
   expect(target).toMatchObject({ token: 'from-the-environment', services: ['web'] });
 });
 
+test.each([
+  ['a carriage return before each line break', 'NOMAD_TOKEN=a-long-token\r\nOTHER=web\r\n', 'a-long-token'],
+  ['a byte order mark', '\ufeffNOMAD_TOKEN=a-long-token\nOTHER=web\n', 'a-long-token'],
+  ['double quotes, with a hash in them', 'NOMAD_TOKEN="a # token"\nOTHER=web\n', 'a # token'],
+  ['single quotes and `export`', "export NOMAD_TOKEN='a \\n token'\nOTHER=web\n", 'a \\n token'],
+  ['comments and blank lines', '# a comment\n\nNOMAD_TOKEN=a-long-token # for reading\nOTHER=web\n', 'a-long-token'],
+  ['references, which are not expanded', `NOMAD_TOKEN=$HOME-\${OTHER}-$(id)\nOTHER=web\n`, `$HOME-\${OTHER}-$(id)`],
+  ['spaces around the equals sign', 'NOMAD_TOKEN = a-long-token\nOTHER=web\n', 'a-long-token'],
+  ['an equals sign in the value', 'NOMAD_TOKEN=abc=def==\nOTHER=web\n', 'abc=def=='],
+])('reads %s', async (_, text, token) => {
+  expect((await load(text, {})).target?.token).toBe(token);
+});
+
+test('an empty variable of the environment is not filled in', async () => {
+  await expect(load('NOMAD_TOKEN=from-the-file\nOTHER=web\n', { NOMAD_TOKEN: '' })).rejects.toThrow(
+    'the environment variable NOMAD_TOKEN is not set',
+  );
+});
+
 test('jobs use it as well', async () => {
   const { config, folder } = await load('NOMAD_TOKEN=a-long-token\nOTHER=web\nCHECK=abc\n', {});
   await mkdir(join(folder, 'jobs'));

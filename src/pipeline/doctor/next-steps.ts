@@ -4,23 +4,26 @@ import type { Check } from './check-token.ts';
 const MAX_STEPS = 6;
 
 /** What the user can do next, the first step first: what must be repaired, or how to go on where everything works. */
-export function listNextSteps(checks: readonly Check[], hasWarehouse: boolean): readonly string[] {
+export function listNextSteps(
+  checks: readonly Check[],
+  { program, hasWarehouse }: { readonly program: string; readonly hasWarehouse: boolean },
+): readonly string[] {
   const failed = checks.filter(({ ok }) => !ok);
   if (failed.length > 0) {
-    const repairs = [...new Set(failed.map(toRepair))];
+    const repairs = [...new Set(failed.map((check) => toRepair(check, program)))];
     const more = repairs.length > MAX_STEPS ? [`and ${repairs.length - MAX_STEPS} more of the checks above`] : [];
-    return [...repairs.slice(0, MAX_STEPS), ...more, 'run `tidemark doctor` again'];
+    return [...repairs.slice(0, MAX_STEPS), ...more, `run \`${program} doctor\` again`];
   }
   const warnings = checks.some(({ warning }) => warning) ? ['look at the warnings above; they stop nothing'] : [];
-  if (!hasWarehouse) return [...warnings, 'run `tidemark run nightly`, the first pull with reports'];
+  if (!hasWarehouse) return [...warnings, `run \`${program} run nightly\`, the first pull with reports`];
   return [
     ...warnings,
-    'look at `tidemark status`',
-    'leave `tidemark schedule` running, or start `tidemark run nightly` from cron',
+    `look at \`${program} status\``,
+    `leave \`${program} schedule\` running, or start \`${program} run nightly\` from cron`,
   ];
 }
 
-function toRepair({ about, check, detail }: Check): string {
+function toRepair({ about, check, detail }: Check, program: string): string {
   if (about === 'configuration') return `replace the ${check}: a secret must be long and random`;
   if (about === 'mail') return 'check `mail.smtp` in tidemark.yaml, and whether the mail server runs';
   if (about === 'warehouse') {
@@ -28,8 +31,8 @@ function toRepair({ about, check, detail }: Check): string {
   }
   if (check === 'reachable') return `${about}: check \`url\` in tidemark.yaml, and the network`;
   if (check === 'token') {
-    return `${about}: set a valid token; \`tidemark permissions --target ${about}\` prints the rights that it needs`;
+    return `${about}: set a valid token; \`${program} permissions --target ${about}\` prints the rights that it needs`;
   }
   if (check === 'clock') return `set the clock of this machine, or of ${about}`;
-  return `${about}: give the token the missing rights (\`tidemark permissions --target ${about}\`), or list the sources under \`without:\``;
+  return `${about}: give the token the missing rights (\`${program} permissions --target ${about}\`), or list the sources under \`without:\``;
 }
