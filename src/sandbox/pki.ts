@@ -159,10 +159,19 @@ function randomScalar(random: Random, { order, bytes }: Curve): bigint {
   return (BigInt(`0x${random.hex(bytes * 2)}`) % (order - 1n)) + 1n;
 }
 
+/** Points of the keys that every sandbox in this process makes: the largest curve takes milliseconds for one. */
+const points = new Map<string, Buffer>();
+const MAX_POINTS = 1_000;
+
 function multiplyGenerator(scalar: bigint, { openssl, bytes }: Curve): Buffer {
+  const name = `${openssl} ${scalar}`;
+  const known = points.get(name);
+  if (known) return known;
   const ecdh = createECDH(openssl);
   ecdh.setPrivateKey(bigintBytes(scalar, bytes));
-  return ecdh.getPublicKey();
+  const point = ecdh.getPublicKey();
+  if (points.size < MAX_POINTS) points.set(name, point);
+  return point;
 }
 
 function pointX(point: Buffer): bigint {

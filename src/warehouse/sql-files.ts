@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../core/errors.ts';
 import { findFile } from '../core/paths.ts';
 
@@ -15,7 +15,7 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
   const load = async (name: string): Promise<string> => {
     const path = findFile(roots, `queries/${name}.sql`);
     if (!path) throw new TidemarkError('DATA', `queries/${name}.sql does not exist`);
-    return readFile(path, 'utf8');
+    return readFileSync(path, 'utf8'); // a small file: an asynchronous read costs several times as much
   };
   const read = (name: string): Promise<string> => {
     const text = cache.get(name) ?? load(name);

@@ -81,9 +81,10 @@ test('the mail shows no number of sources that no target has any more', async ()
   const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
   const mail = async (hours: number) => {
     await place.tidemark(['run', 'nightly', '--now', at(hours)]);
-    const words = ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run', '--now', at(hours)];
+    const words = ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run', '--json', '--now', at(hours)];
     const { stdout } = await place.tidemark(words);
-    return (await readFile(stdout.trim(), 'utf8')).replaceAll(/=\r?\n/gu, '');
+    const [file = ''] = (JSON.parse(stdout) as { files: string[] }).files;
+    return (await readFile(file, 'utf8')).replaceAll(/=\r?\n/gu, '');
   };
   await place.configure((config) => {
     config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };

@@ -29,8 +29,12 @@ export function createRedactor(): Redactor {
   const weak = new Set<string>();
   let weakPattern: RegExp | undefined;
   let maxPatternLength = 0;
-  let pattern: RegExp | undefined;
-  let matcher: Matcher | undefined;
+  let search: { readonly matcher: Matcher; readonly pattern: RegExp } | undefined;
+  /** Made with the first text after a secret was added: a configuration adds many at once. */
+  const findSearch = () => {
+    if (known.size > 0) search ??= { matcher: createMatcher(known), pattern: anyOf(known) };
+    return search;
+  };
   return {
     add(secret) {
       if (secret.length < MIN_LENGTH || known.has(secret) || weak.has(secret)) return;
@@ -41,17 +45,18 @@ export function createRedactor(): Redactor {
         maxPatternLength = Math.max(maxPatternLength, secret.length);
         return;
       }
-      for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) known.add(form);
-      const longestFirst = [...known].sort((a, b) => b.length - a.length);
-      maxPatternLength = Math.max(maxPatternLength, longestFirst[0]?.length ?? 0);
-      pattern = new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
-      matcher = createMatcher(known);
+      for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) {
+        known.add(form);
+        maxPatternLength = Math.max(maxPatternLength, form.length);
+      }
+      search = undefined;
     },
     text(text) {
-      const masked = pattern && matcher?.inText(text) ? text.replaceAll(pattern, MASK) : text;
+      const found = findSearch();
+      const masked = found?.matcher.inText(text) ? text.replaceAll(found.pattern, MASK) : text;
       return weakPattern ? masked.replaceAll(weakPattern, MASK) : masked;
     },
-    matches: (bytes) => matcher?.inBytes(bytes) || [...weak].some((secret) => bytes.includes(secret)),
+    matches: (bytes) => findSearch()?.matcher.inBytes(bytes) || [...weak].some((secret) => bytes.includes(secret)),
     snapshot() {
       const copy = createRedactor();
       for (const secret of added) copy.add(secret);
@@ -61,6 +66,12 @@ export function createRedactor(): Redactor {
       return maxPatternLength;
     },
   };
+}
+
+/** The longest first: a form may begin with another one. */
+function anyOf(forms: Iterable<string>): RegExp {
+  const longestFirst = [...forms].sort((a, b) => b.length - a.length);
+  return new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
 }
 
 /** A text as a whole, a quoted text that is not the name of a JSON field, a cell of CSV, or what follows `=` or `Bearer`. */
