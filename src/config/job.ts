@@ -93,7 +93,31 @@ export function cronError(expression: string): string | undefined {
   }
   const { errors } = validateDetailed(expression);
   if (errors.length === 0) return undefined;
-  return errors.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join('; ');
+  return errors.map(formatCronError).join('; ');
+}
+
+/** An error of node-cron. */
+interface CronError {
+  readonly field?: string | undefined;
+  readonly value?: unknown;
+  readonly message: string;
+}
+
+/** What a field of a cron expression may contain, by node-cron's name of the field. */
+const CRON_FIELDS: Readonly<Record<string, readonly [name: string, values: string]>> = {
+  minute: ['minute', '0 to 59'],
+  hour: ['hour', '0 to 23'],
+  dayOfMonth: ['day of month', '1 to 31'],
+  month: ['month', '1 to 12, or jan to dec'],
+  dayOfWeek: ['day of week', '0 to 7, or sun to sat'],
+};
+
+function formatCronError({ field = '', value, message }: CronError): string {
+  const [name, values] = CRON_FIELDS[field] ?? [];
+  if (name === undefined) return message;
+  return message.includes('is a invalid expression')
+    ? `${name}: ${value} is not valid; give ${values}`
+    : `${name}: ${message}`;
 }
 
 /** The error in the name of a time zone; undefined when the runtime has it. */

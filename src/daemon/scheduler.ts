@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import { sleep } from '../http/retry.ts';
 import { byTime, CronSchedule, type NextRun } from './cron-schedule.ts';
 
@@ -110,7 +111,7 @@ export class Scheduler {
     if (!due || signal.aborted) return false;
     const lateMs = now.getTime() - due.getTime();
     if (lateMs > catchUpHours * HOUR_MS) {
-      return this.#skip(entry, due, 'too late', `missed by more than ${catchUpHours} hours`);
+      return this.#skip(entry, due, 'too late', `missed by more than ${plural(catchUpHours, 'hour')}`);
     }
     if (entry.isBusy) return this.#skip(entry, due, 'overlap', 'the previous run has not finished');
     const missed = passed.length > 1 ? `, one run for ${passed.length} missed starts` : '';

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { sanitizeHeader } from '../config/mail.ts';
+import { plural } from '../core/plural.ts';
 import { formatAge, formatNumber, formatTime } from '../reports/format.ts';
 import type { ProductLinker } from '../reports/links.ts';
 import type { Row } from '../warehouse/values.ts';
@@ -88,7 +89,7 @@ export function buildSparkline({ trend: column, label }: Metric, trend: readonly
         isLast: index === values.length - 1,
       })),
       blanks: Array.from({ length: Math.max(0, MIN_BAR_PLACES - values.length) }, () => null),
-      summary: `${min} to ${max} over ${values.length} days, ${last} now`,
+      summary: `${min} to ${max} over ${plural(values.length, 'day')}, ${last} now`,
       from: toDate(trend[0]),
       to: toDate(trend.at(-1)),
       values: values.map(formatNumber).join(' '),

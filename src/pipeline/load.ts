@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/read-csv.ts';
 import { type LandingFile, landingDirectory, type Manifest } from '../landing/store.ts';
 import { firstLine, raiseMemoryLimit } from '../warehouse/database.ts';
@@ -182,7 +183,10 @@ async function loadRows(table: Table, load: Load, to: { readonly asOf?: string }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
   if (table.name !== source || expected_rows === null || rowsAfter === expected_rows) return;
-  throw new TidemarkError('DATA', `${source}: got ${rowsAfter} rows, but the service reports ${expected_rows}`);
+  throw new TidemarkError(
+    'DATA',
+    `${source}: got ${plural(rowsAfter, 'row')}, but the service reports ${expected_rows}`,
+  );
 }
 
 function checkRowDrop(table: Table, { deleted, rowsBefore }: Delta, shrinkPercent: number): void {

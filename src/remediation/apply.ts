@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
@@ -108,7 +109,7 @@ function checkAbort({ config, context, maxFailures }: ApplyOptions, plan: Plan, 
   const contradicted = checkContradictions(plan, state);
   if (contradicted) return contradicted;
   if (state.failures < maxFailures) return undefined;
-  return { reason: `${state.failures} actions failed or are unconfirmed`, exit: EXIT.incomplete };
+  return { reason: `${plural(state.failures, 'action')} failed or unconfirmed`, exit: EXIT.incomplete };
 }
 
 /** Whether a file, a folder or a broken link has this path. A path that cannot be examined counts as present. */

@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { stripControls } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 
 /** How a value is shown, inferred from the name of its column, which contains the unit, and from the values. */
@@ -54,15 +55,15 @@ function formatBytes(bytes: number): string {
 
 const MINUTE = 60_000;
 const AGE_UNITS = [
-  { minMs: 48 * 60 * MINUTE, ms: 24 * 60 * MINUTE, name: 'days' },
-  { minMs: 2 * 60 * MINUTE, ms: 60 * MINUTE, name: 'hours' },
-  { minMs: 0, ms: MINUTE, name: 'minutes' },
+  { minMs: 48 * 60 * MINUTE, ms: 24 * 60 * MINUTE, name: 'day' },
+  { minMs: 2 * 60 * MINUTE, ms: 60 * MINUTE, name: 'hour' },
+  { minMs: 0, ms: MINUTE, name: 'minute' },
 ] as const;
 
 /** `3 days`: the largest unit of which there are at least two. */
 export function formatAge(ms: number): string {
   const unit = AGE_UNITS.find(({ minMs }) => ms >= minMs) ?? AGE_UNITS[2];
-  return `${Math.max(0, Math.floor(ms / unit.ms))} ${unit.name}`;
+  return plural(Math.max(0, Math.floor(ms / unit.ms)), unit.name);
 }
 
 /** Text of a service for a page: without control characters and not longer than 300 characters. Data files hold the whole text. */

@@ -6,6 +6,7 @@ import { formatTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
 import { archiveFiles, listArchivedDates, pruneArchive, toUtcDate, writeReportFiles } from './archive.ts';
 import {
   openReportReader,
@@ -19,7 +20,7 @@ import { formatAge, formatTime, truncate } from './format.ts';
 import { createProductLinker } from './links.ts';
 import { createRenderer, type Renderer, renderReport } from './renderer.ts';
 import { writeSubjectPages } from './subject-pages.ts';
-import { selectSubjects } from './subjects.ts';
+import { createSubjectLinker, type SubjectLinker, selectSubjects } from './subjects.ts';
 import { readTemplate } from './templates.ts';
 
 export { type PlaybookSummary, type ReportData, type ReportReadOptions, type SourceState, toJsonText } from './data.ts';
@@ -58,8 +59,9 @@ export interface RenderedReport {
 export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
   const { out, asOf, generatedAt } = options;
   const [renderer, reader] = await Promise.all([createRenderer(options.roots), openReportReader(options)]);
-  const rendered = await writeReports(options, reader, renderer);
-  await writeSubjects(options, renderer);
+  const subjects = await openSubjects(options);
+  const rendered = await writeReports(options, reader, renderer, subjects?.linkSubject);
+  await subjects?.write(renderer);
   if (options.archive ?? true) {
     await archiveFiles(
       out,
@@ -70,21 +72,34 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   }
   const data = new Map(rendered.map((report) => [report.name, report.data]));
   await writeIndex({ ...options, rendered: data }, reader.reports, renderer);
-  options.log.info(`${rendered.length} reports written to ${out}`);
+  options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
 }
 
 const DEFAULT_SUBJECT_PAGES = 1000;
 
-/** Writes the pages of subjects. A failure is reported as that of a report with the name `subjects`. */
-async function writeSubjects(options: RenderOptions, renderer: Renderer): Promise<void> {
-  const { targets = [], subjectPages = DEFAULT_SUBJECT_PAGES, onFailure } = options;
+/** The subjects with pages, or undefined if they cannot be read; then the reports do not link to them. */
+async function openSubjects(options: RenderOptions) {
+  const { targets = [], subjectPages = DEFAULT_SUBJECT_PAGES } = options;
+  const linker = createProductLinker(targets);
+  const selection = await reportFailure(options, selectSubjects(options, { limit: subjectPages }));
+  return (
+    selection && {
+      linkSubject: createSubjectLinker(selection, linker),
+      write: (renderer: Renderer) =>
+        reportFailure(options, writeSubjectPages({ ...options, linker }, selection, renderer)),
+    }
+  );
+}
+
+/** A failure is reported as that of a report with the name `subjects`. */
+async function reportFailure<T>({ onFailure }: RenderOptions, work: Promise<T>): Promise<T | undefined> {
   try {
-    const selection = await selectSubjects(options, { limit: subjectPages });
-    await writeSubjectPages({ ...options, linker: createProductLinker(targets) }, selection, renderer);
+    return await work;
   } catch (error) {
     if (!onFailure || !(error instanceof TidemarkError)) throw error;
     onFailure('subjects', error);
+    return undefined;
   }
 }
 
@@ -92,11 +107,12 @@ async function writeReports(
   options: RenderOptions,
   reader: ReportReader,
   renderer: Renderer,
+  linkSubject: SubjectLinker | undefined,
 ): Promise<readonly RenderedReport[]> {
   const rendered: RenderedReport[] = [];
   for await (const result of reader.results()) {
     try {
-      rendered.push(await writeReport(options, result, reader, renderer));
+      rendered.push(await writeReport({ ...options, linkSubject }, result, reader, renderer));
     } catch (error) {
       if (!options.onFailure || !(error instanceof TidemarkError)) throw error;
       options.onFailure(result.report.name, error);
@@ -106,14 +122,20 @@ async function writeReports(
 }
 
 async function writeReport(
-  options: RenderOptions,
+  options: RenderOptions & { readonly linkSubject: SubjectLinker | undefined },
   result: ReportResult,
   { params, unlinked }: ReportReader,
   renderer: Renderer,
 ): Promise<RenderedReport> {
   const { name, title } = result.report;
   const data = getData(result);
-  const page = { params, unlinked, stalenessAt: options.stalenessAt ?? options.asOf, leftOut: options.leftOut };
+  const page = {
+    params,
+    unlinked,
+    stalenessAt: options.stalenessAt ?? options.asOf,
+    leftOut: options.leftOut,
+    linkSubject: options.linkSubject,
+  };
   const files = renderReport(result.report, data, page, renderer);
   await writeReportFiles(options.out, name, files);
   return { name, title, files: [...files.keys()], data };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Target } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { Args, Operation, QueryPairs } from './operation.ts';
 import { isObject, listItems, type ServiceResponse } from './response.ts';
@@ -83,7 +84,7 @@ export class IncompleteListError extends ServiceError {}
 export function incompleteError({ operation, target }: PagedList, received: number, total: number) {
   return new IncompleteListError({
     ...describe(operation, target),
-    serviceMessage: `${received} rows received, ${total} reported`,
+    serviceMessage: `${plural(received, 'row')} received, ${total} reported`,
   });
 }
 
@@ -152,10 +153,10 @@ export class PageCounter {
     this.#pages++;
     this.#items += items;
     if (this.#pages > maxPages) {
-      throw new BoundExceededError(`${this.#subject} has more than ${maxPages} pages`, 'limits.maxPages');
+      throw new BoundExceededError(`${this.#subject} has more than ${plural(maxPages, 'page')}`, 'limits.maxPages');
     }
     if (this.#items > maxItems) {
-      throw new BoundExceededError(`${this.#subject} has more than ${maxItems} items`, 'limits.maxItems');
+      throw new BoundExceededError(`${this.#subject} has more than ${plural(maxItems, 'item')}`, 'limits.maxItems');
     }
   }
 }

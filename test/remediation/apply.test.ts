@@ -186,7 +186,7 @@ test('it stops after --max-failures, and the next apply tries failed actions las
     ['a1', 'failed'],
     ['a2', 'failed'],
   ]);
-  expect(first.stopped?.reason).toBe('2 actions failed or are unconfirmed');
+  expect(first.stopped?.reason).toBe('2 actions failed or unconfirmed');
   harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && !path.endsWith(String(plan.actions[2]?.params.id)) ? refuse : undefined;
   const second = await harness.apply(['--max-failures', '1'], 1);

@@ -37,6 +37,7 @@ describe('formatting of values', () => {
     expect(formatAge(119 * 60_000)).toBe('119 minutes');
     expect(formatAge(120 * 60_000)).toBe('2 hours');
     expect(formatAge(48 * 60 * 60_000)).toBe('2 days');
+    expect(formatAge(60_000)).toBe('1 minute');
     expect(formatAge(-5)).toBe('0 minutes');
   });
 });

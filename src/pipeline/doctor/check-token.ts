@@ -1,6 +1,7 @@
 import type { Target } from '../../config/config.ts';
 import { DAY_MS } from '../../core/clock.ts';
 import { formatError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
@@ -220,5 +221,5 @@ function describeEnd({ expires_at }: TokenInfo, now: Date): string {
   const days = (Date.parse(expires_at) - now.getTime()) / DAY_MS;
   const when = expires_at.slice(0, 16).replace('T', ' ');
   if (days <= 0) return `ended at ${when} UTC`;
-  return `ends at ${when} UTC, in ${days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`}`;
+  return `ends at ${when} UTC, in ${days < 2 ? plural(Math.floor(days * 24), 'hour') : plural(Math.floor(days), 'day')}`;
 }

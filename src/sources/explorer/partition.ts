@@ -1,4 +1,5 @@
 import { TidemarkError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
 import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import { withRequestOptions } from '../../services/client.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -77,7 +78,10 @@ class PartitionedQuery {
     log.info(`${client.target.name}: ${view}: ${cause.message}; fetching it in partitions`);
     const total = await this.#split([], 0, cause, false);
     if (reported === undefined || total === undefined || reported === total) return;
-    throw new TidemarkError('DATA', `${view}: the partitions have ${total} rows, the whole query has ${reported}`);
+    throw new TidemarkError(
+      'DATA',
+      `${view}: the partitions have ${plural(total, 'row')}, the whole query has ${reported}`,
+    );
   }
 
   async #fetchOrSplit(filters: Filters, depth: number): Promise<number | undefined> {

@@ -1,5 +1,6 @@
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
 import { IncompleteListError } from '../../services/paged-list.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -115,7 +116,7 @@ async function readPages<O extends Operation>(
     offset += items.length;
   }
   if (total === undefined) return {};
-  return offset === total ? { total } : { inconsistent: `${offset} rows received, ${total} reported` };
+  return offset === total ? { total } : { inconsistent: `${plural(offset, 'row')} received, ${total} reported` };
 }
 
 /** Every JSON:API resource has an ID; nothing else identifies it. */
