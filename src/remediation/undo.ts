@@ -109,6 +109,8 @@ async function planUndo(
 ): Promise<NewAction | string> {
   const target = config.targets.find(({ name }) => name === action.target);
   if (!undo || !target) return `${action.summary}: target ${action.target} is not configured`;
+  const missing = undo.needs.find((path) => !hasField({ before, after }, path));
+  if (missing) return `${action.summary}: the ledger lacks ${missing}`;
   const planned = undo.plan(action.guard.inputs, before, after);
   if (typeof planned === 'string') return `${action.summary}: ${planned}`;
   const restoring = { action: undo.action, inputs: planned.inputs, summary: planned.summary };
@@ -122,6 +124,14 @@ async function planUndo(
     if (!(error instanceof TidemarkError) || context.signal.aborted) throw error;
     return context.redactor.text(`${action.summary}: the subject could not be read: ${formatError(error)}`);
   }
+}
+
+/** Whether a value has a field, whose path is as `before.rules`. */
+function hasField(value: unknown, path: string): boolean {
+  const found = path
+    .split('.')
+    .reduce<unknown>((object, name) => (object as Readonly<Record<string, unknown>> | null | undefined)?.[name], value);
+  return found !== undefined;
 }
 
 function findEntry(entries: readonly LedgerEntry[], key: { readonly plan_id: string; readonly action_id: string }) {

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
@@ -158,6 +158,17 @@ test('undo leaves out an action that is unconfirmed, and says so; without a ledg
   await rm(join(place.folder, 'data', 'ledger.ndjson'));
   const refused = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([refused.exit, refused.stderr]).toEqual([4, expect.stringContaining('ledger.ndjson is missing')]);
+});
+
+test('undo skips an action for which the ledger lacks what the restoring call needs', async () => {
+  const place = await playbookHarness({ playbook: 'scope-unused-pools' });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const file = join(place.folder, 'data', 'ledger.ndjson');
+  await writeFile(file, (await readFile(file, 'utf8')).replaceAll(/"organization_scoped":\w+,?/gu, ''));
+  const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([exit, stderr]).toEqual([6, expect.stringContaining('the ledger lacks before.organization_scoped')]);
 });
 
 test('undo of an irreversible playbook is refused', async () => {
