@@ -21,6 +21,8 @@ export interface Dataset {
   readonly links: Readonly<Record<string, string>>;
   /** Column → column with the name of the report that its text links to. */
   readonly pages: Readonly<Record<string, string>>;
+  /** Column → the subject that its text names: its type, or `$COLUMN` with the type, and the column with its ID. */
+  readonly subjects: Readonly<Record<string, { readonly type: string; readonly id: string | undefined }>>;
   /** Columns of the data that the page leaves out. */
   readonly hidden: readonly string[];
   /** Column → column with the list that its cell shows when it is opened. */
@@ -136,6 +138,10 @@ async function loadDataset(report: string, name: string, files: SqlFiles): Promi
     labels: splitPairs(header.labels),
     links: splitPairs(header.links),
     pages: splitPairs(header.pages),
+    subjects: mapValues(splitPairs(header.subjects), (text) => {
+      const [type = '', id] = text.split(':');
+      return { type, id };
+    }),
     hidden: splitList(header.hidden),
     details: splitPairs(header.details),
     limit: Number(header.limit ?? DEFAULT_LIMIT),
@@ -151,4 +157,11 @@ function splitList(text: string | undefined): readonly string[] {
 function splitPairs(text: string | undefined): Readonly<Record<string, string>> {
   const pairs = text?.split(/\s*;\s*/u).filter(Boolean) ?? [];
   return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+}
+
+function mapValues<T>(
+  pairs: Readonly<Record<string, string>>,
+  convert: (text: string) => T,
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(pairs).map(([key, text]) => [key, convert(text)]));
 }

@@ -29,7 +29,10 @@ function drawContent({ text, kind, href, filter, items }: CellView): string {
   return isolate(text);
 }
 
-/** Text that may run from right to left does not affect its surroundings. */
+const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
+
+/** Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. */
 function isolate(text: string): string {
-  return /^[\x20-\x7e—…−]*$/u.test(text) ? escapeHtml(text) : `<bdi>${escapeHtml(text)}</bdi>`;
+  if (PLAIN.test(text)) return text;
+  return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeHtml(text) : `<bdi>${escapeHtml(text)}</bdi>`;
 }

@@ -7,6 +7,7 @@ import { type ReportData, reportParams, type SourceState, toJsonText } from './d
 import type { Report } from './definitions.ts';
 import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
 import { buildLead } from './lead.ts';
+import type { SubjectLinker } from './subjects.ts';
 import { csvName, type TableView, toTableView } from './table-view.ts';
 import { createTemplateEngine, readTemplate, type TemplateEngine } from './templates.ts';
 
@@ -36,6 +37,7 @@ export interface PageOptions {
   /** Time at which the age of sources is evaluated. */
   readonly stalenessAt: Date;
   readonly leftOut?: LeftOut | undefined;
+  readonly linkSubject?: SubjectLinker | undefined;
 }
 
 export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
@@ -57,7 +59,7 @@ export function renderReport(report: Report, data: ReportData, options: PageOpti
 function buildContext(
   report: Report,
   data: ReportData,
-  { params, unlinked, stalenessAt, leftOut }: PageOptions,
+  { params, unlinked, stalenessAt, leftOut, linkSubject }: PageOptions,
   assets: PageAssets,
 ) {
   const freshness = summarizeFreshness(data.sources, stalenessAt);
@@ -65,6 +67,7 @@ function buildContext(
     report: report.name,
     params: reportParams(report, params),
     unlinked,
+    linkSubject,
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
     hasSeveralTargets: new Set(data.sources.map(({ target }) => target).filter(Boolean)).size > 1,
   };

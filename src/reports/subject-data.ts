@@ -1,7 +1,13 @@
-import type { SqlParams } from '../warehouse/database.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
-import { asOfParam, type SubjectKind, type SubjectOptions, type SubjectPage, subjectKey } from './subjects.ts';
+import {
+  asOfParam,
+  readSubjectRows,
+  type SubjectKind,
+  type SubjectOptions,
+  type SubjectPage,
+  subjectKey,
+} from './subjects.ts';
 
 /** Times of the history, gaps and related subjects that a page shows. */
 const MAX_TIMES = 50;
@@ -42,7 +48,7 @@ type Shared = Readonly<Record<'findings' | 'findingEvents' | 'actions' | 'relate
 async function readShared(options: SubjectOptions): Promise<Shared> {
   const bySubject = ({ subject_type, target, subject_id }: Row) => subjectKey(subject_type, target, subject_id);
   const read = async (name: string, limit: number, key: (row: Row) => string = bySubject) =>
-    groupRows(await readRows(options, await options.files.read(`subjects/${name}`), limit), key);
+    groupRows(await readRows(options, name, await options.files.read(`subjects/${name}`), limit), key);
   return {
     findings: await read('page_findings', 0),
     findingEvents: await read('finding_events', 0),
@@ -64,14 +70,16 @@ async function readKind(
   };
   const key = ({ target, subject_id }: Row) => subjectKey(kind.type, target, subject_id);
   return {
-    present: groupRows(await readRows(options, await files.render('subjects/present', parts), 0), key),
-    timeline: groupRows(await readRows(options, await files.render('subjects/timeline', parts), MAX_TIMES), key),
+    present: groupRows(await readRows(options, kind.slug, await files.render('subjects/present', parts), 0), key),
+    timeline: groupRows(
+      await readRows(options, kind.slug, await files.render('subjects/timeline', parts), MAX_TIMES),
+      key,
+    ),
   };
 }
 
-function readRows(options: SubjectOptions, sql: string, limit: number): Promise<readonly Row[]> {
-  const params: SqlParams = { ...asOfParam(options), limit };
-  return options.database.rows(sql, params);
+function readRows(options: SubjectOptions, file: string, sql: string, limit: number): Promise<readonly Row[]> {
+  return readSubjectRows(options, file, sql, { ...asOfParam(options), limit });
 }
 
 function groupRows(rows: readonly Row[], toKey: (row: Row) => string): RowsByKey {

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
-import type { Database, SqlParams } from '../warehouse/database.ts';
+import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
-import type { SubjectRef } from './links.ts';
+import type { Row } from '../warehouse/values.ts';
+import type { ProductLinker, SubjectRef } from './links.ts';
 
 /** A kind of subject, as its file in `queries/subjects/` declares it. */
 export interface SubjectKind {
@@ -104,23 +106,23 @@ export async function selectSubjects(
   options: SubjectOptions,
   { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
 ): Promise<SubjectSelection> {
-  const { database, files } = options;
+  const { files } = options;
   const kinds = await loadSubjectKinds(files);
   await createCandidates(options, kinds);
-  await database.run(await files.read('subjects/findings'), asOfParam(options));
+  await readSubjectRows(options, 'findings', await files.read('subjects/findings'), asOfParam(options));
   const wanted = only?.map(({ type, target, id }) => ({ type, target, id }));
-  await database.run(await files.read('subjects/pages'), {
+  await readSubjectRows(options, 'pages', await files.read('subjects/pages'), {
     ...asOfParam(options),
     limit,
     only: wanted ? JSON.stringify(wanted) : null,
   });
   const byType = new Map(kinds.map((kind) => [kind.type, kind]));
-  const rows = await database.rows(await files.read('subjects/list'));
+  const rows = await readSubjectRows(options, 'list', await files.read('subjects/list'), {});
   const pages = rows.flatMap((row) => {
     const kind = byType.get(String(row.subject_type));
     return kind ? [toSubjectPage(row, kind)] : [];
   });
-  const [totals] = await database.rows(await files.read('subjects/totals'));
+  const [totals] = await readSubjectRows(options, 'totals', await files.read('subjects/totals'), {});
   const keys = new Set(pages.map(({ type, target, id }) => subjectKey(type, target, id)));
   return {
     pages: kinds.flatMap((kind) => pages.filter((page) => page.kind === kind)),
@@ -139,14 +141,12 @@ export function asOfParam({ asOf }: Pick<SubjectOptions, 'asOf'>): SqlParams {
 }
 
 async function createCandidates(options: SubjectOptions, kinds: readonly SubjectKind[]): Promise<void> {
-  const { database, files } = options;
+  const { files } = options;
   const candidates = await Promise.all(
     kinds.map(({ type, versions }) => files.render('subjects/candidates', { subject: quoteLiteral(type), versions })),
   );
-  await database.run(
-    await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') }),
-    asOfParam(options),
-  );
+  const sql = await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
+  await readSubjectRows(options, '*', sql, asOfParam(options));
 }
 
 function toSubjectPage(row: Readonly<Record<string, unknown>>, kind: SubjectKind): SubjectPage {
@@ -185,10 +185,10 @@ export interface SubjectMatch extends SubjectRef {
 
 /** The subjects with an ID or name, whether they have a page or not; without any, the five with the most similar names. */
 export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
-  const { database, files } = options;
+  const { files } = options;
   const kinds = await loadSubjectKinds(files);
   await createCandidates(options, kinds);
-  const rows = await database.rows(await files.read('subjects/find'), {
+  const rows = await readSubjectRows(options, 'find', await files.read('subjects/find'), {
     name: query.name,
     type: query.type ?? null,
     target: query.target ?? null,
@@ -202,4 +202,42 @@ export async function findSubjects(options: SubjectOptions, query: SubjectQuery)
     name: typeof row.subject_name === 'string' ? row.subject_name : null,
     isExact: row.is_exact === true,
   }));
+}
+
+/** A subject as a cell of a table names it: the ID may be its name. */
+export type NamedSubject = SubjectRef & { readonly name: string };
+
+/** Runs a statement of `queries/subjects/`, which a user may override. @throws TidemarkError DATA naming the file */
+export async function readSubjectRows(
+  { database }: SubjectOptions,
+  file: string,
+  sql: string,
+  params: SqlParams,
+): Promise<readonly Row[]> {
+  try {
+    return await database.rows(sql, params);
+  } catch (error) {
+    throw new TidemarkError('DATA', `queries/subjects/${file}.sql: ${firstLine(error)}`, { cause: error });
+  }
+}
+
+/** The address of a subject: its page, below the folder of the reports, or that of the product; undefined if it has neither. */
+export type SubjectLinker = (subject: NamedSubject) => string | undefined;
+
+/** Links a subject by its ID; where a row has no ID, by its name, or namespace and name, if only one subject has it. */
+export function createSubjectLinker(selection: SubjectSelection, linkProduct: ProductLinker): SubjectLinker {
+  const byName = new Map<string, SubjectPage | null>();
+  for (const page of selection.pages) {
+    for (const name of [page.name, `${page.place}/${page.name}`]) {
+      const key = subjectKey(page.type, page.target, name);
+      byName.set(key, byName.has(key) ? null : page);
+    }
+  }
+  return (subject) => {
+    const { type, target, id, name } = subject;
+    if (selection.has(type, target, id)) return subjectPath(subject);
+    if (id !== name) return linkProduct(subject);
+    const page = byName.get(subjectKey(type, target, name));
+    return page ? subjectPath(page) : undefined;
+  };
 }

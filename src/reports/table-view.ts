@@ -3,6 +3,7 @@ import { quoteLiteral } from '../warehouse/sql-files.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import type { Dataset } from './definitions.ts';
 import { formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
+import type { NamedSubject, SubjectLinker } from './subjects.ts';
 
 export interface ColumnView {
   readonly name: string;
@@ -59,15 +60,16 @@ export interface ViewOptions {
   readonly staleSources: ReadonlySet<string>;
   /** Names of reports whose pages must not be linked, because they are not rendered. */
   readonly unlinked: ReadonlySet<string>;
+  /** Address of the subject that a cell names. @default no links */
+  readonly linkSubject?: SubjectLinker | undefined;
   /** Whether the rows have more than one target, so that the column `target` is shown. */
   readonly hasSeveralTargets: boolean;
 }
 
 export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions): TableView {
   const columns = toColumns(dataset, rows.slice(0, dataset.limit), options.hasSeveralTargets);
-  const shown = limitLength(
-    rows.slice(0, dataset.limit).map((row) => toCells(row, columns, dataset, options.unlinked)),
-  );
+  const plans = toPlans(columns, dataset);
+  const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, plans, options)));
   const cut = rows.length > shown.length;
   return {
     id: dataset.name,
@@ -94,7 +96,7 @@ export function csvName(report: string, dataset: string): string {
 function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly CellView[])[] {
   let length = 0;
   const end = rows.findIndex((row) => {
-    for (const { text } of row) length += text.length + CELL_MARKUP_LENGTH;
+    for (const { text, href } of row) length += text.length + (href?.length ?? 0) + CELL_MARKUP_LENGTH;
     return length > MAX_TABLE_LENGTH;
   });
   return end < 0 ? rows : rows.slice(0, Math.max(1, end));
@@ -134,24 +136,63 @@ function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: bo
   });
 }
 
-function toCells(
-  row: Row,
-  columns: readonly ColumnView[],
-  { links, pages, details }: Dataset,
-  unlinked: ReadonlySet<string>,
-): readonly CellView[] {
-  const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
-  return columns.map(({ name, kind, numeric }) => {
+/** What the cells of a column need, looked up once for all rows. */
+interface ColumnPlan extends ColumnView {
+  readonly details: string | undefined;
+  readonly page: string | undefined;
+  readonly link: string | undefined;
+  readonly subject: Dataset['subjects'][string] | undefined;
+}
+
+function toPlans(columns: readonly ColumnView[], { details, pages, links, subjects }: Dataset): readonly ColumnPlan[] {
+  return columns.map((column) => ({
+    ...column,
+    details: details[column.name],
+    page: pages[column.name],
+    link: links[column.name],
+    subject: subjects[column.name],
+  }));
+}
+
+function toCells(row: Row, plans: readonly ColumnPlan[], options: ViewOptions): readonly CellView[] {
+  return plans.map((plan) => {
+    const { name, kind, numeric, details } = plan;
     const value = row[name] ?? null;
     const text = formatValue(value, kind);
-    const cell = { text, kind, numeric, sort: sortKey(value, text, numeric), items: toItems(row[details[name] ?? '']) };
-    const page = row[pages[name] ?? ''];
-    if (typeof page === 'string' && unlinked.has(page)) return { ...cell, href: null, filter: null };
-    if (typeof page === 'string') return { ...cell, href: `${page}.html`, filter: null };
-    const isLinked = links[name] !== undefined && value !== null && value !== 0;
-    const filter = isLinked && first ? formatValue(row[first.name] ?? null, first.kind) : null;
-    return { ...cell, href: isLinked ? `#${links[name]}` : null, filter };
+    const sort = sortKey(value, text, numeric);
+    const items = details === undefined ? null : toItems(row[details]);
+    const href = toHref(row, value, plan, options);
+    const filter = href?.startsWith('#') ? toFilter(row, plans) : null;
+    return { text, kind, numeric, sort, href, filter, items };
   });
+}
+
+function toHref(
+  row: Row,
+  value: Value,
+  { page, link, subject }: ColumnPlan,
+  { unlinked, linkSubject }: ViewOptions,
+): string | null {
+  const report = page === undefined ? undefined : row[page];
+  if (typeof report === 'string') return unlinked.has(report) ? null : `${report}.html`;
+  if (link !== undefined && value !== null && value !== 0) return `#${link}`;
+  return subject && linkSubject && value !== null ? (linkSubject({ ...toSubject(row, value, subject), fields: row }) ?? null) : null;
+}
+
+function toSubject(row: Row, value: Value, { type, id }: Dataset['subjects'][string]): NamedSubject {
+  const name = String(value);
+  return {
+    target: String(row.target ?? ''),
+    type: type.startsWith('$') ? String(row[type.slice(1)] ?? '') : type,
+    id: id === undefined ? name : String(row[id] ?? name),
+    name,
+  };
+}
+
+/** The text of the row's first column that names it. */
+function toFilter(row: Row, columns: readonly ColumnView[]): string | null {
+  const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
+  return first ? formatValue(row[first.name] ?? null, first.kind) : null;
 }
 
 function toItems(list: Value | undefined): readonly string[] | null {
