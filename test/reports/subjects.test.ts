@@ -1,14 +1,17 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../src/config/config.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/reports/index.ts';
 import { createProductLinker } from '../../src/reports/links.ts';
 import { readSubjects } from '../../src/reports/subject-data.ts';
 import { type SubjectView, toSubjectView } from '../../src/reports/subject-view.ts';
 import { selectSubjects, subjectPath, toSlug } from '../../src/reports/subjects.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createMailWarehouse, type MailWarehouse, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const day = (number: number) => `2026-11-0${number}T02:15:00Z`;
 
@@ -206,4 +209,63 @@ describe('the selected subjects', () => {
     const other = subjectPath({ target: 'acm', type: 'agent pool', id: 'eA/b\0c …'.repeat(100) });
     expect(other).not.toBe(path);
   });
+});
+
+describe('a cell that names a subject', () => {
+  /** The links of the drift page, text → address. */
+  async function driftLinks(out: string, folder = '.') {
+    const page = await readFile(join(out, folder, 'drift.html'), 'utf8');
+    return new Map([...page.matchAll(/<a href="([^"]*)">([^<]*)<\/a>/gu)].map(([, href, text]) => [text, href]));
+  }
+
+  beforeEach(async () => {
+    await night(1, [
+      workspace('api', { drifted: true, resources_drifted: 2 }),
+      workspace('w e/b', { drifted: true, project_name: null, project_external_id: null }),
+    ]);
+  });
+
+  it('links to the page of the subject, or to the product where it has none', async () => {
+    const options = warehouse.options(day(1), {
+      names: ['drift'],
+      subjectPages: 2,
+      targets: createTargets([PLATFORM]),
+    });
+    await renderReports(options);
+    const links = await driftLinks(options.out);
+    const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
+    expect(links.get('api')).toBe(page);
+    expect(await readdir(join(options.out, 'subjects'))).toContain(page.replace('subjects/', ''));
+    await renderReports({ ...options, subjectPages: 0 });
+    expect(Object.fromEntries(await driftLinks(options.out))).toMatchObject({
+      api: 'https://x.example/app/acme/workspaces/api',
+      'w e/b': 'https://x.example/app/acme/workspaces/w%20e%2Fb',
+    });
+    await renderReports({ ...options, subjectPages: 0, targets: [] });
+    expect((await driftLinks(options.out)).get('api')).toBeUndefined();
+  });
+
+  it('links from the archive to the latest page', async () => {
+    const options = warehouse.options(day(1), { names: ['drift'] });
+    await renderReports(options);
+    const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
+    expect((await driftLinks(options.out, 'archive/2026-11-01')).get('api')).toBe(`../../${page}`);
+    const index = await readFile(join(options.out, 'archive/2026-11-01/index.html'), 'utf8');
+    expect(index).toContain('href="../../subjects.html"');
+  });
+});
+
+it('a statement of subjects that a user overrides fails as the report `subjects`, and the reports are written without links', async () => {
+  const root = await tempFolder();
+  await mkdir(join(root, 'queries', 'subjects'), { recursive: true });
+  await writeFile(
+    join(root, 'queries', 'subjects', 'key.sql'),
+    '-- subject: key\n-- table: keys\nselect wrong from keys_history',
+  );
+  const roots = [root, PACKAGE_ROOT];
+  const failed: string[] = [];
+  const options = warehouse.options(day(1), { names: ['drift'], roots, files: createSqlFiles(roots) });
+  await renderReports({ ...options, onFailure: (report, error) => failed.push(`${report}: ${error.message}`) });
+  expect(failed).toEqual([expect.stringMatching(/^subjects: queries\/subjects\/.*wrong/u)]);
+  expect(await readdir(options.out)).toContain('drift.html');
 });

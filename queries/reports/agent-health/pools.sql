@@ -1,6 +1,7 @@
 -- grain: one row per pool
 -- title: Pools
 -- labels: pool_name=Pool; live=Live; attached=Attached workspaces; allowed=Allowed workspaces; agents_listed=Agents according to the service; last_ping_at=Last ping; organization_scoped=For the whole organization
+-- subjects: pool_name=agent pool:pool_id
 -- hidden: pool_id
 with
   links as (

@@ -3,6 +3,7 @@
 -- about: No ping within the allowed minutes before the time of this report, or no ping at all.
 -- empty: No agent is silent.
 -- labels: agent_name=Agent; pool_name=Pool; status=Status; last_ping_at=Last ping; silent_hours=Silent (hours); ip_address=Address; silent_when_pulled=Silent at the pull
+-- subjects: pool_name=agent pool:pool_id; agent_name=agent:agent_id
 -- hidden: pool_id
 select
   agents.target,

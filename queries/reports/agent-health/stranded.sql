@@ -3,6 +3,7 @@
 -- sources: agent_pools, agents, workspaces
 -- empty: None.
 -- labels: pool_name=Pool; workspace_name=Workspace; project_name=Project; current_run_status=Last run
+-- subjects: workspace_name=workspace:workspace_id; project_name=project; pool_name=agent pool:pool_id
 -- hidden: pool_id, workspace_id
 with
   down as (

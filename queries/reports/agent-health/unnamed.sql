@@ -4,6 +4,7 @@
 -- about: The machine of an agent without a name is unknown.
 -- empty: Every agent has a name.
 -- labels: agent_id=Agent; pool_name=Pool; status=Status; last_ping_at=Last ping; ip_address=Address
+-- subjects: pool_name=agent pool; agent_id=agent
 select
   agents.target,
   agents.agent_id,

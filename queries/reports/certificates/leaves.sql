@@ -3,6 +3,7 @@
 -- sources: leaf_certificates
 -- empty: No leaf certificate is known.
 -- labels: service=Service; valid_after=From; valid_before=Until; left_hours=Left (hours); lifetime_hours=Lifetime (hours); service_uri=URI; serial_number=Serial number
+-- subjects: service=leaf certificate
 with
   timed as (
     select

@@ -4,6 +4,7 @@
 -- about: The expiry of an inactive root is no alarm: it signs nothing, and a leaf certificate that it signed does not outlive it.
 -- empty: No root is known.
 -- labels: root_name=Root; not_before=From; not_after=Until; left_days=Left (days); private_key_type=Key; private_key_bits=Bits; serial_number=Serial number
+-- subjects: root_name=CA root:root_id
 select
   target,
   coalesce(name, root_id) as root_name,

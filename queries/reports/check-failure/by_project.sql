@@ -1,6 +1,7 @@
 -- grain: one row per project
 -- title: By project
 -- labels: project_name=Project; failing_percent=Failing of those with checks
+-- subjects: project_name=project:project_external_id
 -- links: failing=failing; errored=errored; not_assessed=unknown; without_checks=without_checks
 -- hidden: project_external_id
 select

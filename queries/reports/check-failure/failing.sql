@@ -3,6 +3,7 @@
 -- about: "Since" is the pull that first reported the failure. A run without a count does not reset "Since". "Times before" counts earlier failures that were resolved.
 -- empty: No workspace fails its checks.
 -- labels: workspace_name=Workspace; project_name=Project; since=Since; checks_failed=Failed; checks_errored=Errored; checks_passed=Passed; current_run_status=Last run
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   selected as (select target, external_id from workspaces_at($as_of) where checks_failed > 0),

@@ -3,6 +3,7 @@
 -- about: Failing at the previous complete pull, and deleted or without counts now. They do not count as resolved.
 -- empty: None.
 -- labels: workspace_name=Workspace; project_name=Project; checks_that_failed=Checks that failed; is_now=Now
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 select
   before.target,

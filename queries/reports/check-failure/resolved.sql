@@ -3,6 +3,7 @@
 -- about: Failing at the previous complete pull, no failed check now.
 -- empty: No failure was resolved.
 -- labels: workspace_name=Workspace; project_name=Project; failed_since=Failed since; lasted_days=Lasted (days); checks_that_failed=Checks that failed
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),

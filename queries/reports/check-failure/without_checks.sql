@@ -3,6 +3,7 @@
 -- about: All four counts are 0.
 -- empty: Every workspace has checks.
 -- labels: workspace_name=Workspace; project_name=Project; current_rum_count=Resources; workspace_created_at=Created; current_run_status=Last run
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 select
   target,

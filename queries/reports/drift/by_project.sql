@@ -1,6 +1,7 @@
 -- grain: one row per project
 -- title: By project
 -- labels: project_name=Project; resources_drifted=Resources drifted; drifted_percent=Drifting of those assessed
+-- subjects: project_name=project:project_external_id
 -- links: drifted=drifting; not_assessed=not_assessed
 -- hidden: project_external_id
 select

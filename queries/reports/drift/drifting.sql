@@ -3,6 +3,7 @@
 -- about: "Since" is the pull that first reported the drift. A run without an assessment does not reset "Since". "Times before" counts earlier drifts that were resolved.
 -- empty: No workspace drifts.
 -- labels: workspace_name=Workspace; project_name=Project; since=Since; current_run_status=Last run
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   selected as (select target, external_id from workspaces_at($as_of) where drifted),

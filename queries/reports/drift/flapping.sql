@@ -3,6 +3,7 @@
 -- about: Started to drift at least three times within the last 30 days.
 -- empty: No workspace flaps.
 -- labels: workspace_name=Workspace; project_name=Project; last_began_at=Last start; drifts_now=Drifts now
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   assessed as (

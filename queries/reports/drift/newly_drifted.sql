@@ -3,6 +3,7 @@
 -- about: Drifting now, not drifting at the previous complete pull of the same target.
 -- empty: No workspace started to drift.
 -- labels: workspace_name=Workspace; project_name=Project; was=Was; current_run_status=Last run
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   state as (select target from source_state_at($as_of) where source = 'workspaces' and previous_as_of is not null)

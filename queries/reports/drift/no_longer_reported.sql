@@ -3,6 +3,7 @@
 -- about: Drifting at the previous complete pull, and not assessed or deleted now. They do not count as resolved.
 -- empty: None.
 -- labels: workspace_name=Workspace; project_name=Project; is_now=Now
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 select
   before.target,

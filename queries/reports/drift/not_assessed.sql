@@ -3,6 +3,7 @@
 -- about: It is unknown whether these drift. "Last known" is the last assessment that a pull reported.
 -- empty: Every workspace is assessed.
 -- labels: workspace_name=Workspace; project_name=Project; last_known=Last known; known_until=Until; current_run_status=Last run
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   last_assessed as (

@@ -3,6 +3,7 @@
 -- about: Drifting at the previous complete pull, clean now.
 -- empty: No drift was resolved.
 -- labels: workspace_name=Workspace; project_name=Project; drifted_since=Drifted since; lasted_days=Lasted (days); resources_drifted=Resources that drifted
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   state as (select target, as_of from source_state_at($as_of) where source = 'workspaces'),

@@ -4,6 +4,7 @@
 -- about: A key can be deleted once it is in no provider. Deletion cannot be undone.
 -- empty: No key may be deleted.
 -- labels: name=Key; type=Type; held_by=Providers; since=Allowed since
+-- subjects: name=key
 with
   held as (
     select target, key_name, list(provider_name order by provider_name) as held_by

@@ -4,6 +4,7 @@
 -- about: The oldest rotation first. "Enabled" counts the versions that providers may still use.
 -- empty: No key is known.
 -- labels: name=Key; type=Type; age_days=Age since rotation (days); versions_enabled=Enabled; latest_version=Latest version; held_by=Providers; deletion_allowed=Deletion allowed
+-- subjects: name=key
 with
   rotated as (
     select

@@ -3,6 +3,7 @@
 -- sources: keys
 -- empty: Every key of known age was rotated in time.
 -- labels: name=Key; type=Type; overdue_days=Overdue (days); latest_version=Latest version
+-- subjects: name=key
 with
   rotated as (
     select

@@ -3,6 +3,7 @@
 -- sources: key_distributions, kms_providers
 -- empty: No provider is known.
 -- labels: name=Provider; provider=Kind; key_collection=Collection; keys=Keys
+-- subjects: name=KMS provider
 with
   held as (
     select target, provider_name, count(*) as keys from key_distributions_at($as_of) group by target, provider_name

@@ -4,6 +4,7 @@
 -- about: A management token has all permissions. So has a token with the policy global-management.
 -- empty: No role is known.
 -- labels: name=Role; token_type=Tokens; consul_policies=Policies; lease=Lease; since=Unchanged since
+-- subjects: name=mesh role
 with
   changed as (
     select

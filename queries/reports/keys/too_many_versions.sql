@@ -4,6 +4,7 @@
 -- about: A lowest enabled version of 0 means that all versions are enabled.
 -- empty: No key has more versions enabled than `keyVersionsKept`.
 -- labels: name=Key; type=Type; versions_enabled=Enabled; latest_version=Latest version; min_enabled_version=Lowest enabled
+-- subjects: name=key
 select
   target,
   name,

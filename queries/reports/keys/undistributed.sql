@@ -3,6 +3,7 @@
 -- sources: key_distributions, keys
 -- empty: Every key is in a provider.
 -- labels: name=Key; type=Type; latest_version=Latest version; deletion_allowed=Deletion allowed
+-- subjects: name=key
 select
   keys.target,
   keys.name,

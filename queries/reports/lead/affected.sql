@@ -3,6 +3,7 @@
 -- about: Projects of the workspaces with open findings or with a pool that has some, jobs that claim the volumes, and services with certificates.
 -- empty: No project, job or service is affected.
 -- labels: name=Name; kind=Kind; workspaces=Workspaces; critical=Critical; warning=Warnings; info=Notes
+-- subjects: name=$kind
 with
   rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   states as (

@@ -3,6 +3,8 @@
 -- about: Findings that are new, came back or became more severe since the previous run. Those of a rule that was assessed for the first time are not listed.
 -- empty: Nothing got worse since the previous run.
 -- labels: change=Change; findings=Findings; subjects=Subjects; rule=Rule
+-- hidden: subject_type, subject_id
+-- subjects: title=$subject_type:subject_id
 with
   rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz),
@@ -58,6 +60,8 @@ select
   list_sort(list_distinct(list(coalesce(subject_name, subject_id))))[:8] as subjects,
   greatest(count(distinct coalesce(subject_name, subject_id)) - 8, 0) as more_subjects,
   findings.rule,
+  if(count(*) = 1, any_value(findings.subject_type), null) as subject_type,
+  if(count(*) = 1, any_value(findings.subject_id), null) as subject_id,
 from worse
 join findings using (finding_id)
 group by findings.target, findings.rule, worse.severity, worse.change

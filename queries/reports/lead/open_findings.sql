@@ -4,7 +4,8 @@
 -- empty: No finding is open.
 -- labels: title=Finding; findings=Findings; subjects=Subjects; newly=New; unassessed=Not assessed now; since=Since; rule=Rule
 -- details: title=who
--- hidden: who
+-- subjects: title=$subject_type:subject_id
+-- hidden: who, subject_type, subject_id
 with
   rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   states as (
@@ -51,6 +52,8 @@ select
     || if(count(*) > 50, [format('and {} more: tidemark findings --rule {}', count(*) - 50, rule)], [])
   end as who,
   rule,
+  if(count(*) = 1, any_value(subject_type), null) as subject_type,
+  if(count(*) = 1, any_value(subject_id), null) as subject_id,
 from current_findings
 group by target, rule, severity, if(is_single, finding_id, null)
 order by

@@ -3,7 +3,8 @@
 -- about: Actions of the last 30 days, the latest first.
 -- empty: No action.
 -- labels: started_at=When; playbook=Playbook; subject_name=Subject; operation=Operation; status=Outcome; reason=Why; approved_by=Approved by
--- hidden: plan_id, action_id, finding_id
+-- subjects: subject_name=$subject_type:subject_id
+-- hidden: plan_id, action_id, finding_id, subject_type, subject_id
 select
   actions.target,
   actions.started_at,
@@ -16,6 +17,8 @@ select
   actions.plan_id,
   actions.action_id,
   actions.finding_id,
+  findings.subject_type,
+  findings.subject_id,
 from actions
 left join findings using (finding_id)
 where

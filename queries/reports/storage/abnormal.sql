@@ -3,6 +3,7 @@
 -- sources: external_volumes
 -- empty: No provider reports an abnormal volume.
 -- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; provider_says=Status in the provider
+-- subjects: external_id=external volume
 select
   target,
   external_id,

@@ -3,6 +3,7 @@
 -- sources: volumes
 -- empty: No volume is claimed only by finished allocations.
 -- labels: volume=Volume; plugin_id=Plugin; allocations=Allocations; nodes=Nodes; jobs=Jobs
+-- subjects: volume=volume
 with
   claims as (
     select

@@ -4,6 +4,7 @@
 -- about: Only for plugins that can list their volumes.
 -- empty: Every registered volume exists, as far as the plugins can list.
 -- labels: volume=Volume; plugin_id=Plugin; external_id=ID in the provider
+-- subjects: volume=volume
 select
   volumes.target,
   concat_ws('/', volumes.namespace, coalesce(volumes.name, volumes.volume_id)) as volume,

@@ -4,6 +4,7 @@
 -- about: Only where all registered volumes are known. Volumes in the storage provider that are not registered. They may incur cost without being used.
 -- empty: Every volume in the providers is registered.
 -- labels: external_id=ID in the provider; plugin_id=Plugin; capacity_bytes=Capacity; nodes=Attached to; is_abnormal=Abnormal
+-- subjects: external_id=external volume
 select
   held.target,
   held.external_id,

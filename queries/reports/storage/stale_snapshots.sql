@@ -3,6 +3,7 @@
 -- sources: external_volumes, volume_snapshots, volumes
 -- empty: No snapshot is stale.
 -- labels: snapshot_id=Snapshot; plugin_id=Plugin; external_source_volume_id=Volume in the provider; age_days=Age (days); size_bytes=Size; reason=Why
+-- subjects: snapshot_id=snapshot
 with
   selected as (
     select

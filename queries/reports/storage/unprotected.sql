@@ -4,6 +4,7 @@
 -- about: No ready snapshot within the allowed days. Only for plugins that can list their snapshots.
 -- empty: Every volume has a recent snapshot, as far as the plugins can list.
 -- labels: volume=Volume; plugin_id=Plugin; last_snapshot_at=Last ready snapshot; age_days=Age (days)
+-- subjects: volume=volume
 with
   ready as (
     select target, plugin_id, external_source_volume_id as external_id, max(created_at) as last_at

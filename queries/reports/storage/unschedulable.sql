@@ -3,6 +3,7 @@
 -- sources: volumes
 -- empty: Every volume can be scheduled, and its plugin is healthy.
 -- labels: volume=Volume; plugin_id=Plugin; controllers=Controllers healthy; nodes=Nodes healthy; current_readers=Readers; current_writers=Writers
+-- subjects: volume=volume
 select
   target,
   concat_ws('/', namespace, coalesce(name, volume_id)) as volume,

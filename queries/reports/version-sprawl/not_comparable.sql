@@ -4,6 +4,7 @@
 -- about: These have no version, or a text such as a constraint, so it is unknown whether they are behind.
 -- empty: Every workspace has a semantic version.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   selected as (

@@ -3,6 +3,7 @@
 -- sources: workspaces
 -- empty: No workspace is on a prerelease.
 -- labels: workspace_name=Workspace; project_name=Project; workspace_iac_version=Version; state_version_iac_version=State written by
+-- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
   selected as (
