@@ -64,6 +64,11 @@ export const commands: readonly {
     load: async () => (await import('./definitions/sql.ts')).defineSql,
   },
   {
+    name: 'serve',
+    description: 'serve reports, the catalogue, saved queries and SQL as read-only pages until stopped',
+    load: async () => (await import('./definitions/serve.ts')).defineServe,
+  },
+  {
     name: 'tables',
     description: 'describe the tables and their columns',
     load: async () => (await import('./definitions/tables.ts')).defineTables,

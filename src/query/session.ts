@@ -93,14 +93,16 @@ export class QuerySession {
    * Checks a query and finds its columns.
    * @throws TidemarkError DATA with DuckDB's message if it is not one SELECT, DESCRIBE, SUMMARIZE or EXPLAIN; USAGE if a parameter
    * is missing or unknown.
+   * @param maxRows ends the result
    */
-  async prepare(query: string, params: QueryParams = {}): Promise<PreparedQuery> {
+  async prepare(query: string, params: QueryParams = {}, maxRows?: number): Promise<PreparedQuery> {
     return this.#run(async () => {
       const text = trimStatement(query);
       assertSafeFunctions(text);
       const statement = await this.#prepareStatement(text);
       const values = bindValues(statement, params);
-      const source = await this.#asSubquery(text, statement, values);
+      const whole = await this.#asSubquery(text, statement, values);
+      const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
       const probe = await this.#stream(await this.#files.render('query/columns', { source }), values);
       const names = probe.deduplicatedColumnNames();
       const columns = names.map((name, index) => ({ name, type: probe.columnType(index), sql: `c${index}` }));

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Context } from '../core/context.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { startServer } from '../serve/server.ts';
+import { readLocalConfig } from './options.ts';
+
+export interface ServeFlags {
+  readonly listen: string;
+  readonly port: number;
+  readonly tokenFile?: string;
+  readonly allowHost: readonly string[];
+  readonly workers: number;
+}
+
+const LOOPBACK = /^(?:127(?:\.\d+){3}|::1|localhost)$/u;
+const MIN_TOKEN_LENGTH = 16;
+
+/** Serves until a signal. @throws TidemarkError USAGE if others could connect without a token. */
+export async function serve(context: Context, flags: ServeFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const token = await readToken(context, flags.tokenFile);
+  if (!LOOPBACK.test(flags.listen) && token === undefined) {
+    throw new TidemarkError('USAGE', `--listen ${flags.listen} lets other machines connect, which needs a token`, {
+      hint: 'give --token-file FILE or set TIDEMARK_SERVE_TOKEN',
+    });
+  }
+  const { listen: address, port, workers, allowHost } = flags;
+  const hosts = allowHost.map((name) => name.toLowerCase());
+  const server = await startServer({ config, address, port, workers, hosts, token }, context).catch(
+    (error: unknown) => {
+      throw new TidemarkError('USAGE', `cannot listen on ${address} port ${port}: ${errorMessage(error)}`, {
+        cause: error,
+      });
+    },
+  );
+  context.stdout(`${server.url}\n`);
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+  await server.close();
+}
+
+async function readToken({ cwd, env, redactor }: Context, file: string | undefined): Promise<string | undefined> {
+  const text = file === undefined ? env.TIDEMARK_SERVE_TOKEN : await readTokenFile(resolve(cwd, file));
+  const token = text?.trim();
+  if (token === undefined || (token === '' && file === undefined)) return undefined;
+  redactor.add(token);
+  if (token.length >= MIN_TOKEN_LENGTH) return token;
+  throw new TidemarkError('USAGE', `the token has fewer than ${MIN_TOKEN_LENGTH} characters`, {
+    hint: 'write one with `openssl rand -hex 32`',
+  });
+}
+
+async function readTokenFile(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new TidemarkError('USAGE', `--token-file ${path} cannot be read: ${errorMessage(error)}`, { cause: error });
+  });
+}

@@ -1,0 +1,92 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface AccessRules {
+  /** Names that the `Host` header may have, besides addresses and `localhost`. */
+  readonly hosts: readonly string[];
+  /** Undefined where only this machine can connect. */
+  readonly token: string | undefined;
+}
+
+/**
+ * Whether a request may be answered. The server reads and never writes, so what remains is who reads: a page of another site must not
+ * read through a browser (its requests and its names are refused), and another machine needs the token.
+ */
+export function checkAccess(request: IncomingMessage, rules: AccessRules): Refusal | undefined {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return { status: 405, message: 'only GET is answered', headers: { allow: 'GET, HEAD' } };
+  }
+  if (!isKnownHost(request.headers.host ?? '', rules.hosts)) {
+    return { status: 421, message: 'this server does not have that name; name it with --allow-host' };
+  }
+  if (isFromOtherSite(request)) return { status: 403, message: 'requests of other sites are refused' };
+  if (rules.token !== undefined && !hasToken(request.headers.authorization ?? '', rules.token)) {
+    return {
+      status: 401,
+      message: 'the token is missing or wrong',
+      headers: { 'www-authenticate': 'Basic realm="tidemark", charset="UTF-8"' },
+    };
+  }
+  return undefined;
+}
+
+/** A name that an attacker's DNS may point here is refused; an address cannot be rebound. */
+function isKnownHost(header: string, hosts: readonly string[]): boolean {
+  const name = header.toLowerCase().replace(/:\d+$/u, '');
+  const address = name.startsWith('[') ? name.slice(1, -1) : name;
+  return isIP(address) !== 0 || name === 'localhost' || hosts.includes(name);
+}
+
+/** A link to a page may come from anywhere; nothing else may. */
+function isFromOtherSite({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site === undefined || site === 'same-origin' || site === 'none') return false;
+  return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
+}
+
+/** `Bearer TOKEN`, or `Basic` with the token as the password. */
+function hasToken(authorization: string, token: string): boolean {
+  const [scheme = '', value = ''] = authorization.split(' ', 2);
+  const given =
+    scheme.toLowerCase() === 'basic'
+      ? Buffer.from(value, 'base64')
+          .toString('utf8')
+          .replace(/^[^:]*:/u, '')
+      : value;
+  return timingSafeEqual(digest(given), digest(token));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Headers of every response. Pages load nothing from elsewhere, and other sites neither frame nor read them. */
+export function securityHeaders(nonce: string): Readonly<Record<string, string>> {
+  const policy = [
+    `default-src 'none'`,
+    `script-src 'self' 'nonce-${nonce}'`,
+    `style-src 'self' 'nonce-${nonce}'`,
+    `img-src 'self' data:`,
+    `connect-src 'self'`,
+    `form-action 'self'`,
+    `base-uri 'none'`,
+    `frame-ancestors 'none'`,
+  ];
+  return {
+    'content-security-policy': policy.join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'cache-control': 'no-store',
+  };
+}
