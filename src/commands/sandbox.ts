@@ -1,3 +1,4 @@
+import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import type { Flavor } from '../sandbox/types.ts';
@@ -15,9 +16,12 @@ export interface SandboxFlags {
 
 /** Serves the five services until stopped. */
 export async function serve(context: Context, { nights, days, latency, ...options }: SandboxFlags): Promise<void> {
-  const sandbox = await startSandbox({ ...options, ...(latency !== undefined && { latencyMs: latency }) });
+  const clock = () => context.clock.now();
+  const start = new Date(clock().getTime() - (nights ?? days) * DAY_MS);
+  const latencyMs = latency !== undefined && { latencyMs: latency };
+  const sandbox = await startSandbox({ ...options, ...latencyMs, start, clock });
   try {
-    for (let day = 0; day < (nights ?? days); day++) sandbox.tick();
+    sandbox.advanceTo(clock());
     context.stdout(sandbox.config());
     context.log.info('serving; press Ctrl-C to stop');
     await new Promise<void>((stopped) => {

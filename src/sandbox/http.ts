@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIST_ALIAS, withListMethod } from './list-method.ts';
 import { type FaultHook, Router } from './router.ts';
-import type { Flavor, Request, RequestRecord, Response, Service } from './types.ts';
+import type { Flavor, Request, RequestRecord, Response, SandboxChange, Service } from './types.ts';
 
 /** Vault's limit, and more than any request of the API documents needs. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -26,6 +26,8 @@ export interface ServiceServerOptions {
   readonly latencyMs: number;
   readonly faultHook?: FaultHook | undefined;
   readonly now: () => Date;
+  /** Called after each request that changed something. */
+  readonly onChange?: ((change: SandboxChange) => void) | undefined;
   /** Every request is appended to it. */
   readonly log: RequestRecord[];
 }
@@ -78,6 +80,14 @@ export class ServiceServer {
     });
   }
 
+  /** The response to a request that comes from the sandbox itself. */
+  handle(
+    request: Pick<Request, 'method' | 'path' | 'body' | 'headers' | 'now'> & { readonly query: string },
+  ): Response {
+    const complete = { ...request, params: {}, query: new URLSearchParams(request.query), origin: this.url };
+    return this.#router.route(complete, false);
+  }
+
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.setNoDelay(true);
@@ -109,6 +119,7 @@ export class ServiceServer {
         : this.#router.route(request, allowance?.isAllowed === false, faultHook);
     if (latencyMs > 0) await sleep(latencyMs);
     record.status = response.status;
+    if (!READS.has(request.method) && response.status < 300) this.#options.onChange?.(describeChange(record, request));
     await send(outgoing, response, allowance ? this.#rateHeaders(allowance) : {});
   }
 
@@ -129,6 +140,12 @@ export class ServiceServer {
       ...(isSecrets && !isAllowed ? { 'retry-after': wholeSeconds } : {}),
     };
   }
+}
+
+const READS = new Set(['GET', 'HEAD', 'LIST']);
+
+function describeChange({ kind, method, path, query, body }: RequestRecord, { now }: Request): SandboxChange {
+  return { kind, method, path, query, body, at: now.toISOString() };
 }
 
 /** Undefined for a body beyond the limit, which is read to its end nevertheless. */

@@ -14,6 +14,7 @@ import {
   type Kind,
   type RequestRecord,
   type Sandbox,
+  type SandboxChange,
   type SandboxOptions,
   type Service,
   type ServiceOptions,
@@ -38,6 +39,8 @@ export type Services = ReturnType<typeof createServices>;
 export interface StartOptions extends SandboxOptions {
   /** Replaces responses of the services: outages, login pages, interrupted transfers (a body that throws). */
   readonly faultHook?: FaultHook;
+  /** Called after each request that changed something. */
+  readonly onChange?: (change: SandboxChange) => void;
 }
 
 /** Starts the five services on 127.0.0.1 with generated data. The same options and day give the same responses, byte for byte. */
@@ -85,12 +88,34 @@ export class RunningSandbox implements Sandbox {
   }
 
   get now(): Date {
-    return new Date(this.#start.getTime() + this.#day * DAY_MS);
+    return this.#options.clock?.() ?? new Date(this.#start.getTime() + this.#day * DAY_MS);
+  }
+
+  /** Lets the days pass that begin until then. */
+  advanceTo(time: Date): void {
+    while (this.#start.getTime() + (this.#day + 1) * DAY_MS <= time.getTime()) this.tick();
+  }
+
+  /** Changes the services as a recorded request did. */
+  repeat({ kind, method, path, query, body, at }: SandboxChange): void {
+    this.advanceTo(new Date(at));
+    const headers = { authorization: `Bearer ${this.tokens[kind].write}` };
+    this.#servers.get(kind)!.handle({ method, path, query, body, headers, now: new Date(at) });
   }
 
   async listen(): Promise<void> {
     const { flavor = 'spec', port = 0, rate, rateHeaders = true, latencyMs = 0, faultHook } = this.#options;
-    const common = { flavor, rate, rateHeaders, latencyMs, faultHook, log: this.log, now: () => this.now };
+    const now = () => this.#passTime();
+    const common = {
+      flavor,
+      rate,
+      rateHeaders,
+      latencyMs,
+      faultHook,
+      log: this.log,
+      now,
+      onChange: this.#options.onChange,
+    };
     try {
       for (const [index, kind] of KINDS.entries()) {
         const options = { ...common, service: this.services[kind], port: port === 0 ? 0 : port + index };
@@ -110,7 +135,17 @@ export class RunningSandbox implements Sandbox {
 
   tick(): void {
     this.#day++;
-    for (const kind of KINDS) this.services[kind].tick(this.#day, this.now);
+    const now = new Date(this.#start.getTime() + this.#day * DAY_MS);
+    for (const kind of KINDS) this.services[kind].tick(this.#day, now);
+  }
+
+  /** The time of a request, up to which the services have lived. */
+  #passTime(): Date {
+    const { now } = this;
+    if (!this.#options.clock) return now;
+    this.advanceTo(now);
+    for (const kind of KINDS) (this.services[kind] as Service).live?.(now);
+    return now;
   }
 
   config(): string {

@@ -16,6 +16,8 @@ export interface SandboxOptions {
   readonly workspaces?: number;
   /** The sandbox's time on day 0. @default 2026-10-01T02:15:00Z */
   readonly start?: Date;
+  /** The time at each request: days pass with it, agents ping, certificates are renewed. @default time passes by `tick` alone */
+  readonly clock?: () => Date;
   readonly flavor?: Flavor;
   /** Requests per second that each service allows; it responds to more with 429. @default no limit */
   readonly rate?: number;
@@ -63,6 +65,12 @@ export interface RequestRecord {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   status: number;
+}
+
+/** A request that changed a service, without its token. */
+export interface SandboxChange extends Pick<RequestRecord, 'kind' | 'method' | 'path' | 'query' | 'body'> {
+  /** The sandbox's time, ISO 8601. */
+  readonly at: string;
 }
 
 export interface Request {
@@ -130,6 +138,8 @@ export interface Service {
   readonly onResponse?: (response: Response) => Response;
   /** Advances the service's data to the given day. `now` is the new time. */
   readonly tick: (day: number, now: Date) => void;
+  /** What happens all the time between two days, where time passes: agents ping, certificates are renewed. */
+  readonly live?: (now: Date) => void;
   /** The live state; tests compare with it and damage it. */
   readonly state: unknown;
 }

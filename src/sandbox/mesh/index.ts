@@ -71,6 +71,10 @@ export class MeshService implements Service {
     this.#roots.tick(createRandom(`${this.#seed}/mesh/night/${day}`), now);
     this.#leaves.tick(now);
   }
+
+  live(now: Date): void {
+    this.#leaves.tick(now);
+  }
 }
 
 /** The services that are registered, with the flavor of the real products: the catalog and the agent's own. */

@@ -126,7 +126,6 @@ const STORY: Readonly<Record<number, readonly PlatformEvent[]>> = {
     { event: 'resolve-drift', project: 'storefront', count: 2 },
   ],
   5: [{ event: 'drift', project: 'data-platform', stage: 'staging', count: 2 }],
-  7: [{ event: 'restrict-pool', pool: 'shared-tools' }],
   // An incident: resources are changed by hand.
   8: [
     { event: 'drift', project: 'network', stage: 'prod', count: 5 },

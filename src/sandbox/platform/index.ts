@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../core/clock.ts';
 import { createRandom } from '../random.ts';
 import { TokenStore } from '../tokens.ts';
 import type { EstateName, Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';
@@ -94,6 +95,15 @@ export class PlatformService implements Service {
     const random = createRandom(`${this.#options.seed}/platform/night/${day}`);
     const { state } = this;
     tickPlatform({ state, estate: this.#estate, seeder: this.#seeder, random, day, now: now.getTime() });
+  }
+
+  /** Agents that respond ping once a minute. */
+  live(now: Date): void {
+    for (const agent of this.state.agents) {
+      const isAlive = agent.status === 'idle' || agent.status === 'busy';
+      const silentMs = now.getTime() - (agent.lastPingAt ?? 0);
+      if (isAlive && silentMs >= MINUTE_MS) agent.lastPingAt = now.getTime() - (silentMs % MINUTE_MS);
+    }
   }
 
   get #isHashicorp(): boolean {

@@ -1,0 +1,85 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Context } from '../core/context.ts';
+import type { RunningSandbox, StartOptions } from '../sandbox/index.ts';
+import type { SandboxChange } from '../sandbox/types.ts';
+
+/** What the services of a demo are started with, beside its configuration. */
+const STATE_FILE = 'sandbox.json';
+/** The changes that commands made to the services since the demo, one JSON object a line. */
+const CHANGES_FILE = 'sandbox-changes.jsonl';
+/** The first port of the services; the next ones are tried if another program has it. */
+const FIRST_PORT = 7461;
+const PORTS = 5;
+const MAX_TRIES = 20;
+/** Advertised in the sandbox's headers, so the rate limiter starts at full speed. */
+const REQUESTS_PER_SECOND = 1000;
+
+interface DemoState {
+  readonly start: string;
+  readonly port: number;
+  readonly workspaces?: number;
+}
+
+/** Commands that call the services. */
+const CALLING = new Set(['pull', 'run', 'schedule', 'doctor', 'playbook', 'api', 'permissions']);
+
+/** Starts the services of a demo on ports that are free, and keeps what is needed to start them again. */
+export async function startDemoServices(
+  folder: string,
+  options: StartOptions & { start: Date },
+): Promise<RunningSandbox> {
+  const { startSandbox } = await import('../sandbox/index.ts');
+  for (let port = FIRST_PORT, tries = 1; ; port += PORTS, tries++) {
+    try {
+      const sandbox = await startSandbox({ ...options, port, rate: REQUESTS_PER_SECOND });
+      const { start, workspaces } = options;
+      const state: DemoState = { start: start.toISOString(), port, ...(workspaces !== undefined && { workspaces }) };
+      await writeFile(join(folder, STATE_FILE), `${JSON.stringify(state)}\n`);
+      return sandbox;
+    } catch (error) {
+      if (!isPortTaken(error) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/**
+ * Starts the services of a demo again for a command that calls them: in the state that they have by now, with all changes that earlier
+ * commands made. Returns what stops them; undefined for another configuration.
+ */
+export async function resumeDemo(context: Context, command: string): Promise<(() => Promise<void>) | undefined> {
+  const folder = dirname(resolve(context.cwd, context.configFile));
+  if (!CALLING.has(command) || !existsSync(join(folder, STATE_FILE))) return undefined;
+  const sandbox = await resumeServices(folder, () => context.clock.now());
+  return sandbox && (() => sandbox.close());
+}
+
+/** Undefined where another command of the same demo serves them now. */
+async function resumeServices(folder: string, clock: () => Date): Promise<RunningSandbox | undefined> {
+  const { start, port, workspaces } = JSON.parse(await readFile(join(folder, STATE_FILE), 'utf8')) as DemoState;
+  const { startSandbox } = await import('../sandbox/index.ts');
+  const file = join(folder, CHANGES_FILE);
+  const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
+  const size = workspaces !== undefined && { workspaces };
+  try {
+    const options = { start: new Date(start), port, rate: REQUESTS_PER_SECOND, clock, onChange, ...size };
+    const sandbox = await startSandbox(options);
+    for (const change of await readChanges(file)) sandbox.repeat(change);
+    sandbox.advanceTo(clock());
+    return sandbox;
+  } catch (error) {
+    if (isPortTaken(error)) return undefined;
+    throw error;
+  }
+}
+
+async function readChanges(file: string): Promise<SandboxChange[]> {
+  if (!existsSync(file)) return [];
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as SandboxChange);
+}
+
+function isPortTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+}
