@@ -8,7 +8,7 @@ import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { columnList, loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import type { Row } from '../../src/warehouse/values.ts';
-import { openEmptyWarehouse } from './prepared.ts';
+import { openCopy } from './prepared.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
 export type Rows = readonly Readonly<Record<string, SqlParam>>[];
@@ -51,7 +51,7 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
   const files = createSqlFiles([...(options.roots ?? []), PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const file = options.file ?? join(directory, 'warehouse.duckdb');
-  const database = await openEmptyWarehouse(file);
+  const database = await openCopy(file);
   cleanup(async () => database.close());
 
   const record = async (at: string, target: string, source: string, status: string) =>

@@ -46,8 +46,9 @@ export interface MailWarehouse extends ReportWarehouse {
   digest(asOf: string, more?: Partial<ComposeOptions>): Promise<Message>;
 }
 
-export async function createMailWarehouse(config?: Config): Promise<MailWarehouse> {
-  const warehouse = await createReportWarehouse();
+/** @param from a warehouse file to copy; @default one without rows */
+export async function createMailWarehouse(config?: Config, from?: string): Promise<MailWarehouse> {
+  const warehouse = await createReportWarehouse(undefined, from);
   const own = config ?? mailConfig(warehouse.directory);
   const { database, files } = warehouse;
   const compose: MailWarehouse['compose'] = (asOf, more = {}) =>

@@ -14,7 +14,16 @@ import { loadTables } from '../../src/warehouse/tables.ts';
  * A folder that `create` fills once in a run of the tests, on first use. Tests copy from it, and never change it.
  * Two workers may create it at the same time; the first to finish provides it.
  */
-export async function prepareOnce(name: string, create: (folder: string) => Promise<void>): Promise<string> {
+export function prepareOnce(name: string, create: (folder: string) => Promise<void>): Promise<string> {
+  const known = inProgress.get(name) ?? prepare(name, create);
+  inProgress.set(name, known);
+  return known;
+}
+
+/** Of this worker: tests that run concurrently share them as well. */
+const inProgress = new Map<string, Promise<string>>();
+
+async function prepare(name: string, create: (folder: string) => Promise<void>): Promise<string> {
   const prepared = join(inject('prepared'), name);
   if (existsSync(prepared)) return prepared;
   const folder = await mkdtemp(`${prepared}-`);
@@ -38,9 +47,12 @@ export async function copyEmptyWarehouse(to: string): Promise<void> {
   await copyFile(join(folder, 'warehouse.duckdb'), to);
 }
 
-/** Opens a copy of the empty warehouse. It is discarded with its folder, so that closing it need not write it once more. */
-export async function openEmptyWarehouse(file: string): Promise<Database> {
-  await copyEmptyWarehouse(file);
+/**
+ * Opens a copy of a warehouse. It is discarded with its folder, so that closing it need not write it once more.
+ * @param from the file to copy; @default one without rows
+ */
+export async function openCopy(file: string, from?: string): Promise<Database> {
+  await (from === undefined ? copyEmptyWarehouse(file) : copyFile(from, file));
   const database = await openDatabase(file);
   await database.run('pragma disable_checkpoint_on_shutdown');
   return database;

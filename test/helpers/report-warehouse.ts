@@ -10,7 +10,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { columnList, loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
-import { openEmptyWarehouse } from './prepared.ts';
+import { openCopy } from './prepared.ts';
 import { tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -32,14 +32,18 @@ export interface ReportWarehouse {
   options(asOf: string, more?: Partial<RenderOptions>): RenderOptions;
 }
 
-export async function createReportWarehouse(roots: readonly string[] = [PACKAGE_ROOT]): Promise<ReportWarehouse> {
+/** @param from a warehouse file to copy; @default one without rows */
+export async function createReportWarehouse(
+  roots: readonly string[] = [PACKAGE_ROOT],
+  from?: string,
+): Promise<ReportWarehouse> {
   const directory = await tempFolder();
   const file = join(directory, 'warehouse.duckdb');
-  const database = await openEmptyWarehouse(file);
+  const database = await openCopy(file, from);
   const files = createSqlFiles(roots);
   const tables = await loadTables(files);
   onTestFinished(() => database.close());
-  let runs = 0;
+  let runs = (await database.rows('select run_id from runs')).length;
   const options: ReportWarehouse['options'] = (asOf, more = {}) => ({
     database,
     files,

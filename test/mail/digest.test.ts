@@ -1,5 +1,8 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
+import { createMailWarehouse, type MailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
+import { prepareOnce } from '../helpers/prepared.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -9,8 +12,18 @@ const THIRD = '2026-11-20T02:15:00Z';
 
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 3, ...more });
 
+/** A copy of a warehouse after two runs. */
 async function twoRuns() {
-  const warehouse = await createMailWarehouse();
+  const prepared = await prepareOnce('mail-of-two-runs', async (folder) => {
+    const warehouse = await createMailWarehouse();
+    await fillTwoRuns(warehouse);
+    await warehouse.database.run('checkpoint');
+    await copyFile(warehouse.file, join(folder, 'warehouse.duckdb'));
+  });
+  return createMailWarehouse(undefined, join(prepared, 'warehouse.duckdb'));
+}
+
+async function fillTwoRuns(warehouse: MailWarehouse) {
   await warehouse.pull(FIRST, {
     workspaces: [drifting('a'), drifting('b'), drifting('gone'), workspace('c'), workspace('d')],
   });
@@ -19,7 +32,6 @@ async function twoRuns() {
     workspaces: [drifting('a'), workspace('b'), drifting('c'), drifting('d'), workspace('e', { checks_failed: 2 })],
   });
   await warehouse.evaluate(SECOND);
-  return warehouse;
 }
 
 describe('a digest', () => {

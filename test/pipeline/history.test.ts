@@ -85,7 +85,7 @@ describe('as_of', () => {
   });
 });
 
-describe('five runs of all sources', () => {
+describe('three runs of all sources', () => {
   let place: TestProject;
   const runs: { readonly at: string; readonly tables: Readonly<Record<string, readonly object[]>> }[] = [];
   const present = async () => {
@@ -96,8 +96,8 @@ describe('five runs of all sources', () => {
   };
 
   beforeAll(async () => {
-    place = await testProject({ workspaces: 60, cleanup: afterAll });
-    for (let run = 0; run < 5; run++) {
+    place = await testProject({ workspaces: 30, cleanup: afterAll });
+    for (let run = 0; run < 3; run++) {
       if (run > 0) place.sandbox.tick();
       runs.push({ at: await asOf(place), tables: await present() });
     }
