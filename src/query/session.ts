@@ -182,6 +182,7 @@ export class QuerySession {
 
   /** The query in parentheses. EXPLAIN and PRAGMA cannot stand there: they run now, and their few rows take their place. */
   async #asSubquery(text: string, statement: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
+    if (SHOW_TABLES.test(text)) return `(${await this.#files.render('query/tables', {})})`;
     if (statement.statementType === StatementType.SELECT && !/^\s*pragma\b/iu.test(text)) return `(${text}\n)`;
     statement.bind(values);
     const reader = await statement.runAndReadUntil(MAX_LITERAL_ROWS);
@@ -224,6 +225,8 @@ export interface PreparedQuery {
   readonly from: string;
   readonly values: QueryParams;
 }
+
+const SHOW_TABLES = /^\s*(?:show\s+tables|describe)\s*$/iu;
 
 /** EXPLAIN and PRAGMA have fewer rows. */
 const MAX_LITERAL_ROWS = 10_000;

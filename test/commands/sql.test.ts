@@ -312,6 +312,15 @@ describe('reads only the warehouse: everything else exits with 4', () => {
   });
 });
 
+test('show tables leaves out the tables that only store parts of others', async () => {
+  for (const query of ['show tables', 'DESCRIBE;']) {
+    const names = (await sql('--json', query)).json<{ name: string }[]>().map(({ name }) => name);
+    expect(names).toContain('providers_history');
+    expect(names).toContain('saved_view_rows');
+    expect(names.filter((name) => /^schema_digest$|_members$|^providers_rows$/u.test(name))).toEqual([]);
+  }
+});
+
 test('describe, summarize and explain are allowed', async () => {
   for (const query of [
     'describe workspaces',
