@@ -73,8 +73,10 @@ const CASES: readonly Case[] = [
   { playbook: 'drop-stale-snapshots', kind: 'scheduler' },
 ];
 
-test.each(CASES)('$playbook: no lie doubles, loses or misattributes an action', async (each) => {
-  const place = await playbookHarness({ playbook: each.playbook, sources: each.sources ?? [] });
+// Concurrently, since most of the time is waits.
+test.concurrent.for(CASES)('$playbook: no lie doubles, loses or misattributes an action', async (each, context) => {
+  const { onTestFinished: cleanup, expect } = context;
+  const place = await playbookHarness({ playbook: each.playbook, sources: each.sources ?? [], cleanup });
   const initial = copyState(place);
   const truthful = await runLie(place, each, undefined);
   expect(truthful.outcome[0]).toBe('applied');
