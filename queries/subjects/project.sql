@@ -15,3 +15,5 @@ select
   if(bool_or(valid_to is null), null, max(valid_to)) as valid_to,
 from workspaces_history
 group by target, organization_name, project_external_id, project_name
+-- a name per time, should workspaces report several
+qualify row_number() over (partition by target, project_external_id, min(valid_from) order by project_name) = 1

@@ -96,7 +96,7 @@ export function csvName(report: string, dataset: string): string {
 function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly CellView[])[] {
   let length = 0;
   const end = rows.findIndex((row) => {
-    for (const { text, href } of row) length += text.length + (href?.length ?? 0) + CELL_MARKUP_LENGTH;
+    for (const { text } of row) length += text.length + CELL_MARKUP_LENGTH;
     return length > MAX_TABLE_LENGTH;
   });
   return end < 0 ? rows : rows.slice(0, Math.max(1, end));
