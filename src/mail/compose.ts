@@ -2,9 +2,17 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { toUtcDate } from '../reports/archive.ts';
 import { toSpreadsheetCsv } from '../reports/format.ts';
+import { createSubjectLinker, type SubjectLinker, selectSubjects } from '../reports/subjects.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { buildDigest, CSV_NAME, createDigestRenderer, type Digest, type DigestRenderer } from './digest.ts';
+import {
+  buildDigest,
+  CSV_NAME,
+  createDigestRenderer,
+  type Digest,
+  type DigestOptions,
+  type DigestRenderer,
+} from './digest.ts';
 import { type DigestData, hasChanged, MAX_LINES, readDigestData } from './digest-data.ts';
 import type { Attachment, Message } from './message.ts';
 import { type Audience, explicitRecipients, resolveAudiences } from './recipients.ts';
@@ -23,7 +31,7 @@ export interface ComposeOptions {
   /** The working copy of the warehouse, or the published one. */
   readonly database: Database;
   readonly files: SqlFiles;
-  readonly config: Pick<Config, 'targets' | 'thresholds' | 'reportsUrl' | 'mail'>;
+  readonly config: Pick<Config, 'targets' | 'thresholds' | 'reportsUrl' | 'mail' | 'subjectPages'>;
   readonly job: MailJob;
   readonly run: { readonly runId: string; readonly asOf: Date };
   readonly composedAt: Date;
@@ -56,12 +64,14 @@ export async function composeMessages(options: ComposeOptions): Promise<ComposeR
   const audiences =
     to === undefined ? resolveAudiences(job.name, job.mail?.to ?? [], settings) : [explicitRecipients(job.name, to)];
   const renderer = await createDigestRenderer(options.files.roots);
+  const linkSubject = await loadSubjectLinker(options);
   const messages: Message[] = [];
   const skipped: ComposeResult['skipped'][number][] = [];
   for (const audience of audiences) {
     const data = await readDigestData({ ...options, job: job.name, asOf: options.run.asOf }, audience);
     const reason = options.isRequested || to ? undefined : skipReason(job.mail?.when ?? 'always', data);
-    if (reason === undefined) messages.push(...buildMessages(options, settings, audience, data, renderer));
+    if (reason === undefined)
+      messages.push(...buildMessages({ ...options, linkSubject }, settings, audience, data, renderer));
     else skipped.push({ recipients: audience.to.map(({ address }) => address), reason });
   }
   return { messages, skipped };
@@ -79,17 +89,24 @@ function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): 
   return isChanged ? undefined : 'nothing changed';
 }
 
+/** Links to the pages that the reports of the run have for subjects; undefined where nobody serves them. */
+async function loadSubjectLinker({ database, files, config, run }: ComposeOptions): Promise<SubjectLinker | undefined> {
+  if (config.reportsUrl === undefined) return undefined;
+  const selection = await selectSubjects({ database, files, asOf: run.asOf }, { limit: config.subjectPages });
+  return createSubjectLinker(selection, () => undefined);
+}
+
 function buildMessages(
-  options: ComposeOptions,
+  options: ComposeOptions & Pick<DigestOptions, 'linkSubject'>,
   settings: ComposeSettings,
   audience: Audience,
   data: DigestData,
   renderer: DigestRenderer,
 ): readonly Message[] {
-  const { config, job, run, composedAt } = options;
+  const { config, job, run, composedAt, linkSubject } = options;
   const { notes = [], attachments = [] } = audience.isUnfiltered ? options : {};
   const digest = renderWithinSize(
-    (maxLines) => buildDigest({ config, job, asOf: run.asOf, notes, maxLines }, audience, data),
+    (maxLines) => buildDigest({ config, job, asOf: run.asOf, notes, maxLines, linkSubject }, audience, data),
     renderer,
     options.maxHtmlBytes ?? MAX_HTML_BYTES,
   );

@@ -2,25 +2,23 @@ import type { Config } from '../config/config.ts';
 import { sanitizeHeader } from '../config/mail.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { formatNumber, formatTime } from '../reports/format.ts';
-import { createProductLinker } from '../reports/links.ts';
+import { createProductLinker, type ProductLinker } from '../reports/links.ts';
+import type { SubjectLinker } from '../reports/subjects.ts';
 import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 import { type DigestData, formatChange, MAX_ATTACHED, type Metric } from './digest-data.ts';
 import {
-  type AgedFinding,
-  buildFindingList,
   buildSourceStatus,
   buildSparkline,
   buildUnassessedStatus,
-  type FindingList,
   formatSubject,
   isEmptyRoute,
-  listOldest,
   type SourceStatus,
   type Sparkline,
   subjectHeadline,
   subjectScope,
   type UnassessedStatus,
 } from './digest-sections.ts';
+import { type AgedFinding, buildFindingList, type FindingList, listOldest } from './finding-lists.ts';
 import { type Audience, formatRoute } from './recipients.ts';
 
 /** The context of `reports/digest.hbs` and `reports/digest.txt.hbs`; its texts are clean and short, but not escaped. */
@@ -73,6 +71,8 @@ export interface DigestOptions {
   readonly notes: readonly string[];
   /** Lines of each list. */
   readonly maxLines: number;
+  /** Path of a subject's page below the folder of the reports. */
+  readonly linkSubject: SubjectLinker | undefined;
 }
 
 export const CSV_NAME = 'findings.csv';
@@ -82,12 +82,12 @@ const LONG_INTERVAL_MS = 48 * HOUR_MS;
 
 export function buildDigest(options: DigestOptions, audience: Audience, data: DigestData): Digest {
   const { config, job, asOf, maxLines } = options;
-  const link = createProductLinker(config.targets);
+  const links = { product: createProductLinker(config.targets), history: toHistoryLinker(options) };
   const lists = {
-    criticalFindings: buildFindingList(data, 'critical', { maxLines, link }),
-    newFindings: buildFindingList(data, 'new', { maxLines, link }),
-    resolvedFindings: buildFindingList(data, 'resolved', { maxLines: Math.min(maxLines, MAX_RESOLVED), link }),
-    openFindings: buildFindingList(data, 'open', { maxLines, link }),
+    criticalFindings: buildFindingList(data, 'critical', { maxLines, links }),
+    newFindings: buildFindingList(data, 'new', { maxLines, links }),
+    resolvedFindings: buildFindingList(data, 'resolved', { maxLines: Math.min(maxLines, MAX_RESOLVED), links }),
+    openFindings: buildFindingList(data, 'open', { maxLines, links }),
   };
   const namesAll = Object.values(lists).every(({ isComplete }) => isComplete);
   const isLongInterval = data.since !== null && asOf.getTime() - Date.parse(data.since) > LONG_INTERVAL_MS;
@@ -115,6 +115,16 @@ export function buildDigest(options: DigestOptions, audience: Audience, data: Di
   };
 }
 
+/** The pages of subjects where the reports are served. A note about a part of a workspace has an ID that only its name leads from. */
+function toHistoryLinker({ config: { reportsUrl }, linkSubject }: DigestOptions): ProductLinker {
+  if (reportsUrl === undefined || !linkSubject) return () => undefined;
+  return (subject) => {
+    const name = subject.name ?? subject.id;
+    const path = linkSubject({ ...subject, name }) ?? linkSubject({ ...subject, id: name, name });
+    return path && joinUrl(reportsUrl, path);
+  };
+}
+
 function toMetricView(metric: Metric, { config, job }: DigestOptions): MetricView {
   const { label, value, before, added, resolved, report } = metric;
   const rise = added !== null && resolved !== null ? added - resolved : value - (before ?? value);
@@ -138,7 +148,11 @@ function listLinks({ reportsUrl }: DigestOptions['config'], reports: readonly st
 }
 
 function pageUrl(base = '', name: string): string {
-  return `${base.replace(/\/+$/u, '')}/${encodeURIComponent(name)}.html`;
+  return joinUrl(base, `${encodeURIComponent(name)}.html`);
+}
+
+function joinUrl(base: string, path: string): string {
+  return `${base.replace(/\/+$/u, '')}/${path}`;
 }
 
 /** Renders the two parts of a digest, from `reports/digest.hbs` and `reports/digest.txt.hbs`. */

@@ -1,6 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { subjectPath } from '../../src/reports/subjects.ts';
 import { createMailWarehouse, type MailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { prepareOnce } from '../helpers/prepared.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
@@ -444,6 +445,26 @@ test('lines and subjects link to the pages of the product', async () => {
   );
   expect(text).toContain(`\n    ${base}/core%2Fa%20b\n`);
   expect(text).toContain('version 1.5.0: 2 workspaces (x, y)\n');
+});
+
+test('lines link to the pages of the subjects where the reports are served', async () => {
+  const warehouse = await createMailWarehouse();
+  await warehouse.pull(FIRST, { workspaces: [drifting('a'), drifting('b')] });
+  await warehouse.evaluate(FIRST);
+  const config = mailConfig(await tempFolder(), { reportsUrl: 'https://reports.internal/t/', subjectPages: 1 });
+  const { html, text } = await warehouse.digest(FIRST, { config });
+  const page = `https://reports.internal/t/${subjectPath({ target: 'acme', type: 'workspace', id: 'ws-a' })}`;
+  expect(html).toContain(`, <a href="${page}" style="color:#0b57d0">history</a>`);
+  expect(text).toContain(`\n    History: ${page}\n`);
+  expect(html.match(/>history</gu)).toHaveLength(1); // the other workspace has no page
+  expect((await warehouse.digest(FIRST)).html).not.toContain('history');
+  const plain = mailConfig(config.directory, {
+    reportsUrl: config.reportsUrl,
+    targets: [{ ...PLATFORM, links: false }],
+  });
+  expect((await warehouse.digest(FIRST, { config: plain })).html).toContain(
+    `<a href="${page}" style="color:#0b57d0">Workspace a`,
+  );
 });
 
 test('the subject counts many targets instead of naming them', async () => {
