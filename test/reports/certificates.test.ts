@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { evaluateFindings } from '../../src/findings/evaluate.ts';
 import { createReportWarehouse } from '../helpers/report-warehouse.ts';
 
 const AS_OF = '2026-11-20T02:15:00Z';
@@ -46,6 +47,22 @@ describe('the certificates report', () => {
       { root_name: 'retiring', since: AS_OF },
       { root_name: 'untold', since: AS_OF },
     ]);
+  });
+
+  it('is ok where only an inactive root has expired, and critical where the active one has', async () => {
+    for (const active of [false, true]) {
+      const warehouse = await createReportWarehouse();
+      await warehouse.pull(AS_OF, {
+        ca_roots: [root('ended', '2026-11-01T00:00:00Z', active), root('later', '2030-01-01T00:00:00Z')],
+        leaf_certificates: [],
+      });
+      const { database, files, thresholds } = warehouse.options(AS_OF);
+      await evaluateFindings({ database, files, thresholds, asOf: new Date(AS_OF) });
+      const { state, summary } = await warehouse.data('certificates', AS_OF);
+      expect({ state, expired: summary.roots_expired }).toEqual(
+        active ? { state: 'critical', expired: 1 } : { state: 'ok', expired: 0 },
+      );
+    }
   });
 
   it('counts a short-lived leaf as expiring in the last tenth of its lifetime, a long-lived one within certificateDays', async () => {

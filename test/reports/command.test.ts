@@ -95,13 +95,10 @@ describe('tidemark report', () => {
     ]);
   });
 
-  it.each(['overview', 'drift', 'version-sprawl'])(
-    'shows SQL on the page of %s that tidemark sql runs with the same rows',
-    async (name) => {
-      await place.tidemark(['report']);
-      expect(await compareShownSql(place, name)).toBeGreaterThan(6);
-    },
-  );
+  it('shows SQL that tidemark sql runs with the same rows', async () => {
+    await place.tidemark(['report']);
+    expect(await compareShownSql(place, 'version-sprawl')).toBeGreaterThan(6);
+  });
 
   it('rejects an unknown report with a suggestion, and an invalid time', async () => {
     const unknown = await place.tidemark(['report', 'drfit']);

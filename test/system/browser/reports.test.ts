@@ -5,6 +5,7 @@ import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { compareShownSql } from '../../helpers/shown-sql.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -45,6 +46,10 @@ describe('the reports of five runs of the sandbox', () => {
     );
     const text = `${JSON.stringify(Object.fromEntries(summaries), null, 2)}\n`;
     await expect(text).toMatchFileSnapshot('../../golden/summaries.json');
+  });
+
+  it.each(REPORTS)('%s shows SQL that tidemark sql runs with the same rows', async (name) => {
+    expect(await compareShownSql(place, name)).toBeGreaterThan(4);
   });
 
   it('have the expected page', async () => {
@@ -93,21 +98,75 @@ describe.skipIf(!found)('in a browser', () => {
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
   }
 
-  it.each(PAGES)('%s has no errors, requests or accessibility violations, in light and dark', async (name) => {
-    for (const dark of [false, true]) {
-      const { page, problems, close } = await open(name, { dark });
-      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${dark ? 'dark' : 'light'}.png`), fullPage: true });
-      expect(await accessibilityFindings(page)).toEqual([]);
-      expect(problems).toEqual([]);
+  /** Elements whose content is wider than they are, outside the containers that scroll. */
+  const CUT_OFF = `[...document.querySelectorAll('body *')]
+    .filter((element) => !element.closest('.scroll, pre, svg, .hidden, .skip') && element.scrollWidth > element.clientWidth + 1)
+    .filter((element) => getComputedStyle(element).display !== 'inline' && element.clientWidth > 0)
+    .map((element) => element.outerHTML.slice(0, 120))`;
+
+  const VIEWS = [1280, 390].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+  it.each(PAGES)(
+    '%s has no errors, requests or accessibility violations, in light and dark, on a screen and a phone',
+    async (name) => {
+      for (const { width, dark } of VIEWS) {
+        const { page, problems, close } = await open(name, { dark, width });
+        const file = `${name}-${width}-${dark ? 'dark' : 'light'}.png`;
+        await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
+        expect(await accessibilityFindings(page), file).toEqual([]);
+        expect(problems, file).toEqual([]);
+        await close();
+      }
+    },
+  );
+
+  it.each(PAGES)('%s cuts nothing off at any width', async (name) => {
+    for (const width of [360, 390, 1280, 1440]) {
+      const { page, close } = await open(name, { width });
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      expect(overflow, `${width} px`).toBeLessThanOrEqual(0);
+      expect(await page.evaluate<readonly string[]>(CUT_OFF), `${width} px`).toEqual([]);
       await close();
     }
   });
 
-  it.each(PAGES)('%s fits the width of a phone', async (name) => {
-    const { page, close } = await open(name, { width: 360 });
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}-phone.png`), fullPage: true });
-    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-    expect(overflow).toBeLessThanOrEqual(0);
+  const visibleRows = (page: Page, table: string) =>
+    page.$$eval(`#${table} tbody tr`, (rows) => rows.filter((row) => row.getClientRects().length > 0).length);
+
+  it('shows 15 rows of a long table, all of them on request, also without its script', async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      const context = await browser.newContext({ javaScriptEnabled });
+      const page = await context.newPage();
+      await page.goto(`file://${out('version-sprawl.html')}`);
+      const all = await page.locator('#behind tbody tr').count();
+      expect(all).toBeGreaterThan(30);
+      expect(await page.locator('#behind tbody tr:visible').count()).toBe(15);
+      await page.locator('#behind-all').focus();
+      await page.keyboard.press('Space');
+      expect(await page.locator('#behind tbody tr:visible').count()).toBe(all);
+      await context.close();
+    }
+  });
+
+  it('filters all rows of a long table, not only those shown', async () => {
+    const { page, close } = await open('version-sprawl');
+    const names = await column(page, 'behind', 1);
+    const last = names.at(-1) ?? '';
+    await page.locator('#behind input[type=search]').fill(last);
+    expect(await visibleRows(page, 'behind')).toBe(names.filter((name) => name.includes(last)).length);
+    await page.locator('#behind input[type=search]').fill('');
+    expect(await visibleRows(page, 'behind')).toBe(15);
+    await close();
+  });
+
+  it('keeps the header of a long table in view', async () => {
+    const { page, close } = await open('version-sprawl');
+    await page.locator('#behind-all').check({ force: true });
+    const { top, box } = await page.$eval('#behind .scroll', (scroll) => {
+      scroll.scrollTop = 500;
+      const header = scroll.querySelector('thead th')?.getBoundingClientRect().top ?? -1;
+      return { top: header, box: scroll.getBoundingClientRect().top };
+    });
+    expect(Math.abs(top - box)).toBeLessThan(2);
     await close();
   });
 
