@@ -7,8 +7,8 @@ import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { type ActionResult, executeAction, failAction, isUnsettled, newIntent, skipAction } from './execute-action.ts';
-import { Ledger, readLedger } from './ledger.ts';
+import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
+import { isUnsettled, Ledger, readLedger } from './ledger.ts';
 import { copyLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
@@ -224,7 +224,7 @@ export class ApplyState {
         return skipAction(this.#ctx, action, 'the finding was accepted since the plan was made');
       }
       const repeated = findRepeated(action, this.#ctx.plan.plan_id, this.#unsettled);
-      if (repeated) return failAction(this.#ctx, action, explainUnsettled(repeated));
+      if (repeated) return failAction(this.#ctx, action, explainUnsettled(repeated), previous);
     }
     const { result, contradiction } = await executeAction(this.#ctx, action, definition, previous);
     if (contradiction) this.#contradictions.set(action, contradiction.record);

@@ -2,7 +2,7 @@ import { formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { ActionDefinition, Observation, Refusal } from './define.ts';
-import { type ActionIntent, type ActionOutcome, type LedgerEntry, NO_CHANGE_NEEDED } from './ledger.ts';
+import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry, NO_CHANGE_NEEDED } from './ledger.ts';
 import {
   type ApplyContext,
   observeAction,
@@ -44,21 +44,19 @@ export async function executeAction(
     reading = await observeAction(ctx, action, definition);
   } catch (error) {
     rethrowUnexpected(error);
-    return { result: await fail(ctx, row, `the subject could not be read: ${formatError(error)}`) };
+    return { result: await failAction(ctx, action, `the subject could not be read: ${formatError(error)}`, previous) };
   }
   const { precondition, observed } = reading;
-  if (precondition.state === 'unknown') return { result: await fail(ctx, row, precondition.reason) };
+  if (precondition.state === 'unknown') {
+    return { result: await failAction(ctx, action, precondition.reason, previous) };
+  }
   if (precondition.state !== 'ready') {
     return skipContradicted(ctx, { ...row, before: observed }, reading, precondition, previous);
   }
   const intent = { ...row, before: observed };
   await ctx.ledger.recordIntent(intent);
-  return { result: await conclude(ctx, { ...intent, ...(await send(ctx, action, definition)) }) };
-}
-
-/** Whether an earlier apply left it open whether the action took effect. */
-export function isUnsettled(entry: LedgerEntry): boolean {
-  return entry.isOpen || entry.row.status === 'unconfirmed';
+  const sent = await send(ctx, action, definition);
+  return { result: await conclude(ctx, { ...intent, ...keepAnswer(previous), ...sent }) };
 }
 
 /** Records that an action is skipped, and why. */
@@ -67,8 +65,14 @@ export function skipAction(ctx: ApplyContext, action: Action, reason: string): P
 }
 
 /** Records that an action was not sent. The next apply tries it again. */
-export function failAction(ctx: ApplyContext, action: Action, reason: string): Promise<ActionResult> {
-  return fail(ctx, newIntent(ctx, action), reason);
+export function failAction(
+  ctx: ApplyContext,
+  action: Action,
+  reason: string,
+  previous: LedgerEntry | undefined,
+): Promise<ActionResult> {
+  const row = { ...newIntent(ctx, action), ...keepAnswer(previous) };
+  return conclude(ctx, { ...row, status: 'failed', reason, satisfied: false });
 }
 
 export function newIntent({ plan, context }: ApplyContext, action: Action): ActionIntent {
@@ -102,9 +106,13 @@ function finish({ context }: ApplyContext, row: Omit<ActionOutcome, 'finished_at
   return { ...row, reason, finished_at: context.clock.now().toISOString() };
 }
 
-/** Nothing was sent, and the next apply tries again. */
-function fail(ctx: ApplyContext, row: ActionIntent, reason: string): Promise<ActionOutcome> {
-  return conclude(ctx, { ...row, status: 'failed', reason, satisfied: false });
+/** An earlier request whose answer was unclear may take effect later, and is then ours. */
+function isAmbiguous(previous: LedgerEntry | undefined): previous is Extract<LedgerEntry, { readonly isOpen: false }> {
+  return previous !== undefined && !previous.isOpen && previous.row.answer === 'ambiguous';
+}
+
+function keepAnswer(previous: LedgerEntry | undefined): Pick<ActionOutcome, 'answer'> {
+  return isAmbiguous(previous) ? { answer: 'ambiguous' } : {};
 }
 
 type Contradiction = Exclude<Observation['precondition'], { state: 'ready' }>;
@@ -122,8 +130,7 @@ async function skipContradicted(
   precondition: Contradiction,
   previous: LedgerEntry | undefined,
 ): Promise<Execution> {
-  const isOurs = previous !== undefined && !previous.isOpen && previous.row.answer === 'ambiguous';
-  if (isOurs && precondition.state === 'satisfied') {
+  if (isAmbiguous(previous) && precondition.state === 'satisfied') {
     const reason = `${CONFIRMED_LATE}: ${precondition.reason}`;
     return {
       result: await conclude(ctx, { ...previous.row, status: 'applied', reason, satisfied: true, after: observed }),

@@ -58,6 +58,11 @@ export type LedgerEntry =
   | { readonly isOpen: true; readonly row: ActionIntent }
   | { readonly isOpen: false; readonly row: ActionOutcome };
 
+/** Whether an earlier apply left it open whether the action took effect. */
+export function isUnsettled(entry: LedgerEntry): boolean {
+  return entry.isOpen || entry.row.status === 'unconfirmed';
+}
+
 /** The lock of an apply, as far as the ledger needs it. */
 type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
 

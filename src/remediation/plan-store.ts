@@ -6,8 +6,7 @@ import { DAY_MS } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
-import { isUnsettled } from './execute-action.ts';
-import { type LedgerEntry, readLedger } from './ledger.ts';
+import { isUnsettled, type LedgerEntry, readLedger } from './ledger.ts';
 import { PLAN_VALID_MS, type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */

@@ -1,7 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
-import { isUnsettled } from './execute-action.ts';
-import type { LedgerEntry } from './ledger.ts';
+import { isUnsettled, type LedgerEntry } from './ledger.ts';
 import { type Action, canonicalJson, findingIds } from './plan-file.ts';
 import { readKeptPlan } from './plan-store.ts';
 

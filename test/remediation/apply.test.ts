@@ -138,6 +138,24 @@ test('a lost response is resolved by readings over the lag that agree', async ()
   expect(harness.writes()).toHaveLength(3);
 });
 
+test('an action after an unclear answer stays ours, also if the next apply cannot read its subject', async () => {
+  const plan = await harness.planAndApprove();
+  const id = String(plan.actions[0]?.params.id);
+  const answerOnce = (method: string, status: number) => {
+    harness.faultHook = (asked) =>
+      asked.method === method && asked.path.endsWith(id) ? { status, body: '{"errors": []}' } : undefined;
+  };
+  answerOnce('DELETE', 504);
+  expect(harness.statuses(await harness.apply([], 1))[0]?.[0]).toBe('failed');
+  answerOnce('GET', 401);
+  expect(harness.statuses(await harness.apply([], 1))[0]?.[1]).toContain('the subject could not be read');
+  answerOnce('DELETE', 412);
+  expect(harness.statuses(await harness.apply([], 1))[0]?.[1]).toContain('412 precondition');
+  harness.faultHook = undefined;
+  removeAgent(id);
+  expect(harness.statuses(await harness.apply())[0]).toEqual(['applied', 'confirmed late: the agent is gone']);
+});
+
 test('an action that a read shows with a delay is applied, and sent once', async () => {
   const plan = await harness.planAndApprove();
   const agent = structuredClone(harness.findAgent(plan, 0));
