@@ -80,11 +80,23 @@ test.each(cases)('$playbook ($flavor): undo restores every field that it changed
   expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approval: null });
   expect(undo.actions).toHaveLength(plan.actions.length);
   expect(listWrites(place.sandbox.log), 'an undo plan only reads').toEqual([]);
-  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
   await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
   const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
   expect(rows.map(({ status, reason }) => [status, reason])).toEqual(undo.actions.map(() => ['applied', null]));
   expect(withoutIndexes(copyState(place))).toEqual(withoutIndexes(before));
+});
+
+test('an undo plan is applied once, after an approval of its own, and cannot be undone itself', async () => {
+  const place = await playbookHarness({ playbook: 'retire-old-key-versions' });
+  const plan = await place.plan(['--max-percent', '100']);
+  await place.approve();
+  await place.apply();
+  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
+  place.sandbox.log.length = 0;
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
+  expect(listWrites(place.sandbox.log)).toEqual([]);
+  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
+  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
 
   const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('nothing of plan')]);
