@@ -78,7 +78,9 @@ function pack(manifest, addresses) {
     symlinkSync(join(root, 'node_modules'), join(stage, 'node_modules'));
     const options = { cwd: stage, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
     execFileSync('npm', ['run', 'build'], options);
-    writeFileSync(join(stage, 'package.json'), `${JSON.stringify({ ...manifest, ...addresses }, null, 2)}\n`);
+    // npm warns of scripts, even of those that an installation does not run.
+    const { scripts: _scripts, devDependencies: _devDependencies, ...published } = manifest;
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify({ ...published, ...addresses }, null, 2)}\n`);
     const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', root], options);
     return JSON.parse(packed)[0].filename;
   } finally {

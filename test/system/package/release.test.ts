@@ -79,6 +79,7 @@ test('a release is a tarball of what is committed, built, with the addresses of 
   const { manifest: released, names } = open(repository.folder);
   expect(names).toEqual(['package/dist/built', 'package/package.json']);
   expect(names).not.toContain('package/dist/stale');
+  expect(released).not.toHaveProperty('scripts');
   expect(released).toMatchObject({
     homepage: 'https://git.acme.example/platform/released#readme',
     bugs: { url: 'https://git.acme.example/platform/released/issues' },
