@@ -14,16 +14,15 @@ export async function makeFolder(path: string): Promise<void> {
 /**
  * Replaces the content of a file atomically: a reader sees the old content or the new one. On return, it is on disk. Its owner alone
  * may read it.
- * @param options `durable: false`: after a power failure, the file may be missing
  */
-export async function writeFileAtomic(file: string, text: string, { durable = true } = {}): Promise<void> {
+export async function writeFileAtomic(file: string, text: string): Promise<void> {
   await makeFolder(dirname(file));
   const temporary = `${file}.${randomBytes(4).toString('hex')}`;
   try {
     const handle = await open(temporary, 'wx', PRIVATE_FILE);
     try {
       await handle.writeFile(text);
-      if (durable) await handle.sync();
+      await handle.sync();
     } finally {
       await handle.close();
     }
@@ -31,7 +30,7 @@ export async function writeFileAtomic(file: string, text: string, { durable = tr
   } finally {
     await rm(temporary, { force: true });
   }
-  if (durable) await syncFolder(dirname(file));
+  await syncFolder(dirname(file));
 }
 
 /** Errors of platforms that cannot sync folders, such as Windows. */

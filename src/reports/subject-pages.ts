@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatTimestamp } from '../core/clock.ts';
-import { writeFileAtomic } from '../core/fs.ts';
+import { makeFolder, PRIVATE_FILE, writeFileAtomic } from '../core/fs.ts';
 import { formatTime, truncate } from './format.ts';
 import type { ProductLinker } from './links.ts';
 import type { Renderer } from './renderer.ts';
@@ -29,15 +29,21 @@ export async function writeSubjectPages(
   const { out, files } = options;
   const template = await readTemplate(files.roots, 'subject.hbs');
   const written = new Set<string>();
+  await makeFolder(join(out, 'subjects'));
   for await (const data of readSubjects(options, selection.pages)) {
     const view = toSubjectView(data, { linker: options.linker, selection });
     const path = subjectPath(data.page);
-    // The pages can be written again at any time: they need not survive a power failure.
-    await writeFileAtomic(join(out, path), renderSubject(view, template, options, renderer), { durable: false });
+    await replacePage(join(out, path), renderSubject(view, template, options, renderer));
     written.add(path);
   }
   await removeOthers(out, written);
   await writeFileAtomic(join(out, SUBJECTS_PAGE), await renderList(options, selection, renderer));
+}
+
+/** Replaces a page. It can be written again at any time, so it need not survive a power failure. */
+async function replacePage(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: PRIVATE_FILE });
+  await rename(`${file}.new`, file);
 }
 
 export function renderSubject(
@@ -54,7 +60,7 @@ async function removeOthers(out: string, written: ReadonlySet<string>): Promise<
   const folder = join(out, 'subjects');
   if (!existsSync(folder)) return;
   for (const name of await readdir(folder)) {
-    if (name.endsWith('.html') && !written.has(`subjects/${name}`)) await rm(join(folder, name));
+    if (/\.html(?:\.new)?$/u.test(name) && !written.has(`subjects/${name}`)) await rm(join(folder, name));
   }
 }
 
