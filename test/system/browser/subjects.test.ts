@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createTargets } from '../../../src/config/config.ts';
+import { renderReports } from '../../../src/reports/index.ts';
+import { subjectPath } from '../../../src/reports/subjects.ts';
+import { createMailWarehouse, PLATFORM } from '../../helpers/mail-warehouse.ts';
+import { workspace } from '../../helpers/report-warehouse.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const HOSTILE = '"><script>document.title = "broken"</script>';
+const found = existsSync(CHROMIUM);
+if (!found) console.warn(`no browser at ${CHROMIUM}: the tests in a browser are skipped`);
+
+describe.skipIf(!found)('the pages of subjects, in a browser', () => {
+  let browser: Browser;
+  let out: string;
+  let page: Page;
+  let problems: string[];
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  });
+  afterAll(() => browser?.close());
+
+  beforeEach(async () => {
+    const warehouse = await createMailWarehouse();
+    const day = (number: number) => `2026-11-0${number}T02:15:00Z`;
+    const steady = ['billing-prod', 'billing-dev', 'web', HOSTILE].map((name, index) =>
+      workspace(`${index}`, { workspace_name: name, project_name: index < 2 ? 'payments' : 'shop' }),
+    );
+    const drifting = (resources: number) =>
+      workspace('d', { workspace_name: 'ledger', drifted: true, resources_drifted: resources, extra: { tags: ['a'] } });
+    await warehouse.pull(day(1), { workspaces: [...steady, drifting(1)] });
+    await warehouse.pull(day(2), { workspaces: 'failed' });
+    await warehouse.pull(day(3), { workspaces: [...steady, drifting(20)] });
+    await warehouse.evaluate(day(3));
+    out = join(warehouse.directory, 'out');
+    await renderReports(warehouse.options(day(3), { names: ['drift'], targets: createTargets([PLATFORM]) }));
+  });
+
+  const LEDGER = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-d' });
+  const address = (path: string) => `${pathToFileURL(join(out, path)).href}`;
+
+  async function open(path: string, width = 1280, dark = false, hash = '') {
+    const context = await browser.newContext({
+      colorScheme: dark ? 'dark' : 'light',
+      viewport: { width, height: 900 },
+    });
+    page = await context.newPage();
+    problems = [];
+    page.on('console', (message) => problems.push(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith('file:')) problems.push(`requested ${request.url()}`);
+    });
+    await page.goto(address(path) + hash);
+  }
+  afterEach(() => page?.context().close());
+
+  const shown = () => page.locator('li[data-id]:visible a').allTextContents();
+
+  it.each([
+    [1280, false],
+    [1280, true],
+    [390, false],
+    [390, true],
+  ])('fit a width of %d px without violations of accessibility (dark: %s)', async (width, dark) => {
+    for (const path of ['subjects.html', LEDGER]) {
+      await open(path, width, dark);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).toBeLessThanOrEqual(0);
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+        'axe.run()',
+      );
+      expect(violations.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0]?.html}`)).toEqual([]);
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it('lead from a report to a subject, its kind, its project, and back', async () => {
+    await open('drift.html');
+    await page.locator('#drifting a', { hasText: 'ledger' }).first().click();
+    expect(page.url()).toBe(address(LEDGER));
+    expect(await page.locator('.timeline > li').first().textContent()).toContain('resources_drifted: 1 → 20');
+    expect(await page.locator('.timeline > li[data-kind=gap]').count()).toBe(1);
+    expect(await page.locator('.headline a').getAttribute('href')).toBe('https://x.example/app/acme/workspaces/ledger');
+    await page.locator('.related a', { hasText: 'core' }).click();
+    expect(await page.locator('h1').textContent()).toBe('core');
+    await page.locator('.crumbs a').last().click();
+    expect(page.url()).toBe(`${address('subjects.html')}#project`);
+    await page.locator('.pages a', { hasText: 'All reports' }).click();
+    expect(page.url()).toBe(address('index.html'));
+    expect(problems).toEqual([]);
+  });
+
+  it('are searched by keyboard from any page: a slash, words, arrows, Enter', async () => {
+    await open('drift.html');
+    await page.keyboard.press('/');
+    await page.keyboard.type('PAYMENTS billing');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/subjects\.html#q=/u);
+    expect(await shown()).toEqual(['billing-dev', 'billing-prod']);
+    expect(await page.locator('.found').textContent()).toMatch(/^2 of \d+ subjects$/u);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('billing-prod');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    expect(await page.evaluate('document.activeElement.value')).toBe('PAYMENTS billing');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/subjects\/workspace-/u);
+    expect(await page.locator('h1').textContent()).toBe('billing-dev');
+    expect(problems).toEqual([]);
+  });
+
+  it('are found by ID, by project and by rule', async () => {
+    await open('subjects.html');
+    const all = await shown();
+    for (const [words, names] of [
+      ['ws-d', ['ledger']],
+      ['shop web', ['web']],
+      ['drifted-workspace', ['ledger']],
+      ['no such subject', []],
+      ['', all],
+    ] as const) {
+      await page.locator('form.search input').fill(words);
+      expect(await shown(), words).toEqual(names);
+    }
+  });
+
+  it('show a hostile name as text, and search it', async () => {
+    await open('subjects.html', 1280, false, `#q=${encodeURIComponent(HOSTILE)}`);
+    expect(await shown()).toEqual([HOSTILE]);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/subjects\/workspace-/u);
+    expect(await page.locator('h1').textContent()).toBe(HOSTILE);
+    expect(await page.title()).toContain('Tidemark');
+    expect(problems).toEqual([]);
+  });
+
+  it('are a plain list without JavaScript', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    page = await context.newPage();
+    await page.goto(address('subjects.html'));
+    expect(await page.locator('form.search').isVisible()).toBe(false);
+    expect(await page.locator('ul.subjects > li:visible').count()).toBeGreaterThan(5);
+  });
+});
