@@ -57,7 +57,7 @@ export async function runShell(context: Context, config: Config, settings: Shell
   }
   lines.close();
   context.stdout('\n');
-  if (history) await writeFileAtomic(historyFile, `${[...history].reverse().join('\n')}\n`, { durable: false });
+  if (history) await writeFileAtomic(historyFile, `${[...history].reverse().join('\n')}\n`);
 }
 
 /** `$XDG_STATE_HOME/tidemark/history`, by default `~/.local/state/tidemark/history`. */
