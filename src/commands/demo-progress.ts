@@ -39,6 +39,12 @@ export class DemoProgress {
     this.#context.terminal?.write(CLEAR_LINE);
   }
 
+  /** Writes an error above the spinner. */
+  error(line: string): void {
+    this.#context.terminal?.write(CLEAR_LINE);
+    this.#context.log.error(line);
+  }
+
   report(night: number, story: string, result: JobResult): void {
     const stale = result.pulls.filter(({ status }) => status !== 'complete').length;
     const { yellow, bold, dim } = this.#colors;

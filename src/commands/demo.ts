@@ -6,7 +6,7 @@ import { type Job, loadJob } from '../config/job.ts';
 import { DAY_MS, frozenClock } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
-import { runJob } from '../pipeline/run-job.ts';
+import { jobExitCode, runJob } from '../pipeline/run-job.ts';
 import type { RunningSandbox } from '../sandbox/index.ts';
 import type { FaultHook } from '../sandbox/router.ts';
 import { describeDay, isIncident, lastDay } from '../sandbox/story.ts';
@@ -17,8 +17,6 @@ import { startDemoServices } from './demo-services.ts';
 const MARK = '# Made by `tidemark demo`';
 /** When the nightly job runs, in milliseconds after midnight UTC. */
 const NIGHTLY_MS = (2 * 60 + 15) * 60_000;
-/** The last nights write reports: those before show in the history. */
-const NIGHTS_WITH_REPORTS = 2;
 
 const FIRST_NIGHT = 'the first night: what is wrong is a baseline, not news';
 
@@ -76,17 +74,18 @@ async function playNights(context: Context, { config, job, sandbox, incident, ru
   const progress = new DemoProgress(context, runs);
   // A service that is down is asked again at once: the demo does not show waiting.
   const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };
-  const quiet = { ...context.log, info: () => {}, warn: () => {} };
+  const quiet = { info: () => {}, warn: () => {}, error: (line: string) => progress.error(line) };
   for (let night = 1; night <= runs && !context.signal.aborted; night++) {
     sandbox.advanceTo(new Date(end.getTime() - (runs - night) * DAY_MS));
     const isDown = isIncident(sandbox.day) && night > 1;
     incident.isOn = isDown;
-    const reports = night > runs - NIGHTS_WITH_REPORTS ? job.reports : [];
+    // The reports of the last night show what changed in those before it.
+    const reports = night === runs ? job.reports : [];
     progress.begin(night, sandbox.now);
     const nightContext = { ...context, log: quiet, terminal: undefined, timeouts, clock: frozenClock(sandbox.now) };
     const result = await runJob(config, nightContext, { ...job, reports }).finally(() => progress.stop());
     progress.report(night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result);
-    if (result.status !== 'complete' && !isDown) context.exit(EXIT.incomplete);
+    if (jobExitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);
   }
 }
 
