@@ -73,7 +73,7 @@ export function toSubjectView(data: SubjectData, options: SubjectViewOptions): S
     findings: data.findings.map(toFindingView),
     timeline: buildTimeline(data),
     earlier: Number(timeline[0]?.times ?? 0) - shownTimes,
-    present: toPresentView(present, page.kind.table.columns),
+    present: toPresentView(data, options.linker),
     related: toRelatedView(data.related, options),
     actions: data.actions.map(toActionView),
   };
@@ -233,15 +233,25 @@ function toActionView(row: Row): object {
 }
 
 /** Every column of the table that the subject's row has, with its value and its meaning. */
-function toPresentView(present: Row, columns: readonly Column[]): readonly object[] {
-  return columns
+function toPresentView({ present, page }: SubjectData, linker: ProductLinker): readonly object[] {
+  return page.kind.table.columns
     .filter(({ name }) => name in present && name !== 'target')
     .map(({ name, type, comment }) => {
       const value = present[name] ?? null;
       const isBlock = value !== null && (type === 'json' || (typeof value === 'string' && value.includes('\n')));
       const text = isBlock ? formatBlock(value) : formatValue(value, inferKind(name, [value]));
-      return { name, meaning: comment, value: text, block: isBlock };
+      const href = name === RUN_COLUMN ? linkRun(present, page.target, linker) : null;
+      return { name, meaning: comment, value: text, block: isBlock, href };
     });
+}
+
+const RUN_COLUMN = 'current_run_external_id';
+
+/** A run has no page of its own, but one in the product. */
+function linkRun(present: Row, target: string, linker: ProductLinker): string | null {
+  const id = present[RUN_COLUMN];
+  const fields = { ...present, workspace_id: present.external_id ?? null };
+  return typeof id === 'string' ? (linker({ target, type: 'run', id, name: null, fields }) ?? null) : null;
 }
 
 function formatBlock(value: Value): string {

@@ -113,7 +113,7 @@ describe('the timeline of a subject', () => {
 describe('the page of a subject', () => {
   it('shows every column with its meaning, JSON with indentation, and related subjects', async () => {
     await warehouse.pull(day(1), {
-      workspaces: [workspace('api', { extra: { team: { name: 'core' } } })],
+      workspaces: [workspace('api', { extra: { team: { name: 'core' } }, current_run_external_id: 'run-1' })],
       agent_pools: [{ pool_id: 'apool-1', name: 'eu' }],
       agent_pool_workspaces: [{ pool_id: 'apool-1', workspace_id: 'ws-api', relation: 'attached' }],
     });
@@ -123,7 +123,11 @@ describe('the page of a subject', () => {
       meaning: 'resources under management',
       value: '10',
       block: false,
+      href: null,
     });
+    expect(present).toContainEqual(
+      expect.objectContaining({ value: 'run-1', href: 'https://x.example/app/acme/workspaces/api/runs/run-1' }),
+    );
     expect(present).toContainEqual(
       expect.objectContaining({ name: 'extra', block: true, value: '{\n  "team": {\n    "name": "core"\n  }\n}' }),
     );
