@@ -135,12 +135,14 @@ const FREE = [
   '--body',
   '--param',
   '--reason',
+  '--allow-host',
+  'show <subject>',
   '--owner',
   '--by',
   '--now',
   '--config',
 ];
-const FREE_METAVARS = /<(?:file|dir|url|n|p|ms|seconds|timestamp|address|text|name=value|flavor)>$/u;
+const FREE_METAVARS = /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
   const program = await defineAllCommands(
