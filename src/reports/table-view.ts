@@ -176,7 +176,9 @@ function toHref(
   const report = page === undefined ? undefined : row[page];
   if (typeof report === 'string') return unlinked.has(report) ? null : `${report}.html`;
   if (link !== undefined && value !== null && value !== 0) return `#${link}`;
-  return subject && linkSubject && value !== null ? (linkSubject({ ...toSubject(row, value, subject), fields: row }) ?? null) : null;
+  return subject && linkSubject && value !== null
+    ? (linkSubject({ ...toSubject(row, value, subject), fields: row }) ?? null)
+    : null;
 }
 
 function toSubject(row: Row, value: Value, { type, id }: Dataset['subjects'][string]): NamedSubject {
