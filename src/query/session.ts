@@ -15,8 +15,11 @@ import { createTemporaryFolder, type QueryLimits, removeAbandonedFolders } from 
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { assertSafeFunctions, trimStatement } from './statement.ts';
 
+/** What a session takes from the configuration. */
+export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
+
 export interface SessionOptions {
-  readonly config: Config;
+  readonly config: SessionConfig;
   /** Shows every table as of this time. */
   readonly asOf?: Date;
   /** Ends a query that runs. */
@@ -202,7 +205,10 @@ export class QuerySession {
   async #run<T>(step: () => Promise<T>): Promise<T> {
     this.#assertRunning();
     try {
-      return await step();
+      const result = await step();
+      // DuckDB may end an interrupted result as if it were complete.
+      this.#assertRunning();
+      return result;
     } catch (error) {
       this.#assertRunning();
       throw queryError(error, this.#limits);

@@ -1,7 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TidemarkError } from '../core/errors.ts';
-import type { ColumnInfo, FromWorker, ToWorker, WorkerRequest } from './protocol.ts';
+import { removeAbandonedFolders } from '../query/limits.ts';
+import type { ResultSummary, WorkerRequest } from './protocol.ts';
+import { type Job, type ResultSink, WorkerTask } from './worker-task.ts';
 
 export interface PoolOptions {
   /** Queries that run at the same time. */
@@ -17,36 +21,15 @@ export interface PoolOptions {
 /** Too many queries wait. */
 export class BusyError extends TidemarkError {}
 
-/** Receives a result part by part. Each promise resolves when the next part may follow. */
-export interface ResultSink {
-  readonly columns?: (columns: readonly ColumnInfo[]) => void;
-  readonly text: (text: string) => Promise<void>;
-  /** The file is the receiver's, which removes its folder. */
-  readonly file?: (path: string) => Promise<void>;
-}
-
-export interface ResultSummary {
-  readonly rows: number;
-  /** More rows would follow. */
-  readonly isCut: boolean;
-}
-
-interface Job {
-  readonly request: WorkerRequest;
-  readonly sink: ResultSink;
-  readonly signal: AbortSignal;
-  readonly resolve: (summary: ResultSummary) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 const WORKER_FILE = fileURLToPath(new URL('./worker.js', import.meta.url));
 
 /** Worker processes that run queries, a few at a time and in the order in which they come. */
 export class WorkerPool {
   readonly #options: PoolOptions;
-  readonly #waiting: Job[] = [];
-  readonly #idle: ChildProcess[] = [];
+  readonly #waiting = new Set<Job>();
+  readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
+  #running = 0;
   #isClosed = false;
 
   constructor(options: PoolOptions) {
@@ -55,41 +38,65 @@ export class WorkerPool {
 
   /** Queries that run and that wait. */
   get load(): { readonly running: number; readonly waiting: number } {
-    return { running: this.#all.size - this.#idle.length, waiting: this.#waiting.length };
+    return { running: this.#running, waiting: this.#waiting.size };
   }
 
   /**
    * Runs a query when a worker is free. `signal` ends it: the reader is gone.
-   * @throws BusyError if too many wait; TidemarkError as the query; DATA if the worker ended.
+   * @throws BusyError if too many wait; INTERRUPTED if the server ends; TidemarkError as the query; DATA if the worker ended.
    */
   run(request: WorkerRequest, sink: ResultSink, signal: AbortSignal): Promise<ResultSummary> {
-    if (this.#waiting.length >= this.#options.maxWaiting) {
-      return Promise.reject(
-        new BusyError('UNREACHABLE', 'too many queries wait', { hint: 'try again in a few seconds' }),
-      );
+    if (this.#isClosed) return Promise.reject(endError());
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#waiting.size >= this.#options.maxWaiting) {
+      const hint = 'try again in a few seconds';
+      return Promise.reject(new BusyError('UNREACHABLE', 'too many queries wait', { hint }));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, sink, signal, resolve, reject });
+      const job: Job = { request, sink, signal, resolve, reject };
+      this.#waiting.add(job);
+      signal.addEventListener('abort', () => this.#withdraw(job), { once: true });
       this.#startNext();
     });
   }
 
-  async close(): Promise<void> {
+  /** Refuses what waits, gives what runs `drainSeconds`, and ends the workers. */
+  async close(drainSeconds: number): Promise<void> {
     this.#isClosed = true;
-    for (const job of this.#waiting.splice(0)) job.reject(new TidemarkError('INTERRUPTED', 'the server ends'));
+    for (const job of this.#waiting) job.reject(endError());
+    this.#waiting.clear();
+    for (const end = Date.now() + drainSeconds * 1000; this.#running > 0 && Date.now() < end; ) await sleep(20);
+    const ends = [...this.#all].map((worker) => once(worker, 'exit'));
     for (const worker of this.#all) worker.kill('SIGKILL');
+    await Promise.all(ends);
+    await removeAbandonedFolders();
+  }
+
+  /** The reader of a query that waits is gone: its place in the queue is free. */
+  #withdraw(job: Job): void {
+    if (this.#waiting.delete(job)) job.reject(job.signal.reason);
   }
 
   #startNext(): void {
-    while (this.#waiting.length > 0 && !this.#isClosed) {
-      const worker = this.#idle.pop() ?? this.#spawn();
+    for (const job of this.#waiting) {
+      const worker = this.#takeIdle() ?? this.#spawn();
       if (!worker) return;
-      const job = this.#waiting.shift() as Job;
-      if (job.signal.aborted) {
-        job.reject(job.signal.reason);
-        this.#idle.push(worker);
-      } else this.#assign(worker, job);
+      this.#waiting.delete(job);
+      this.#running++;
+      new WorkerTask(worker, job, this.#options.maxSilentSeconds, (isAlive) => {
+        this.#running--;
+        if (isAlive) this.#idle.add(worker);
+        this.#startNext();
+      });
     }
+  }
+
+  #takeIdle(): ChildProcess | undefined {
+    for (const worker of this.#idle) {
+      this.#idle.delete(worker);
+      if (worker.connected) return worker;
+    }
+    return undefined;
   }
 
   #spawn(): ChildProcess | undefined {
@@ -101,103 +108,21 @@ export class WorkerPool {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     this.#all.add(worker);
-    worker.on('error', () => worker.kill('SIGKILL'));
     worker.once('exit', () => this.#forget(worker));
+    worker.on('error', () => {
+      worker.kill('SIGKILL');
+      if (worker.pid === undefined) this.#forget(worker); // it could not be started, and never exits
+    });
     return worker;
   }
 
   #forget(worker: ChildProcess): void {
     this.#all.delete(worker);
-    const index = this.#idle.indexOf(worker);
-    if (index >= 0) this.#idle.splice(index, 1);
+    this.#idle.delete(worker);
     this.#startNext();
-  }
-
-  #assign(worker: ChildProcess, job: Job): void {
-    new Exchange(worker, job, this.#options.maxSilentSeconds, (isAlive) => {
-      if (isAlive && !this.#isClosed) this.#idle.push(worker);
-      this.#startNext();
-    });
   }
 }
 
-/** One query in one worker. */
-class Exchange {
-  readonly #worker: ChildProcess;
-  readonly #job: Job;
-  readonly #release: (isAlive: boolean) => void;
-  readonly #maxSilentMs: number;
-  #timer: NodeJS.Timeout | undefined;
-  /** Parts are handled in order, although a sink takes its time. */
-  #queue: Promise<void> = Promise.resolve();
-  #isOver = false;
-
-  constructor(worker: ChildProcess, job: Job, maxSilentSeconds: number, release: (isAlive: boolean) => void) {
-    this.#worker = worker;
-    this.#job = job;
-    this.#release = release;
-    this.#maxSilentMs = maxSilentSeconds * 1000;
-    worker.on('message', this.#receive);
-    worker.once('exit', this.#fail);
-    job.signal.addEventListener('abort', this.#cancel, { once: true });
-    this.#tell({ kind: 'run', request: job.request });
-  }
-
-  readonly #receive = (message: FromWorker): void => {
-    clearTimeout(this.#timer);
-    this.#queue = this.#queue.then(() => this.#handle(message)).catch((error: unknown) => this.#abandon(error));
-  };
-
-  async #handle(message: FromWorker): Promise<void> {
-    const { sink, resolve, reject } = this.#job;
-    if (this.#isOver) return;
-    if (message.kind === 'columns') sink.columns?.(message.columns);
-    else if (message.kind === 'text') {
-      await sink.text(message.text);
-      if (!this.#isOver) this.#tell({ kind: 'next' });
-    } else if (message.kind === 'file') await sink.file?.(message.path);
-    else {
-      this.#end(true);
-      if (message.kind === 'done') resolve(message);
-      else
-        reject(
-          new TidemarkError(message.code, message.message, message.hint === undefined ? {} : { hint: message.hint }),
-        );
-    }
-  }
-
-  readonly #cancel = (): void => this.#abandon(this.#job.signal.reason);
-
-  readonly #fail = (): void => {
-    this.#end(false);
-    this.#job.reject(new TidemarkError('DATA', 'the query ended the process that ran it'));
-  };
-
-  /** Nobody takes the rest, or the worker does not answer: a new worker takes its place. */
-  #abandon(error: unknown): void {
-    if (this.#isOver) return;
-    this.#end(false);
-    this.#worker.kill('SIGKILL');
-    this.#job.reject(error);
-  }
-
-  #tell(message: ToWorker): void {
-    this.#timer = setTimeout(
-      () => this.#abandon(new TidemarkError('DATA', 'the query did not stop at its time limit and was ended')),
-      this.#maxSilentMs,
-    );
-    this.#worker.send(message, (error) => {
-      if (error) this.#abandon(error);
-    });
-  }
-
-  #end(isAlive: boolean): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    this.#worker.off('message', this.#receive);
-    this.#worker.off('exit', this.#fail);
-    this.#job.signal.removeEventListener('abort', this.#cancel);
-    this.#release(isAlive);
-  }
+function endError(): TidemarkError {
+  return new TidemarkError('INTERRUPTED', 'the server ends');
 }

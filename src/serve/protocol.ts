@@ -1,19 +1,20 @@
 import type { ErrorCode } from '../core/errors.ts';
+import type { SessionConfig } from '../query/session.ts';
 
 /** Formats of a result that the server sends: text in parts, or a file. */
 export type ResultFormat = 'csv' | 'json' | 'ndjson' | 'parquet' | 'xlsx';
 
 /** One query, as the server gives it to a worker. */
 export interface WorkerRequest {
-  /** The configuration file. */
-  readonly config: string;
+  readonly config: SessionConfig;
   readonly query: string;
   /** Name of the saved query that `query` comes from. */
   readonly saved?: string;
   readonly params: Readonly<Record<string, string>>;
   /** ISO 8601. */
   readonly asOf?: string;
-  readonly format: ResultFormat;
+  /** `rows`: the rows of a page, each a JSON list of texts and nulls. */
+  readonly format: ResultFormat | 'rows';
   /** Ends the result after so many rows; for pages, which show a beginning. */
   readonly maxRows?: number;
 }
@@ -32,6 +33,13 @@ export type ToWorker = { readonly kind: 'run'; readonly request: WorkerRequest }
 export type FromWorker =
   | { readonly kind: 'columns'; readonly columns: readonly ColumnInfo[] }
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'done'; readonly rows: number; readonly isCut: boolean }
+  | { readonly kind: 'done'; readonly summary: ResultSummary }
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string; readonly hint?: string };
+
+export interface ResultSummary {
+  readonly rows: number;
+  /** More rows would follow. */
+  readonly isCut: boolean;
+  /** The file of a result that is one. It belongs to the receiver, which removes its folder. */
+  readonly file?: string;
+}

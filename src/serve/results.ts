@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { overlayRoots } from '../core/paths.ts';
 import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
+import { readAsOf } from './as-of.ts';
 import type { ColumnInfo, ResultFormat, WorkerRequest } from './protocol.ts';
 import type { Exchange, Route } from './route.ts';
 
@@ -18,41 +16,45 @@ const MIME: Readonly<Record<ResultFormat, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
+export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
+
+/** A reader that takes nothing for so long is broken off: a query must not wait for it. */
+const STALL_MS = 30_000;
+
 /** Query parameters that are not parameters of the query. */
 const RESERVED = new Set(['sql', 'as_of', 'view']);
 
-/** The request that an address means: `sql` or a saved query, `as_of`, and every other name as a parameter. */
-export async function readRequest(exchange: Exchange, format: ResultFormat, maxRows?: number): Promise<WorkerRequest> {
-  const { config, url, name } = exchange;
-  const asOf = readAsOf(url);
-  const params = Object.fromEntries([...url.searchParams].filter(([key, value]) => !RESERVED.has(key) && value !== ''));
-  const saved = name === '' ? undefined : findSavedQuery(await loadSavedQueries(overlayRoots(config.directory)), name);
-  const query = saved ? saved.sql : url.searchParams.get('sql');
-  if (query === null || query.trim() === '') throw new TidemarkError('USAGE', 'the parameter sql is missing');
-  return {
-    config: config.file,
-    query,
-    params,
-    format,
-    ...(saved && { saved: saved.name }),
-    ...(asOf && { asOf: asOf.toISOString() }),
-    ...(maxRows !== undefined && { maxRows }),
-  };
+/** Parameters of a query in an address: every name that is not reserved. Empty ones have their default. */
+export function readParams(url: URL): Readonly<Record<string, string>> {
+  return Object.fromEntries([...url.searchParams].filter(([key, value]) => !RESERVED.has(key) && value !== ''));
 }
 
-/** @throws TidemarkError USAGE if `as_of` is not a time. */
-export function readAsOf(url: URL): Date | undefined {
-  const text = url.searchParams.get('as_of') ?? '';
-  if (text === '') return undefined;
-  const time = parseTimestamp(text);
-  if (!time) throw new TidemarkError('USAGE', `as_of=${text} is not a time such as 2026-11-20 or 2026-11-20T02:15:00Z`);
-  return time;
+/** A request to a worker, at the time of the address. */
+export function toRequest(
+  { config: { data, directory, sql }, url }: Pick<Exchange, 'config' | 'url'>,
+  more: Pick<WorkerRequest, 'query' | 'format'> & Partial<WorkerRequest>,
+): WorkerRequest {
+  const asOf = readAsOf(url);
+  return { config: { data, directory, sql }, params: {}, ...(asOf && { asOf: asOf.toISOString() }), ...more };
+}
+
+/** The query that an address means: `sql`, or a saved one, with the parameters that follow. */
+async function readRequest(exchange: Exchange, format: ResultFormat): Promise<WorkerRequest> {
+  const { url, name, files } = exchange;
+  const params = readParams(url);
+  if (name !== '') {
+    const saved = findSavedQuery(await loadSavedQueries(files.roots), name);
+    return toRequest(exchange, { query: saved.sql, saved: saved.name, params, format });
+  }
+  const query = url.searchParams.get('sql') ?? '';
+  if (query.trim() === '') throw new TidemarkError('USAGE', 'the parameter sql is missing');
+  return toRequest(exchange, { query, params, format });
 }
 
 /** Sends a result as it grows. */
 async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
-  const { pool, response, signal, name } = exchange;
-  const request = await readRequest(exchange, format);
+  const { pool, request, response, signal, name } = exchange;
+  const workerRequest = await readRequest(exchange, format);
   const begin = (headers: Readonly<Record<string, string | number>>) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
     response.writeHead(200, {
@@ -61,62 +63,98 @@ async function sendResult(exchange: Exchange, format: ResultFormat): Promise<voi
       ...headers,
     });
   };
-  await pool.run(
-    request,
+  const isFile = format === 'parquet' || format === 'xlsx';
+  if (request.method === 'HEAD') {
+    begin({});
+    response.end();
+    return;
+  }
+  const { file } = await pool.run(
+    workerRequest,
     {
-      columns: () => (format === 'parquet' || format === 'xlsx' ? undefined : begin({})),
+      columns: () => (isFile ? undefined : begin({})),
       async text(text) {
-        if (!response.write(text)) await once(response, 'drain', { signal });
-      },
-      async file(path) {
-        try {
-          begin({ 'content-length': (await stat(path)).size });
-          await pipeline(createReadStream(path), response);
-        } finally {
-          await rm(dirname(path), { recursive: true, force: true });
-        }
+        if (!response.write(text)) await waitForReader(exchange);
       },
     },
     signal,
   );
-  response.end();
+  if (file === undefined) response.end();
+  else await sendFile(file, begin, exchange);
+}
+
+async function waitForReader({ response, signal }: Exchange): Promise<void> {
+  const stall = AbortSignal.timeout(STALL_MS);
+  try {
+    await once(response, 'drain', { signal: AbortSignal.any([signal, stall]) });
+  } catch (error) {
+    throw stall.aborted ? new TidemarkError('INTERRUPTED', 'the reader takes nothing', { cause: error }) : error;
+  }
+}
+
+/** The worker is free meanwhile. The folder of the file goes at once, so that nothing remains when the server is killed. */
+async function sendFile(
+  file: string,
+  begin: (headers: Readonly<Record<string, number>>) => void,
+  { response, signal }: Exchange,
+): Promise<void> {
+  const handle = await open(file);
+  try {
+    await rm(dirname(file), { recursive: true, force: true });
+    response.setTimeout(STALL_MS, () => response.destroy());
+    begin({ 'content-length': (await handle.stat()).size });
+    await pipeline(handle.createReadStream({ autoClose: false }), response, { signal });
+  } finally {
+    await handle.close();
+  }
 }
 
 /** A beginning of a result, for a page. */
 export interface ResultPage {
   readonly columns: readonly ColumnInfo[];
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** The values as in CSV, cut after 1,000 characters. */
+  readonly rows: readonly (readonly (string | null)[])[];
   /** More rows would follow. */
   readonly isCut: boolean;
 }
 
-/** Reads at most `maxRows` rows. */
+/** Rows that a page shows of a result. */
+export const MAX_PAGE_ROWS = 1_000;
+
+const MAX_PAGE_CHARACTERS = 8_000_000;
+
+/** Reads at most `maxRows` rows. @throws TidemarkError as the query; DATA if the rows are too large for a page. */
 export async function readPage(
   { pool, signal }: Pick<Exchange, 'pool' | 'signal'>,
-  request: WorkerRequest & { readonly maxRows: number },
+  request: WorkerRequest,
+  maxRows = MAX_PAGE_ROWS,
 ): Promise<ResultPage> {
   let columns: readonly ColumnInfo[] = [];
-  let text = '';
+  let json = '';
   const { isCut } = await pool.run(
-    { ...request, format: 'json' },
+    { ...request, format: 'rows', maxRows },
     {
       columns: (found) => {
         columns = found;
       },
       text: async (part) => {
-        text += part;
+        json += part;
+        if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
       },
     },
     signal,
   );
-  const rows = JSON.parse(text) as ResultPage['rows'];
-  return { columns, rows: rows.slice(0, request.maxRows), isCut };
+  return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
 }
 
-const FORMATS: readonly ResultFormat[] = ['csv', 'json', 'ndjson', 'parquet', 'xlsx'];
+function tooLarge(): TidemarkError {
+  return new TidemarkError('DATA', 'the rows are too large for a page', {
+    hint: 'select fewer columns, or take the result as a file',
+  });
+}
 
 /** `/query.FORMAT?sql=…` and `/saved/NAME.FORMAT?PARAMETER=…`. */
-export const resultRoutes: readonly Route[] = FORMATS.flatMap((format) => [
+export const resultRoutes: readonly Route[] = RESULT_FORMATS.flatMap((format) => [
   { pattern: new RegExp(`^/query\\.${format}()$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
   { pattern: new RegExp(`^/saved/([^/]+)\\.${format}$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
 ]);

@@ -1,14 +1,27 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/config.ts';
+import type { Clock } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { Assets } from './assets.ts';
 import type { WorkerPool } from './pool.ts';
+import type { PageTemplates } from './templates.ts';
 
-/** What a route answers with. */
-export interface Exchange {
+/** What all answers of a server share. */
+export interface Site {
   readonly config: Config;
   readonly pool: WorkerPool;
+  readonly clock: Clock;
+  readonly files: SqlFiles;
+  readonly templates: PageTemplates;
+  readonly assets: Assets;
+}
+
+/** What a route answers with. */
+export interface Exchange extends Site {
+  readonly request: IncomingMessage;
   readonly url: URL;
-  /** The part of the path that the route's pattern captured. */
+  /** The part of the path that the route's pattern captured, decoded. */
   readonly name: string;
   readonly response: ServerResponse;
   /** Aborted when the reader is gone. */
@@ -26,7 +39,7 @@ export interface Route {
 
 /** The path names nothing. */
 export class NotFoundError extends TidemarkError {
-  constructor(path: string) {
-    super('USAGE', `there is no ${path}`);
+  constructor(path: string, hint?: string) {
+    super('USAGE', `there is no ${path}`, hint === undefined ? {} : { hint });
   }
 }

@@ -72,7 +72,7 @@ function digest(text: string): Buffer {
 export function securityHeaders(nonce: string): Readonly<Record<string, string>> {
   const policy = [
     `default-src 'none'`,
-    `script-src 'self' 'nonce-${nonce}'`,
+    `script-src 'nonce-${nonce}'`,
     `style-src 'self' 'nonce-${nonce}'`,
     `img-src 'self' data:`,
     `connect-src 'self'`,

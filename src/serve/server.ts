@@ -1,14 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { BusyError, WorkerPool } from './pool.ts';
-import { NotFoundError } from './route.ts';
-import { routes } from './routes.ts';
-import { type AccessRules, checkAccess, securityHeaders } from './security.ts';
+import { errorMessage } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
+import { createAnswer } from './answer.ts';
+import { loadAssets } from './assets.ts';
+import { WorkerPool } from './pool.ts';
+import type { AccessRules } from './security.ts';
+import { createPageTemplates } from './templates.ts';
 
 export interface ServeOptions extends AccessRules {
   readonly config: Config;
@@ -20,39 +22,47 @@ export interface ServeOptions extends AccessRules {
 
 export interface RunningServer {
   readonly url: string;
-  readonly pool: WorkerPool;
+  /** Accepts nothing more, lets queries that run end within a few seconds, and ends. */
   close(): Promise<void>;
 }
 
 const MAX_WAITING = 1_000;
 const MAX_CONNECTIONS = 2_000;
+/** The SQL of a page is in its address. */
+const MAX_HEADER_BYTES = 64 * 1024;
 /** Above the time limit of a query: the worker ends it by itself. */
 const GRACE_SECONDS = 15;
+/** Queries may run for so long when the server ends; a command has 4.5 s after a signal. */
+const DRAIN_SECONDS = 3;
 
 /** Serves pages and query results until `close`. */
 export async function startServer(
   options: ServeOptions,
-  context: Pick<Context, 'env' | 'log'>,
+  context: Pick<Context, 'env' | 'log' | 'clock'>,
 ): Promise<RunningServer> {
+  const { config } = options;
+  const roots = overlayRoots(config.directory);
+  const [templates, assets] = await Promise.all([createPageTemplates(roots), loadAssets(roots)]);
   const pool = new WorkerPool({
     workers: options.workers,
     maxWaiting: MAX_WAITING,
-    maxSilentSeconds: options.config.sql.timeout + GRACE_SECONDS,
+    maxSilentSeconds: config.sql.timeout + GRACE_SECONDS,
     env: workerEnvironment(context.env),
   });
-  const server = createServer((request, response) => {
-    void answer(request, response, options, pool, context);
-  });
+  const site = { config, pool, clock: context.clock, files: createSqlFiles(roots), templates, assets };
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, createAnswer(site, options, context.log));
   server.maxConnections = MAX_CONNECTIONS;
   server.listen(options.port, options.address);
   await once(server, 'listening');
+  // A connection that cannot be accepted, such as without a free file descriptor, must not end the server.
+  server.on('error', (error) => context.log.error(`a connection failed: ${errorMessage(error)}`));
   return {
     url: serverUrl(server),
-    pool,
     async close() {
       server.close();
+      server.closeIdleConnections();
+      await pool.close(DRAIN_SECONDS);
       server.closeAllConnections();
-      await pool.close();
     },
   };
 }
@@ -66,58 +76,4 @@ function serverUrl(server: Server): string {
 function workerEnvironment(env: Context['env']): Context['env'] {
   const { PATH, HOME, TMPDIR, TEMP, TMP, SystemRoot } = env;
   return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, TEMP, TMP, SystemRoot }).filter(([, value]) => value));
-}
-
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: ServeOptions,
-  pool: WorkerPool,
-  { log }: Pick<Context, 'log'>,
-): Promise<void> {
-  const nonce = randomBytes(16).toString('base64');
-  for (const [name, value] of Object.entries(securityHeaders(nonce))) response.setHeader(name, value);
-  const gone = new AbortController();
-  response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
-  try {
-    const refusal = checkAccess(request, options);
-    if (refusal) {
-      response.writeHead(refusal.status, { 'content-type': 'text/plain; charset=utf-8', ...refusal.headers });
-      response.end(`${refusal.message}\n`);
-      return;
-    }
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    const route = routes.find(({ pattern }) => pattern.test(url.pathname));
-    if (!route) throw new NotFoundError(url.pathname);
-    const name = decodeURIComponent(route.pattern.exec(url.pathname)?.[1] ?? '');
-    await route.answer({ config: options.config, pool, url, name, response, signal: gone.signal, nonce });
-  } catch (error) {
-    if (gone.signal.aborted) return;
-    if (!(error instanceof TidemarkError || error instanceof URIError))
-      log.error(`${request.url}: ${errorMessage(error)}`);
-    sendError(response, error);
-  }
-}
-
-/** Errors are plain text. A response that has begun is broken off, so that its reader sees that it is not whole. */
-function sendError(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const hint = error instanceof TidemarkError && error.hint ? `\n${error.hint}` : '';
-  const status = errorStatus(error);
-  response.writeHead(status, {
-    'content-type': 'text/plain; charset=utf-8',
-    ...(status === 503 && { 'retry-after': '5' }),
-  });
-  response.end(`${status === 500 ? 'internal error' : errorMessage(error)}${hint}\n`);
-}
-
-function errorStatus(error: unknown): number {
-  if (error instanceof NotFoundError) return 404;
-  if (error instanceof BusyError) return 503;
-  if (error instanceof URIError) return 400;
-  if (!(error instanceof TidemarkError)) return 500;
-  return error.code === 'UNREACHABLE' ? 503 : 400;
 }

@@ -1,16 +1,14 @@
 import { join } from 'node:path';
-import { loadConfig } from '../config/config.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { createRedactor } from '../core/redact/redactor.ts';
-import { TEXT_FORMATS } from '../query/formats.ts';
+import { TEXT_FORMATS, type TextFormat } from '../query/formats.ts';
 import { createTemporaryFolder } from '../query/limits.ts';
 import { findSavedQuery, loadSavedQueries, resolveParameters } from '../query/saved.ts';
-import { QuerySession } from '../query/session.ts';
-import { isNumber } from '../query/sql-text.ts';
+import { type PreparedQuery, QuerySession } from '../query/session.ts';
+import { isNumber, textSql } from '../query/sql-text.ts';
 import { copyParquet, writeText } from '../query/write-text.ts';
 import { writeXlsx } from '../query/write-xlsx.ts';
-import type { FromWorker, ToWorker, WorkerRequest } from './protocol.ts';
+import type { FromWorker, ResultSummary, ToWorker, WorkerRequest } from './protocol.ts';
 
 /**
  * The main file of a worker of `tidemark serve`: it runs one query at a time in a process that the server may kill. A new session for
@@ -28,10 +26,12 @@ process.on('disconnect', () => {
   stop.abort(new TidemarkError('INTERRUPTED', 'the server ended'));
   process.exit();
 });
+// Ctrl-C and a stop of the service reach all processes. The server ends its workers when their queries had time to end.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 async function answer(request: WorkerRequest): Promise<void> {
   try {
-    await runQuery(request);
+    send({ kind: 'done', summary: await runQuery(request) });
   } catch (error) {
     const known = error instanceof TidemarkError ? error : undefined;
     send({
@@ -43,19 +43,18 @@ async function answer(request: WorkerRequest): Promise<void> {
   }
 }
 
-async function runQuery(request: WorkerRequest): Promise<void> {
-  const config = loadConfig(request.config, process.env, createRedactor(), { needsSecrets: false });
-  const isFile = request.format === 'parquet' || request.format === 'xlsx';
-  // The server removes the folder when it has sent the file.
-  const output = isFile ? join(await createTemporaryFolder(), `result.${request.format}`) : undefined;
+async function runQuery(request: WorkerRequest): Promise<ResultSummary> {
+  const { config, format, asOf } = request;
+  const isFile = format === 'parquet' || format === 'xlsx';
+  const output = isFile ? join(await createTemporaryFolder(), `result.${format}`) : undefined;
   const session = await QuerySession.open({
     config,
     signal: stop.signal,
-    ...(request.asOf !== undefined && { asOf: new Date(request.asOf) }),
+    ...(asOf !== undefined && { asOf: new Date(asOf) }),
     ...(output !== undefined && { output }),
   });
   try {
-    await sendResult(session, request, await readParameters(session, request, overlayRoots(config.directory)));
+    return await sendResult(session, request, await readParameters(session, request, overlayRoots(config.directory)));
   } finally {
     await session.close();
   }
@@ -72,22 +71,33 @@ async function readParameters(
 
 async function sendResult(
   session: QuerySession,
-  request: WorkerRequest,
+  { query: text, format, maxRows }: WorkerRequest,
   params: WorkerRequest['params'],
-): Promise<void> {
-  const { format, maxRows } = request;
-  const query = await session.prepare(request.query, params, maxRows === undefined ? undefined : maxRows + 1);
+): Promise<ResultSummary> {
+  const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1);
   const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
   send({ kind: 'columns', columns });
   if (format === 'parquet' || format === 'xlsx') {
     const rows = await (format === 'parquet' ? copyParquet : writeXlsx)(session, query);
-    send({ kind: 'file', path: session.output });
-    send({ kind: 'done', rows, isCut: false });
-    return;
+    return { rows, isCut: false, file: session.output };
   }
-  const rows = await writeText(session, query, TEXT_FORMATS[format], sendText);
-  send({ kind: 'done', rows, isCut: maxRows !== undefined && rows > maxRows });
+  const rows = await writeText(session, query, format === 'rows' ? ROWS : TEXT_FORMATS[format], sendText);
+  return { rows, isCut: maxRows !== undefined && rows > maxRows };
 }
+
+/** Characters of a value on a page. */
+const MAX_CELL_LENGTH = 1_000;
+
+/** A JSON list of lists. Its texts are those of CSV: JSON numbers would lose digits. */
+const ROWS: TextFormat = {
+  mime: 'application/json',
+  rowSql: (columns: PreparedQuery['columns']) =>
+    `json_array(${columns.map((column) => `left(${textSql(column)}, ${MAX_CELL_LENGTH})`).join(', ')})::varchar`,
+  begin: () => '[',
+  separator: ',',
+  end: ']',
+  empty: () => '[]',
+};
 
 /** Sends a part, and waits until the server takes the next: a slow reader holds the query, not the memory. */
 async function sendText(text: string): Promise<void> {

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { discoverFiles } from '../core/paths.ts';
+import { readTemplate } from '../reports/templates.ts';
+
+interface Asset {
+  readonly type: string;
+  readonly content: Buffer;
+  readonly etag: string;
+}
+
+/** Files of `/assets/` by name. */
+export type Assets = ReadonlyMap<string, Asset>;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+};
+
+/** Reads the stylesheet and the script that pages share with the reports, and the CSS and JS files of `reports/serve/`. */
+export async function loadAssets(roots: readonly string[]): Promise<Assets> {
+  const assets = new Map<string, Asset>();
+  for (const name of ['style.css', 'tables.js']) assets.set(name, toAsset(name, await readTemplate(roots, name)));
+  for (const extension of Object.keys(TYPES)) {
+    for (const [name, path] of await discoverFiles(roots, 'reports/serve', extension)) {
+      assets.set(`${name}${extension}`, toAsset(path, await readFile(path)));
+    }
+  }
+  return assets;
+}
+
+function toAsset(name: string, data: string | Buffer): Asset {
+  const content = Buffer.from(data);
+  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+  return { type: TYPES[extname(name)] ?? 'application/octet-stream', content, etag };
+}
