@@ -79,7 +79,7 @@ async function project() {
   await copyFile(warehouse.file, join(folder, 'data', 'warehouse.duckdb'));
   await writeFile(
     join(folder, 'tidemark.yaml'),
-    'targets: [{ name: acme, kind: platform, url: "https://tidemark.test", organization: acme, token: "${TIDEMARK_TEST_TOKEN}" }]\n',
+    `targets: [{ name: acme, kind: platform, url: "https://tidemark.test", organization: acme, token: "\${TIDEMARK_TEST_TOKEN}" }]\n`,
   );
   const run = (...words: string[]) => cli(['sql', ...words], { cwd: folder });
   return {

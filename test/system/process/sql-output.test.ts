@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildCommand, startCommand } from '../../helpers/built-command.ts';
+import { tempFolder } from '../../helpers/temp.ts';
+import { type TestProject, testProject } from '../../helpers/test-project.ts';
+
+let place: TestProject;
+let command: string;
+
+beforeAll(async () => {
+  command = await buildCommand();
+  place = await testProject({ workspaces: 5, cleanup: afterAll });
+  await place.pull(['--source', 'ca_roots']);
+});
+
+const LARGE = `select i, md5(i::varchar) as text from range(20000000) t(i)`;
+const SPILLING = `select count(*) from (select i, md5(i::varchar) || repeat('x', 100) as t from range(2000000) r(i) order by t) where t > '' `;
+
+test.each(['csv', 'json', 'ndjson', 'table', 'line', 'markdown'])(
+  '%s: a reader that closes the pipe ends it in silence',
+  async (format) => {
+    const child = spawn(process.execPath, [command, 'sql', LARGE, '--format', format], { cwd: place.folder });
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    const [exit] = await once(child, 'exit');
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  },
+);
+
+test('Ctrl-C ends it with 130 while nobody reads the pipe', async () => {
+  const child = spawn(process.execPath, [command, 'sql', LARGE, '--format', 'csv'], { cwd: place.folder });
+  await once(child.stdout, 'readable');
+  child.kill('SIGINT');
+  const [exit] = await once(child, 'exit');
+  expect(exit).toBe(130);
+});
+
+test('a killed query leaves temporary files; the next query removes them, and two at once keep theirs', async () => {
+  const temporary = await tempFolder(afterAll);
+  const folders = async () =>
+    (await readdir(temporary)).filter((name) => name.startsWith(`tidemark-query-${hostname()}`));
+  const env = { TMPDIR: temporary };
+  await place.configure((config) => {
+    config.sql = { memoryLimit: '150MB' };
+  });
+  const killed = startCommand(command, ['sql', SPILLING], place.folder, env);
+  await waitFor(async () => (await folders()).length === 1);
+  killed.process.kill('SIGKILL');
+  await killed.ended;
+  expect(await folders()).toHaveLength(1);
+  const both = [
+    startCommand(command, ['sql', SPILLING], place.folder, env),
+    startCommand(command, ['sql', SPILLING], place.folder, env),
+  ];
+  for (const { ended } of both) expect(await ended).toMatchObject({ exit: 0, stderr: '' });
+  expect(await folders()).toEqual([]);
+});
+
+async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    if (await isTrue()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('it did not happen');
+}
