@@ -56,6 +56,7 @@ export async function runShell(context: Context, config: Config, settings: Shell
     if (shell.isDone) break;
   }
   lines.close();
+  terminal.input.unref(); // the keys that Ctrl-C writes resume it
   context.stdout('\n');
   if (history) await writeFileAtomic(historyFile, `${[...history].reverse().join('\n')}\n`);
 }
