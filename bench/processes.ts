@@ -31,8 +31,11 @@ export async function timed(folder: string, args: readonly string[]): Promise<Us
   return { wallMs, ...usage };
 }
 
-export const bare = (folder: string, name: 'bare-sql' | 'bare-pages', args: readonly string[]): Promise<Usage> =>
-  timed(folder, [script(`${name}.js`), ...args]);
+export const bare = (
+  folder: string,
+  name: 'bare-sql' | 'bare-pages' | 'bare-query',
+  args: readonly string[],
+): Promise<Usage> => timed(folder, [script(`${name}.js`), ...args]);
 
 export const bareNode = (folder: string): Promise<Usage> => timed(folder, ['-e', '0']);
 
