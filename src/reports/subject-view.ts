@@ -140,7 +140,8 @@ const EVENT_TITLES: Readonly<Record<string, string>> = {
   back: 'Reported again',
 };
 
-function toHistoryEntries(rows: readonly Row[], columns: readonly Column[]): readonly TimelineEntry[] {
+/** The rows of `queries/subjects/timeline.sql` as entries, the newest first. */
+export function toHistoryEntries(rows: readonly Row[], columns: readonly Column[]): readonly TimelineEntry[] {
   const types = new Map(columns.map(({ name, type }) => [name, type]));
   const byTime = new Map<string, Row[]>();
   for (const row of rows) byTime.set(String(row.happened_at), [...(byTime.get(String(row.happened_at)) ?? []), row]);

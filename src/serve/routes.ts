@@ -1,7 +1,23 @@
+import { catalogueRoutes } from './catalogue.ts';
 import { homeRoute } from './home.ts';
+import { reportFileRoute } from './report-files.ts';
+import { reportsRoute } from './reports.ts';
 import { resultRoutes } from './results.ts';
 import type { Route } from './route.ts';
+import { rowRoute } from './row.ts';
+import { savedRoutes } from './saved-pages.ts';
+import { stateRoute } from './state.ts';
 import { assetRoute } from './static.ts';
 
 /** Every address that the server answers; the first match wins. */
-export const routes: readonly Route[] = [homeRoute, ...resultRoutes, assetRoute];
+export const routes: readonly Route[] = [
+  homeRoute,
+  reportsRoute,
+  reportFileRoute,
+  ...catalogueRoutes,
+  rowRoute,
+  ...resultRoutes,
+  ...savedRoutes,
+  stateRoute,
+  assetRoute,
+];

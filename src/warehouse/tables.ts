@@ -28,6 +28,8 @@ export interface Table {
   readonly key: readonly string[];
   /** The source that fills it; undefined for logs such as `runs`. */
   readonly source: string | undefined;
+  /** A table of the program's own, which no catalogue shows. */
+  readonly internal: boolean;
   /** Rows come and go by nature: a mass disappearance is no sign of an error. */
   readonly volatile: boolean;
   /** Rows are listed plugin by plugin, and the landing has a line with `error` for one that could not be listed. */
@@ -71,6 +73,7 @@ function parseTable(name: string, ddl: string): Table {
     grain: header.grain ?? '',
     key: header.key?.split(/,\s*/u) ?? [],
     source: header.source,
+    internal: header.internal === 'yes',
     volatile: header.volatile === 'yes',
     byPlugin: header.by_plugin === 'yes',
     members: header.members,

@@ -1,0 +1,4 @@
+-- grain: one row of a table
+-- {{table}}
+select *
+from {{table}}

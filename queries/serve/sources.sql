@@ -1,0 +1,16 @@
+-- grain: one row per target and source that was ever pulled until $as_of, the stale ones first
+-- $staleness_at: time at which the age is evaluated; $stale_hours: age from which a source counts as stale
+with
+  states as (
+    select
+      target,
+      source,
+      status,
+      as_of,
+      error,
+      status <> 'complete' or as_of < $staleness_at::timestamptz - to_seconds($stale_hours::double * 3600) as stale,
+    from source_state_at($as_of)
+  )
+select *
+from states
+order by coalesce(stale, true) desc, target, source

@@ -1,0 +1,25 @@
+import { readAsOf } from './as-of.ts';
+import { readPage, toRequest } from './results.ts';
+import type { Exchange } from './route.ts';
+
+/** A row of a query of ours: the texts of its columns. */
+export type TextRow = Readonly<Record<string, string | null>>;
+
+/** Rows of a query below `queries/` that a page reads. */
+const MAX_ROWS = 2_000;
+
+/** Runs a query of ours in a worker. */
+export async function readRows(
+  exchange: Exchange,
+  query: string,
+  params: Readonly<Record<string, string>> = {},
+  maxRows = MAX_ROWS,
+): Promise<readonly TextRow[]> {
+  const { columns, rows } = await readPage(exchange, toRequest(exchange, { query, params, format: 'rows' }), maxRows);
+  return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
+}
+
+/** The time that a page shows: `as_of`, or now. */
+export function shownTime({ url, clock }: Pick<Exchange, 'url' | 'clock'>): Date {
+  return readAsOf(url) ?? clock.now();
+}

@@ -1,0 +1,12 @@
+import { readPublishedAt } from './page.ts';
+import type { Route } from './route.ts';
+
+/** `/state.json`, which open pages ask for: when the data was published, and how many queries run and wait. */
+export const stateRoute: Route = {
+  pattern: /^\/state\.json$/u,
+  async answer(exchange) {
+    const { running, waiting } = exchange.pool.load;
+    exchange.response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+    exchange.response.end(`${JSON.stringify({ publishedAt: await readPublishedAt(exchange), running, waiting })}\n`);
+  },
+};
