@@ -114,9 +114,9 @@ async function mergeListColumn(
     table: table.name,
     key: keyList(table),
     listsKey: keyList(table, 'lists.'),
-    numberedKey: keyList(table, 'numbered.'),
+    splitKey: keyList(table, 'split.'),
     changedKey: sameKey(table, 'changed', 'lists'),
-    heldKey: sameKey(table, 'held', 'numbered'),
+    heldKey: sameKey(table, 'held', 'split'),
     memberKey: sameKey(table, 'version', 'member'),
   };
   await database.run(await files.render('warehouse/list_rank', parts), params);
