@@ -1,4 +1,4 @@
 -- grain: one row of a table
--- {{table}}
-select *
+-- {{table}}; {{first}}: columns that come first, each with a comma
+select {{first}} *{{rest}}
 from {{table}}

@@ -59,6 +59,7 @@ function registerFormatHelpers(helper: RegisterHelper): void {
   helper('time', (value: Value) => formatValue(value, 'time'));
   helper('bytes', (value: Value) => formatValue(value, 'bytes'));
   helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
+  helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
   helper('upper', (text: string) => text.toUpperCase());
   helper('eq', (a: Value, b: Value) => a === b);
   helper('gt', (a: number, b: number) => a > b);
@@ -68,6 +69,11 @@ function registerFormatHelpers(helper: RegisterHelper): void {
     const heading = `${title} (${formatNumber(total)})`;
     return `${heading}\n${'-'.repeat(heading.length)}`;
   });
+}
+
+/** Text of ours, such as the meaning of a column, with its names between backticks as code. */
+function markCode(text: string): string {
+  return Handlebars.escapeExpression(text).replaceAll(/&#x60;(.*?)&#x60;/gu, '<code>$1</code>');
 }
 
 function assertDefined(name: string, args: readonly unknown[]): void {

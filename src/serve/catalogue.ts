@@ -1,5 +1,4 @@
 import { unknownName } from '../config/suggest.ts';
-import { TidemarkError } from '../core/errors.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import { readSources, type SourceView, worstState } from './freshness.ts';
@@ -118,17 +117,17 @@ export function rowKey({ key }: Table): readonly string[] {
 }
 
 async function readSample(exchange: Exchange, table: Table) {
-  const query = await exchange.files.render('serve/sample', { table: quoteIdent(table.name) });
+  const key = table.source === undefined ? [] : rowKey(table);
+  const query = await exchange.files.render('serve/sample', {
+    table: quoteIdent(table.name),
+    first: key.map((name) => `${quoteIdent(name)}, `).join(''),
+    rest: key.length > 0 ? ` exclude (${key.map(quoteIdent).join(', ')})` : '',
+  });
   const page = await readPage(exchange, toRequest(exchange, { query, format: 'rows' }), SAMPLE_ROWS);
-  const positions = rowKey(table).map((name) => ({ name, at: page.columns.findIndex((one) => one.name === name) }));
-  const first = positions.at(-1)?.at;
+  const path = `/tables/${encodeURIComponent(table.name)}/row`;
   return toGrid(page, 'sample', `Sample rows of ${table.name}`, (row, column) =>
-    table.source !== undefined && column === first
-      ? pageHref(
-          exchange,
-          `/tables/${encodeURIComponent(table.name)}/row`,
-          Object.fromEntries(positions.map(({ name, at }) => [name, row[at] ?? ''])),
-        )
+    column === key.length - 1
+      ? pageHref(exchange, path, Object.fromEntries(key.map((name, index) => [name, row[index] ?? ''])))
       : null,
   );
 }
@@ -137,8 +136,3 @@ export const catalogueRoutes: readonly Route[] = [
   { pattern: /^\/tables\/?$/u, answer: sendTables },
   { pattern: /^\/tables\/([^/]+)$/u, answer: sendTable },
 ];
-
-/** Why a page that needs the published file cannot be shown. */
-export function missingTable(table: Table): TidemarkError {
-  return new TidemarkError('DATA', `the published file has no ${table.name} yet`, { hint: 'the next run adds it' });
-}

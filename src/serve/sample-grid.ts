@@ -21,6 +21,10 @@ export function toGrid({ columns, rows }: ResultPage, id: string, title: string,
   };
 }
 
+/** Characters of a value in a sample. */
+const MAX_LENGTH = 120;
+
 function toCell(text: string | null, numeric: boolean, href: string | null): CellView {
-  return { text: text ?? EMPTY_CELL, kind: 'text', numeric, sort: text ?? '', href, filter: null, items: null };
+  const shown = text === null ? EMPTY_CELL : text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+  return { text: shown, kind: 'text', numeric, sort: text ?? '', href, filter: null, items: null };
 }
