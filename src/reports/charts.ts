@@ -10,6 +10,8 @@ export interface ChartSpec {
   readonly series: readonly Series[];
   /** `line` for independent values, `area` for parts of a whole, which are stacked. @default line */
   readonly kind?: 'line' | 'area';
+  /** The times are not those of nightly pulls: a longer time between two of them is no gap. @default false */
+  readonly joinsGaps?: boolean;
   /** Pixels. @default 240 on wide screens, 220 on narrow ones */
   readonly height?: number | undefined;
 }
@@ -53,11 +55,13 @@ function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): st
   const times = sortedTimes(series);
   const layers = kind === 'area' ? stackLayers(series, times) : [];
   const values = kind === 'area' ? layers.flat().map(([, top]) => top) : allPoints(series).map(({ value }) => value);
-  const y = scaleLinear([0, Math.max(1, ...values)], [height - MARGIN.bottom, MARGIN.top]).nice(MAX_Y_TICKS - 1);
-  const yTicks = y.ticks(MAX_Y_TICKS - 1).filter(Number.isInteger);
-  const left = 16 + DIGIT_PIXELS * formatCount(yTicks.at(-1) ?? 0).length;
+  const isWhole = values.every(Number.isInteger);
+  const top = Math.max(isWhole ? 1 : 0, ...values);
+  const y = scaleLinear([Math.min(0, ...values), top], [height - MARGIN.bottom, MARGIN.top]).nice(MAX_Y_TICKS - 1);
+  const yTicks = y.ticks(MAX_Y_TICKS - 1).filter((tick) => !isWhole || Number.isInteger(tick));
+  const left = 16 + DIGIT_PIXELS * Math.max(...yTicks.map((tick) => formatCount(tick).length));
   const x = scaleUtc([times[0] ?? new Date(0), times.at(-1) ?? new Date(0)], [left, width - MARGIN.right]);
-  const runs = splitAtGaps(times);
+  const runs = spec.joinsGaps ? [times] : splitAtGaps(times);
   const frame = { x, times, top: MARGIN.top, bottom: height - MARGIN.bottom };
   const marks = kind === 'area' ? drawAreas(layers, runs, times, x, y) : drawLines(series, runs, x, y);
   const head = `<svg class="${name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}">`;
@@ -146,7 +150,7 @@ function drawTooltips(series: readonly Series[], { x, times, top, bottom }: Fram
       const value = values[place]?.get(time.getTime());
       return value === undefined ? [] : [`${name} ${formatCount(value)}`];
     });
-    const title = escapeXml(`${formatDay(time)}: ${known.join(', ')}`);
+    const title = escapeXml(`${formatMoment(time)}: ${known.join(', ')}`);
     return `<path class="hit" d="M${from},${top}H${to}V${bottom}H${from}Z"><title>${title}</title></path>`;
   });
 }
@@ -183,16 +187,35 @@ function formatDay(time: Date): string {
   return `${time.getUTCDate()} ${MONTH_NAMES[time.getUTCMonth()]}`;
 }
 
+/** `14 Nov 02:15`, without a time at midnight. */
+function formatMoment(time: Date): string {
+  return isMidnight(time) ? formatDay(time) : `${formatDay(time)} ${formatHour(time)}`;
+}
+
+function formatHour(time: Date): string {
+  return time.toISOString().slice(11, 16);
+}
+
+function isMidnight(time: Date): boolean {
+  return time.getTime() % DAY_MS === 0;
+}
+
+const DAY_MS = 86_400_000;
+
 interface Tick {
   readonly at: Date;
   readonly label: string;
 }
 
-/** At most `maxTicks` ticks in equal steps of days, which include the last day, or of months for longer periods. */
+/** At most `maxTicks` ticks in equal steps of days, which include the last day, of months for longer periods, or of hours within two days. */
 export function timeTicks(times: readonly Date[], maxTicks: number): readonly Tick[] {
   const [first] = times;
   const last = times.at(-1);
   if (!first || !last) return [];
+  if (last.getTime() - first.getTime() < 2 * DAY_MS && !times.every(isMidnight)) {
+    const ticks = scaleUtc([first, last], [0, 1]).ticks(Math.floor(maxTicks / 2));
+    return ticks.map((at) => ({ at, label: isMidnight(at) ? formatDay(at) : formatHour(at) }));
+  }
   const days = utcDay.count(first, last);
   const step = DAY_STEPS.find((candidate) => Math.floor(days / candidate) < maxTicks);
   if (days <= MAX_DAYS && step !== undefined) {
@@ -229,7 +252,8 @@ export function seriesClass(index: number): string {
 }
 
 function formatCount(value: number): string {
-  return value.toLocaleString('en-US');
+  const isSmall = !Number.isInteger(value) && Math.abs(value) < 1;
+  return value.toLocaleString('en-US', isSmall ? { maximumSignificantDigits: 3 } : {});
 }
 
 function round(pixels: number): number {

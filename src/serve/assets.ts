@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { discoverFiles } from '../core/paths.ts';
 import { readTemplate } from '../reports/templates.ts';
+import { findEditorModules } from './editor-modules.ts';
 
 interface Asset {
   readonly type: string;
@@ -18,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** Reads the stylesheet and the script that pages share with the reports, and the CSS and JS files of `reports/serve/`. */
+/** Reads the stylesheet and the script that pages share with the reports, the CSS and JS files of `reports/serve/`, and the editor. */
 export async function loadAssets(roots: readonly string[]): Promise<Assets> {
   const assets = new Map<string, Asset>();
   for (const name of ['style.css', 'tables.js']) assets.set(name, toAsset(name, await readTemplate(roots, name)));
@@ -27,6 +28,7 @@ export async function loadAssets(roots: readonly string[]): Promise<Assets> {
       assets.set(`${name}${extension}`, toAsset(path, await readFile(path)));
     }
   }
+  for (const [name, path] of findEditorModules()) assets.set(name, toAsset(name, await readFile(path)));
   return assets;
 }
 

@@ -6,6 +6,7 @@ import { resultRoutes } from './results.ts';
 import type { Route } from './route.ts';
 import { rowRoute } from './row.ts';
 import { savedRoutes } from './saved-pages.ts';
+import { editorRoutes } from './sql-page.ts';
 import { stateRoute } from './state.ts';
 import { assetRoute } from './static.ts';
 
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   rowRoute,
   ...resultRoutes,
   ...savedRoutes,
+  ...editorRoutes,
   stateRoute,
   assetRoute,
 ];

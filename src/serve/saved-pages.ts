@@ -1,10 +1,10 @@
 import { loadSavedQueries, type Parameter, type SavedQuery } from '../query/saved.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import { pageHref, renderPage } from './page.ts';
-import { MAX_PAGE_ROWS, RESULT_FORMATS, readPage, readParams, toRequest } from './results.ts';
+import { viewResult } from './result-view.ts';
+import { readPage, readParams, toRequest } from './results.ts';
 import { type Exchange, NotFoundError, type Route } from './route.ts';
 import { readRows, type TextRow } from './rows.ts';
-import { toGrid } from './sample-grid.ts';
 
 async function sendList(exchange: Exchange): Promise<void> {
   const queries = [...(await loadSavedQueries(exchange.files.roots)).values()];
@@ -26,11 +26,11 @@ async function sendQuery(exchange: Exchange): Promise<void> {
   if (!query) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
   const given = readParams(url);
   const missing = query.parameters.filter(({ name: key, defaultSql }) => !defaultSql && given[key] === undefined);
+  const path = `/saved/${encodeURIComponent(name)}`;
   const [defaults, result] = await Promise.all([
     readDefaults(exchange, query, given),
-    missing.length > 0 ? null : readResult(exchange, query, given),
+    missing.length > 0 ? null : readResult(exchange, query, path, given),
   ]);
-  const path = `/saved/${encodeURIComponent(name)}`;
   await renderPage(exchange, 'saved-query', {
     title: query.title,
     about: query.description,
@@ -38,16 +38,20 @@ async function sendQuery(exchange: Exchange): Promise<void> {
     asOf: url.searchParams.get('as_of') ?? '',
     fields: query.parameters.map((parameter) => toField(parameter, given[parameter.name], defaults)),
     result,
-    linkHref: pageHref(exchange, path, given),
-    downloads: RESULT_FORMATS.map((format) => ({ format, href: pageHref(exchange, `${path}.${format}`, given) })),
     sql: query.sql.trim(),
   });
 }
 
-async function readResult(exchange: Exchange, query: SavedQuery, params: Readonly<Record<string, string>>) {
+async function readResult(
+  exchange: Exchange,
+  query: SavedQuery,
+  path: string,
+  params: Readonly<Record<string, string>>,
+) {
+  const began = performance.now();
   const request = toRequest(exchange, { query: query.sql, saved: query.name, params, format: 'rows' });
   const page = await readPage(exchange, request);
-  return { grid: toGrid(page, 'result', query.title), isCut: page.isCut, max: MAX_PAGE_ROWS };
+  return viewResult(exchange, page, { page: path, files: path, params }, (performance.now() - began) / 1000);
 }
 
 /** The defaults of the parameters that the address does not give, which DuckDB evaluates. */

@@ -1,0 +1,88 @@
+import { TidemarkError } from '../core/errors.ts';
+import { readNames } from '../query/completion.ts';
+import { EDITOR_IMPORT_MAP } from './editor-modules.ts';
+import { renderPage } from './page.ts';
+import { BusyError } from './pool.ts';
+import { findErrorPosition } from './query-error.ts';
+import { viewResult } from './result-view.ts';
+import { readPage, readParams, toRequest } from './results.ts';
+import type { Exchange, Route } from './route.ts';
+
+/** `/sql?sql=…`: a form for a query, and its result. */
+const editorRoute: Route = { pattern: /^\/sql$/u, answer: answerEditor };
+
+/** `/sql/names.json`: what the editor completes. */
+const namesRoute: Route = {
+  pattern: /^\/sql\/names\.json$/u,
+  async answer({ files, response }) {
+    const { tables } = await readNames(files);
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+    response.end(JSON.stringify(Object.fromEntries(tables)));
+  },
+};
+
+export const editorRoutes: readonly Route[] = [editorRoute, namesRoute];
+
+async function answerEditor(exchange: Exchange): Promise<void> {
+  const { url, nonce } = exchange;
+  const sql = (url.searchParams.get('sql') ?? '').replaceAll('\r\n', '\n');
+  const outcome = sql.trim() === '' ? NOTHING : await runQuery(exchange, sql);
+  await renderPage(
+    exchange,
+    'sql',
+    {
+      title: 'SQL',
+      about: 'One SELECT, DESCRIBE, SUMMARIZE or EXPLAIN over the published warehouse, in the dialect of DuckDB.',
+      sql,
+      nonce,
+      importMap: EDITOR_IMPORT_MAP,
+      asOf: url.searchParams.get('as_of') ?? '',
+      view: url.searchParams.get('view') ?? '',
+      parameters: listParameters(sql, url),
+      error: null,
+      result: null,
+      ...outcome.data,
+    },
+    outcome.status,
+  );
+}
+
+interface Outcome {
+  readonly data: object;
+  readonly status: number;
+}
+
+const NOTHING: Outcome = { data: {}, status: 200 };
+
+/** An error of the query is shown beside it, so that it can be corrected. */
+async function runQuery(exchange: Exchange, sql: string): Promise<Outcome> {
+  const given = listParameters(sql, exchange.url).filter(({ value }) => value !== '');
+  const params = Object.fromEntries(given.map(({ name, value }) => [name, value]));
+  const began = performance.now();
+  try {
+    const page = await readPage(exchange, toRequest(exchange, { query: sql, params, format: 'rows' }));
+    const seconds = (performance.now() - began) / 1000;
+    const address = { page: '/sql', files: '/query', params: { sql, ...params } };
+    return { data: { result: await viewResult(exchange, page, address, seconds) }, status: 200 };
+  } catch (error) {
+    if (exchange.signal.aborted || !(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
+    const position = findErrorPosition(error.message, sql);
+    const status = error instanceof BusyError || error.code === 'UNREACHABLE' ? 503 : 400;
+    return {
+      data: { error: { message: error.message, hint: describeHint(error), position: position ?? null } },
+      status,
+    };
+  }
+}
+
+/** A page has a field where the command has an option. */
+function describeHint({ hint = '' }: TidemarkError): string {
+  return hint.startsWith('give --param') ? 'fill in its field below the query' : hint;
+}
+
+/** A field for each `$name` of the text. A name in quotes has a field too, which may stay empty. */
+function listParameters(sql: string, url: URL) {
+  const names = [...sql.matchAll(/(?<![\w$])\$(\w+)(?![\w$])/gu)].map(([, name = '']) => name);
+  const given = readParams(url);
+  return [...new Set(names)].map((name) => ({ name, value: given[name] ?? '' }));
+}
