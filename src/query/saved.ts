@@ -53,8 +53,8 @@ export function findSavedQuery(queries: ReadonlyMap<string, SavedQuery>, name: s
 }
 
 const HEADER_LINE = /^--\s*(title|description|param):\s*(.*\S)\s*$/u;
-/** `NAME TYPE = DEFAULT - DESCRIPTION` */
-const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>.+))?$/u;
+/** `NAME TYPE = DEFAULT - DESCRIPTION`; the default may have ` - ` too, and the description may not. */
+const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>(?:(?! - ).)+))?$/u;
 
 function parseSavedQuery(name: string, sql: string): SavedQuery {
   const header = { title: name, description: '', parameters: [] as Parameter[] };

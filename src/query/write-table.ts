@@ -39,10 +39,15 @@ export async function writeTable(
 ): Promise<number> {
   const chunks = session.chunks(query, query.columns.map(textSql).join(', '));
   if (query.columns[0]?.name === 'explain_key') return writePlan(chunks, write);
-  return screen ? writeScreen(query, chunks, write, screen) : writeAll(query, chunks, write);
+  const isCut = screen !== undefined && Number.isFinite(screen.maxRows);
+  return isCut ? writeScreen(query, chunks, write, screen) : writeAll(query, chunks, write, screen);
 }
 
-type Chunks = AsyncIterable<{ readonly rowCount: number; getRows(): unknown[][] }>;
+interface Chunk {
+  readonly rowCount: number;
+  getRows(): unknown[][];
+}
+type Chunks = AsyncIterable<Chunk>;
 
 /** EXPLAIN draws its own picture. */
 async function writePlan(chunks: Chunks, write: WriteText): Promise<number> {
@@ -65,39 +70,54 @@ async function writeScreen(query: PreparedQuery, chunks: Chunks, write: WriteTex
   return count;
 }
 
-/** The first and the last rows. Of what lies between, only the number is kept. */
+/** The first and the last rows. Of what lies between, only the number is kept, and no value is decoded. */
 async function collectEnds(chunks: Chunks, maxRows: number) {
   const headLength = Math.ceil(maxRows / 2);
   const rows: Cells[] = [];
-  let last: Cells[] = [];
+  let last: Chunk[] = [];
   let count = 0;
   for await (const chunk of chunks) {
     count += chunk.rowCount;
-    const cells = chunk.getRows() as Cells[];
-    const free = Math.max(0, maxRows - rows.length);
-    rows.push(...cells.slice(0, free));
-    last = [...last, ...cells.slice(free)].slice(-maxRows);
+    if (rows.length < maxRows) rows.push(...(chunk.getRows() as Cells[]));
+    else last = keepLast([...last, chunk], maxRows);
   }
-  if (last.length === 0) return { head: rows, tail: [], count };
-  const head = rows.slice(0, headLength);
-  return { head, tail: [...rows.slice(headLength), ...last].slice(-(maxRows - headLength)), count };
+  if (count <= maxRows) return { head: rows, tail: [], count };
+  const ends = [...rows, ...last.flatMap((chunk) => chunk.getRows() as Cells[])];
+  return { head: ends.slice(0, headLength), tail: ends.slice(ends.length - (maxRows - headLength)), count };
 }
 
-async function writeAll(query: PreparedQuery, chunks: Chunks, write: WriteText): Promise<number> {
+/** As many of the last chunks as have `rowCount` rows. */
+function keepLast(chunks: Chunk[], rowCount: number): Chunk[] {
+  const [first, ...rest] = chunks;
+  const others = rest.reduce((total, chunk) => total + chunk.rowCount, 0);
+  return first !== undefined && others >= rowCount ? keepLast(rest, rowCount) : chunks;
+}
+
+async function writeAll(
+  query: PreparedQuery,
+  chunks: Chunks,
+  write: WriteText,
+  screen: Screen | undefined,
+): Promise<number> {
+  const layOut = (rows: readonly Cells[]) => {
+    const layout = createLayout(query, rows, screen);
+    return screen ? fitToScreen(layout, screen.width) : layout;
+  };
   let layout: Layout | undefined;
   let count = 0;
   for await (const chunk of chunks) {
     const rows = chunk.getRows() as Cells[];
     count += rows.length;
     if (!layout) {
-      layout = createLayout(query, rows.slice(0, ROWS_FOR_WIDTHS), undefined);
+      layout = layOut(rows.slice(0, ROWS_FOR_WIDTHS));
       await write(formatHeader(layout));
     }
     const known = layout;
     await write(rows.map((row) => formatRow(known, row)).join(''));
   }
-  if (!layout) await write(formatHeader(createLayout(query, [], undefined)));
-  await write(`(${formatRows(count)})\n`);
+  const known = layout ?? layOut([]);
+  if (!layout) await write(formatHeader(known));
+  await write(`${formatCount(count, count, known)}\n`);
   return count;
 }
 

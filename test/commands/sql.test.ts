@@ -150,6 +150,14 @@ describe('on a terminal', () => {
     expect(stdout).toBe('  N  NAME\n  0  w0\n  1  w1\n  ·  ·\n998  w998\n999  w999\n(1000 rows, 4 shown)\n');
   });
 
+  test('the ends of a result of many chunks, and every row with --max-rows 0', async () => {
+    const query = 'select i as n from range(100000) t(i)';
+    const { stdout } = await terminal(query, '--max-rows', '3');
+    expect(stdout).toBe('    N\n    0\n    1\n    ·\n99999\n(100000 rows, 3 shown)\n');
+    const all = await terminal(query, '--max-rows', '0');
+    expect(all.stdout.split('\n')).toHaveLength(100_003);
+  });
+
   test('null differs from empty text', async () => {
     const { stdout } = await terminal(`select null as a, '' as b, 'x' as c`);
     expect(stdout).toBe('   A  B  C\nNULL     x\n(1 row)\n');
