@@ -42,6 +42,7 @@ export interface CliIo {
 
 /** What `dispatch` derives from the process once, before the command line is parsed. */
 interface Session extends CliIo {
+  readonly program: string;
   readonly redactor: Redactor;
   readonly colors: Colors;
   readonly stderrColors: Colors;
@@ -51,10 +52,13 @@ interface Session extends CliIo {
 export async function run(io: CliIo): Promise<ExitCode> {
   const redactor = createRedactor();
   const isDisabled = io.argv.includes('--no-color');
+  const program = nameStart(io);
   const session: Session = {
     ...io,
+    program,
     redactor,
-    stderr: (text) => io.stderr(redactor.text(text)),
+    // Messages name commands as `tidemark …`; the user gets them as this shell runs them.
+    stderr: (text) => io.stderr(redactor.text(text.replaceAll('`tidemark ', () => `\`${program} `))),
     colors: createColors(isColorEnabled({ isTerminal: io.stdoutIsTerminal, env: io.env, isDisabled })),
     stderrColors: createColors(isColorEnabled({ isTerminal: io.terminal !== undefined, env: io.env, isDisabled })),
   };
@@ -106,6 +110,18 @@ function findCommandName(argv: readonly string[]): string | undefined {
   return words[0] === 'help' ? words[1] : words[0];
 }
 
+/** How to run another command with the same configuration, as a shell takes it. */
+function nameStart({ program = 'tidemark', argv }: CliIo): string {
+  const last = argv.findLastIndex((word) => word === '--config' || word.startsWith('--config='));
+  const word = argv[last] ?? '';
+  const file = word === '--config' ? argv[last + 1] : word.slice('--config='.length);
+  return file ? `${program} --config ${quoteWord(file)}` : program;
+}
+
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 function createContext(program: Command, session: Session, exit: (code: ExitCode) => void): Context {
   const options = program.opts<GlobalOptions>();
   const now = options.now === undefined ? undefined : parseTimestamp(options.now);
@@ -118,7 +134,7 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
   const { readStdin, readLine, stderr, redactor, stderrColors } = session;
   return {
     ...session,
-    program: session.program ?? 'tidemark',
+    program: session.program,
     readLine: readLine ?? (async () => (await readStdin()).split('\n', 1)[0] ?? ''),
     print: async (text) => {
       session.stdout(text);

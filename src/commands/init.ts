@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
@@ -32,7 +32,7 @@ export interface InitFlags {
 
 export async function init(context: Context, flags: InitFlags): Promise<void> {
   const config = resolve(context.cwd, context.configFile);
-  const env = resolve(context.cwd, '.env.example');
+  const env = join(dirname(config), '.env.example');
   const existing = [config, env].find((file) => existsSync(file));
   if (existing && !flags.force) {
     throw new TidemarkError('UNSAFE', `${basename(existing)} already exists`, {
@@ -49,7 +49,7 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
   await writeFileAtomic(config, renderConfigFile(template ?? '', probed));
   await writeFileAtomic(env, renderEnvExample(example ?? '', probed));
   const written = [config, env];
-  const targets = probed.map(({ name, problem, without }) => ({ name, problem, without }));
+  const targets = probed.map(({ name, problem, without, unread }) => ({ name, problem, without, unread }));
   writeResult(context, probed.length === 0 ? { written } : { written, targets }, () =>
     formatResult(context, written, probed),
   );
@@ -82,17 +82,23 @@ function formatResult(
   probed: readonly ProbedTarget[],
 ): string {
   const files = written.map((file) => `wrote ${basename(file)}\n`);
-  const targets = probed.map(({ name, problem, without }) => {
-    if (problem !== null) return `${name}: not asked: ${problem}\n`;
-    return `${name}: ${without.length === 0 ? 'has all sources' : `does not have ${without.join(', ')}`}\n`;
-  });
+  const targets = probed.map((target) => `${target.name}: ${describeSources(target)}\n`);
   const missing = probed.flatMap(({ missingVariable }) => missingVariable ?? []);
   const tokens =
-    missing.length === 0 ? [] : [`set ${missing.join(', ')} in the environment, or in .env beside the file`];
+    missing.length === 0 ? [] : [`set ${missing.join(', ')} in .env, a copy of .env.example, or in the environment`];
   const steps = [
     ...(probed.length === 0 ? [`fill in your targets in ${basename(configFile)}`] : tokens),
     `run \`${program} doctor\`, which checks every target`,
     `run \`${program} run nightly\`, the first pull with reports`,
   ];
   return [...files, ...targets, '\n', formatNextSteps(steps, colors)].join('');
+}
+
+function describeSources({ problem, without, unread }: ProbedTarget): string {
+  if (problem !== null) return `not asked: ${problem}`;
+  if (without.length === 0 && unread.length === 0) return 'has all sources';
+  return [
+    ...(without.length > 0 ? [`does not have ${without.join(', ')}`] : []),
+    ...(unread.length > 0 ? [`could not be asked for ${unread.join(', ')}`] : []),
+  ].join('; ');
 }

@@ -112,7 +112,7 @@ async function composeOptions(
   const [run] = await home.database.rows(await home.files.read('mail/last_run'), { job: job.name });
   if (!run) {
     throw new TidemarkError('UNREACHABLE', 'the job has no run yet', {
-      hint: `try \`tidemark run ${job.name}\``,
+      hint: `run it with \`tidemark run ${job.name}\``,
     });
   }
   return {

@@ -90,9 +90,12 @@ async function writeNewPlan(
     await writePlan(resolve(context.cwd, output), created);
   }
   writeResult(context, created, () => formatPlan(created, context.colors));
+  const { plan_id, actions } = created;
   const where = output === undefined ? '' : ` and written to ${output}`;
+  context.log.info(`plan ${plan_id} is kept in ${config.data}/plans${where}`);
+  if (actions.length === 0) return;
   context.log.info(
-    `plan ${created.plan_id} is kept in ${config.data}/plans${where}; approve it with \`tidemark playbook approve ${created.plan_id}\``,
+    `review it with \`tidemark playbook show ${plan_id}\`, then approve it with \`tidemark playbook approve ${plan_id} --by NAME\``,
   );
 }
 
@@ -126,6 +129,7 @@ export async function approve(context: Context, reference: string, { by, irrever
     () =>
       `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approval?.by}; valid until ${expires_at}\n`,
   );
+  context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
 }
 
 export async function apply(context: Context, reference: string, maxFailures: number): Promise<void> {

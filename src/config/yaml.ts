@@ -172,7 +172,11 @@ function resolveReference(reference: string, { env, directory }: InterpolationCo
   }
   const value = env[reference];
   if (value) return { text: value };
-  return { text: '', error: `the environment variable ${reference} is not set` };
+  const state = value === undefined ? 'not set' : 'empty';
+  return {
+    text: '',
+    error: `the environment variable ${reference} is ${state}; export it, or set it in .env beside the file`,
+  };
 }
 
 /**

@@ -30,7 +30,7 @@ export interface HttpTimeouts {
 
 /** Everything that a command takes from the process. It is passed in once, so that a command also runs inside a test. */
 export interface Context {
-  /** How the user started the program, as a shell takes it: `tidemark`, or in a checkout `node bin/tidemark.js`. */
+  /** How to start the program again with the same configuration, as a shell takes it: `tidemark`, or `node bin/tidemark.js --config FILE`. */
   readonly program: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;

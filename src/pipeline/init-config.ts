@@ -7,7 +7,7 @@ import { ServiceClients } from '../services/clients.ts';
 import { sources as builtInSources } from '../sources/index.ts';
 import { hasSource } from '../sources/source.ts';
 import { askToken } from './doctor/check-token.ts';
-import { probeSources, type SourceProbe } from './doctor/probe-sources.ts';
+import { type Availability, probeSources, type SourceProbe } from './doctor/probe-sources.ts';
 
 /** A target as `tidemark init` receives it. */
 export interface InitTarget {
@@ -26,7 +26,10 @@ export interface ProbedTarget {
   readonly missingVariable: string | null;
   /** Why the service could not be asked; null if it was. */
   readonly problem: string | null;
+  /** Sources that the service does not have. */
   readonly without: readonly string[];
+  /** Sources that could not be read, so that nothing is known of them. */
+  readonly unread: readonly string[];
 }
 
 /** The name of a target, and the variable with its token. */
@@ -58,24 +61,30 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
   const name = organization ?? DEFAULTS[kind].name;
   const env = withEnvFile(dirname(resolve(context.cwd, context.configFile)), context.env);
   const token = variable === null ? undefined : env[variable];
-  const document = {
+  const describe = (needsToken: boolean) => ({
     name,
     kind,
     url,
     ...(organization !== undefined && { organization }),
-    ...(variable !== null && (token || isRequired(kind)) && { token: `\${${variable}}` }),
+    ...(variable !== null && needsToken && { token: `\${${variable}}` }),
     ...(kind === 'scheduler' && { namespace: '*' }),
     ...(services && services.length > 0 && { services: [...services] }),
     flavor: 'hashicorp',
-  };
-  const unknown = { name, document, missingVariable: null, without: [] };
+  });
+  const document = describe(Boolean(token) || isRequired(kind));
+  const unknown = { name, document, missingVariable: null, without: [], unread: [] };
   if (isRequired(kind) && !token) return { ...unknown, missingVariable: variable, problem: `${variable} is not set` };
   const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
   const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
   if (!target) return { ...unknown, problem: 'the target is not valid' };
   const probes = await probe(context, clients, target);
-  const asked = probes.some(({ availability }) => availability === 'permitted' || availability === 'absent');
-  const without = probes.filter(({ availability }) => availability === 'absent').map(({ source }) => source.name);
+  if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
+    const problem = `it refuses requests without a token, and ${variable} is not set`;
+    return { ...unknown, document: describe(true), missingVariable: variable, problem };
+  }
+  const select = (...wanted: readonly Availability[]) =>
+    probes.filter(({ availability }) => wanted.includes(availability)).map(({ source }) => source.name);
+  const without = select('absent');
   const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as Record<string, string>;
   return {
     name,
@@ -85,8 +94,9 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
       ...(without.length > 0 && { without }),
     },
     missingVariable: null,
-    problem: asked ? null : (probes[0]?.detail ?? 'it has no sources'),
+    problem: select('permitted', 'absent').length > 0 ? null : (probes[0]?.detail ?? 'it has no sources'),
     without,
+    unread: select('refused', 'failed'),
   };
 }
 

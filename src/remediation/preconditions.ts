@@ -72,7 +72,7 @@ export async function assertApplicable(
 function assertApproved({ plan_id, approval }: Plan): Approval {
   if (approval === null) {
     throw new TidemarkError('UNSAFE', `plan ${plan_id} is not approved`, {
-      hint: 'review it with `tidemark playbook show`, then run `tidemark playbook approve`',
+      hint: `review it with \`tidemark playbook show ${plan_id}\`, then run \`tidemark playbook approve ${plan_id} --by NAME\``,
     });
   }
   return approval;

@@ -6,11 +6,11 @@ import { tempFolder } from '../helpers/temp.ts';
 
 const TARGET = '{ name: acme, kind: platform, url: "https://tfe.example", organization: acme, token: abcd }';
 
-/** Runs `status`, the cheapest command that reads the configuration, over a file of these lines. */
+/** Runs `playbook list`, the cheapest command that reads the whole configuration, over a file of these lines. */
 async function withConfig(lines: readonly string[], env: Record<string, string> = {}): Promise<CliRun> {
   const cwd = await tempFolder();
   await writeFile(join(cwd, 'tidemark.yaml'), lines.join('\n'));
-  return cli(['status'], { cwd, env });
+  return cli(['playbook', 'list'], { cwd, env });
 }
 
 async function refusal(lines: readonly string[], env?: Record<string, string>): Promise<string> {
@@ -123,7 +123,7 @@ describe('a wrong configuration ends with 2 and says where', () => {
     const { exit, stderr } = await cli(['status', '--config', 'elsewhere.yaml'], { cwd: await tempFolder() });
     expect(exit).toBe(2);
     expect(stderr).toMatch(
-      /elsewhere\.yaml does not exist\n {2}write one with `tidemark init`, or name one with --config FILE/,
+      /elsewhere\.yaml does not exist\n {2}write one with `tidemark --config elsewhere.yaml init`, or name one with --config FILE/,
     );
   });
 

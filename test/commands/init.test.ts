@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
@@ -85,6 +85,13 @@ test('writes where --config says', async () => {
   expect(await readFile(join(cwd, 'other.yaml'), 'utf8')).toContain('targets:');
 });
 
+test('writes .env.example beside the configuration, where .env is read', async () => {
+  const cwd = await tempFolder();
+  await mkdir(join(cwd, 'estate'));
+  await cli(['init', '--config', 'estate/tidemark.yaml'], { cwd });
+  expect(await readFile(join(cwd, 'estate', '.env.example'), 'utf8')).toMatch(/^TFE_TOKEN=$/mu);
+});
+
 describe('with URLs of services', () => {
   async function probe(options: StartOptions, kinds: readonly ('platform' | 'secrets' | 'scheduler' | 'mesh')[]) {
     const cwd = await tempFolder();
@@ -159,6 +166,28 @@ describe('with URLs of services', () => {
     expect(parse(yaml).targets).toHaveLength(2);
   });
 
+  test('writes the token of a service that refuses requests without one', async () => {
+    const cwd = await tempFolder();
+    const sandbox = await startTestSandbox({ workspaces: 5, flavor: 'hashicorp' });
+    onTestFinished(() => sandbox.close());
+    const { stdout } = await cli(['init', '--scheduler', sandbox.urls.scheduler], { cwd });
+    expect(stdout).toContain('nomad: not asked: it refuses requests without a token, and NOMAD_TOKEN is not set\n');
+    expect(stdout).toContain('1. set NOMAD_TOKEN in .env, a copy of .env.example, or in the environment\n');
+    expect(parse(await readFile(join(cwd, 'tidemark.yaml'), 'utf8')).targets[0].token).toBe('$' + '{NOMAD_TOKEN}');
+    expect(await readFile(join(cwd, '.env.example'), 'utf8')).toMatch(/^NOMAD_TOKEN=$/mu);
+  });
+
+  test('does not claim a source that the service refused', async () => {
+    const { result, yaml } = await probe(
+      {
+        faultHook: ({ path }, { error }) => (path === '/v1/acl/policies' ? error(403, 'Permission denied') : undefined),
+      },
+      ['scheduler'],
+    );
+    expect(result.stdout).toContain('nomad: could not be asked for acl_policies\n');
+    expect(parse(yaml).targets[0].without).toBeUndefined();
+  });
+
   test.each([
     [['--platform', 'https://a.example'], '--platform requires --organization'],
     [['--service', 'web'], '--service requires --mesh'],
@@ -192,7 +221,7 @@ describe('on a terminal', () => {
     const example = await readFile(join(cwd, '.env.example'), 'utf8');
     expect(example).toMatch(/^TFE_TOKEN=$/mu);
     expect(example.match(/^# \w+_(?:TOKEN|PASSWORD)=$/gmu)).toHaveLength(4);
-    expect(result.stdout).toMatch(/\nNext:\n {2}1\. set TFE_TOKEN in the environment, or in \.env/u);
+    expect(result.stdout).toMatch(/\nNext:\n {2}1\. set TFE_TOKEN in \.env, a copy of \.env\.example/u);
   });
 
   test("offers the addresses of the vendors' clients, and takes - for none", async () => {

@@ -57,6 +57,18 @@ describe('a wrong command line ends with 2', () => {
   });
 });
 
+test.each([
+  [[], 'node ../bin/tidemark.js init'],
+  [['--config', 'demo/tidemark.yaml'], 'node ../bin/tidemark.js --config demo/tidemark.yaml init'],
+  [["--config=my 'estate'.yaml"], "node ../bin/tidemark.js --config 'my '\\''estate'\\''.yaml' init"],
+])('a message names a command as this shell runs it, with %j', async (words, command) => {
+  const { exit, stderr } = await cli([...words, 'status'], {
+    cwd: await tempFolder(),
+    program: 'node ../bin/tidemark.js',
+  });
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(`write one with \`${command}\``)]);
+});
+
 test('--version prints the version of the package', async () => {
   expect(await run('--version')).toMatchObject({ exit: 0, stdout: `${version}\n`, stderr: '' });
 });
