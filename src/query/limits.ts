@@ -1,8 +1,9 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-// biome-ignore lint/style/noRestrictedImports: only the system knows whether the process of a folder is alive
-import { kill, pid } from 'node:process';
+// biome-ignore lint/style/noRestrictedImports: the name of a folder says whose it is
+import { pid } from 'node:process';
+import { isAlive } from '../warehouse/lock.ts';
 
 /** What one query may use. */
 export interface QueryLimits {
@@ -25,18 +26,9 @@ export async function removeAbandonedFolders(root: string = tmpdir()): Promise<v
   const begin = prefix();
   for (const name of await readdir(root)) {
     const [, owner] = name.startsWith(begin) ? (/^(\d+)-/u.exec(name.slice(begin.length)) ?? []) : [];
-    if (owner === undefined || isRunning(Number(owner))) continue;
+    if (owner === undefined || isAlive(Number(owner))) continue;
     await rm(join(root, name), { recursive: true, force: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error;
     });
-  }
-}
-
-function isRunning(owner: number): boolean {
-  try {
-    kill(owner, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -207,7 +207,8 @@ async function waitForOwner(file: string): Promise<Owner | undefined> {
   return undefined;
 }
 
-function isAlive(other: number): boolean {
+/** Whether a process of this host runs. */
+export function isAlive(other: number): boolean {
   try {
     kill(other, 0);
     return true;
