@@ -77,7 +77,7 @@ async function readTimeline(
   const { files } = exchange;
   const timeline = await files.render('subjects/timeline', {
     subject: `'row'`,
-    versions: await files.read('serve/subject_versions'),
+    versions: await files.render('serve/subject_versions', { version: versions }),
     source: `'${table.source}'`,
   });
   const sql = await files.render('serve/row_timeline', { version: versions, timeline });

@@ -16,6 +16,7 @@ const SEVERAL = [
   /query\.columns\.length\} columns/u,
   /row\.times\} rows/u,
   /gaps\} rules/u,
+  /\{count\} rows/u, // more than the limit of a page
   /\{actions\} actions/u, // more than a limit, which is at least 1
   /MAX_|DEFAULT_LIMITS/u,
 ];
