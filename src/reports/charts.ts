@@ -10,7 +10,7 @@ export interface ChartSpec {
   readonly series: readonly Series[];
   /** `line` for independent values, `area` for parts of a whole, which are stacked. @default line */
   readonly kind?: 'line' | 'area';
-  /** The times are not those of nightly pulls: a longer time between two of them is no gap. @default false */
+  /** The times are not those of nightly pulls: they stay as they are, and a longer time between two of them is no gap. @default false */
   readonly joinsGaps?: boolean;
   /** Pixels. @default 240 on wide screens, 220 on narrow ones */
   readonly height?: number | undefined;
@@ -42,7 +42,7 @@ const MAX_DOT_TIMES = 40;
 export function drawChart(spec: ChartSpec): string {
   const { series } = spec;
   const times = sortedTimes(series);
-  const aligned = alignToDays(series, times);
+  const aligned = spec.joinsGaps ? series : alignToDays(series, times);
   return SIZES.map((size) => {
     const sized = spec.height === undefined ? size : { ...size, height: spec.height };
     return drawVariant(spec, takeNewest(aligned, size.maxTimes), sized);

@@ -187,6 +187,8 @@ test('a file beside the configuration adds a query, and a broken header names it
   await writeFile(file, '-- title: Mine\n-- param: n integer = 40 + 2\nselect $n::int as n\n');
   expect(await rows('mine')).toEqual([{ n: 42 }]);
   expect((await run('--list')).stdout).toMatch(/mine +Mine +n\n/u);
+  await writeFile(file, '-- param: n integer = 44 - 2 - how many\nselect $n::int as n\n');
+  expect(await rows('mine'), 'a default may subtract').toEqual([{ n: 42 }]);
   await writeFile(file, '-- param: n int32\nselect 1\n');
   expect(await run('--saved', 'mine')).toMatchObject({
     exit: 4,

@@ -54,6 +54,28 @@ describe('drawChart', () => {
     expect(narrow).not.toContain(': a 29<');
   });
 
+  it('shows negative values and fractions on its axis', () => {
+    const [wide = ''] = drawChart({ title: 't', series: [{ name: 'a', points: points(-0.5, 0.25) }] }).split('\n');
+    const ticks = [...wide.matchAll(/text-anchor="end">([^<]+)/gu)].map(([, text]) => text);
+    expect(ticks).toEqual(['-0.6', '-0.4', '-0.2', '0', '0.2', '0.4']);
+    const lowest = Math.max(...[...wide.matchAll(/cy="([\d.]+)"/gu)].map(([, y]) => Number(y)));
+    expect(lowest, 'within the frame').toBeLessThan(240 - 26);
+  });
+
+  it('crosses gaps where the times are not those of pulls', () => {
+    const withGap = points(1, 4, 2, 5, 3).filter((_, index) => index !== 2);
+    const [wide = ''] = drawChart({ title: 't', series: [{ name: 'a', points: withGap }], joinsGaps: true }).split(
+      '\n',
+    );
+    expect(wide).not.toContain('No complete pull');
+    expect(/class="line s1" d="([^"]+)"/u.exec(wide)?.[1]?.match(/M/gu)).toHaveLength(1);
+  });
+
+  it('has ticks of hours within two days', () => {
+    const times = [22, 23, 25, 26].map((hour) => new Date(Date.UTC(2026, 10, 1, hour)));
+    expect(timeTicks(times, 9).map(({ label }) => label)).toEqual(['22:00', '23:00', '2 Nov', '01:00', '02:00']);
+  });
+
   it('has the same output for the same input', () => {
     const spec = { title: 't', series: [{ name: 'a', points: points(3, 1, 2) }] };
     expect(drawChart(spec)).toBe(drawChart(spec));
