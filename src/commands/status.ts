@@ -1,6 +1,8 @@
 import { loadJobs } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
+import { stripControls } from '../core/log.ts';
 import { nextRuns } from '../daemon/cron-schedule.ts';
+import { formatReason, groupByReason } from '../pipeline/progress.ts';
 import { openPublished } from '../warehouse/session.ts';
 import { readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
@@ -34,16 +36,36 @@ function formatStatus({ colors }: Context, { runs, sources, next }: Status): str
   const table = (rows: Rows, labels: readonly string[]) =>
     formatTable(
       labels,
-      rows.map((row) => labels.map((label) => row[label])),
+      rows.map((row) => labels.map((label) => trimTime(row[label]))),
       { colors, statusColumns: ['status'] },
     );
   const tables = [
     table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
-    table(sources, ['target', 'source', 'status', 'as_of', 'age', 'stale', 'error']),
+    table(sources, ['target', 'source', 'status', 'as_of', 'age', 'stale']),
+    ...formatErrors(sources),
   ];
   if (next.length > 0) {
     const rows = next.map((run) => ({ ...run }));
     tables.push(table(rows, ['next', 'job', 'timezone']));
   }
   return tables.join('\n');
+}
+
+/** Times to the second: what a person reads. JSON has them whole. */
+function trimTime(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/^(\d{4}-\d\d-\d\dT[\d:]{8})\.\d+Z$/u, '$1Z') : value;
+}
+
+/** Why sources failed: one line for each reason of a target, `acme: 401 unauthorized: … (agents, workspaces)`. */
+function formatErrors(sources: Rows): readonly string[] {
+  const failures = sources
+    .filter(({ error }) => error !== null)
+    .map(({ target, source, error }) => ({ target: String(target), source: String(source), error: String(error) }));
+  const lines = [...new Set(failures.map(({ target }) => target))].flatMap((target) =>
+    [...groupByReason(failures.filter((failure) => failure.target === target))].map(
+      ([reason, group]) =>
+        `${target}: ${formatReason(reason, group)} (${group.map(({ source }) => source).join(', ')})\n`,
+    ),
+  );
+  return lines.length === 0 ? [] : [stripControls(lines.join(''))];
 }

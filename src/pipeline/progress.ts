@@ -157,11 +157,7 @@ class OutcomeLog {
   }
 
   #flushTarget(target: string): void {
-    const groups = new Map<string, PullOutcome[]>();
-    for (const outcome of this.#failures.get(target) ?? []) {
-      const { reason } = splitError(outcome.error ?? '');
-      groups.set(reason, [...(groups.get(reason) ?? []), outcome]);
-    }
+    const groups = groupByReason(this.#failures.get(target) ?? []);
     this.#failures.delete(target);
     for (const [reason, outcomes] of groups) this.#log.warn(formatFailures(target, reason, outcomes));
   }
@@ -178,15 +174,33 @@ function splitError(error: string): { readonly reason: string; readonly permissi
   return { reason: error.replace(OPERATION, '').replace(PERMISSION, ''), permission };
 }
 
+interface Failure {
+  readonly error: string | null;
+}
+
+/** The failures of a target by their reason, without the operation that failed. */
+export function groupByReason<T extends Failure>(failures: readonly T[]): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const failure of failures) {
+    const { reason } = splitError(failure.error ?? '');
+    groups.set(reason, [...(groups.get(reason) ?? []), failure]);
+  }
+  return groups;
+}
+
+/** The reason with the permissions that are missing for these failures. */
+export function formatReason(reason: string, failures: readonly Failure[]): string {
+  const permissions = new Set(failures.flatMap(({ error }) => splitError(error ?? '').permission ?? []));
+  return permissions.size === 0 ? reason : `${reason}: ${formatMissing([...permissions])}`;
+}
+
 /** `acme: 8 sources failed: 401 unauthorized: … (agents, workspaces, …; 8 requests)` */
 function formatFailures(target: string, reason: string, outcomes: readonly PullOutcome[]): string {
   const [first, ...others] = outcomes;
   if (first && others.length === 0) return formatOutcome(first);
-  const permissions = new Set(outcomes.flatMap(({ error }) => splitError(error ?? '').permission ?? []));
-  const missing = permissions.size === 0 ? '' : `: ${formatMissing([...permissions])}`;
   const names = outcomes.map(({ source }) => source).sort();
   const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
-  return `${target}: ${names.length} sources failed: ${reason}${missing} (${names.join(', ')}; ${plural(requests, 'request')})`;
+  return `${target}: ${names.length} sources failed: ${formatReason(reason, outcomes)} (${names.join(', ')}; ${plural(requests, 'request')})`;
 }
 
 /** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests`, or the error. */

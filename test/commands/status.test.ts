@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 describe('status', () => {
   let place: TestProject;
+  let unauthorized: TestProject;
   beforeAll(async () => {
     let down = false;
     place = await testProject({
@@ -15,6 +16,11 @@ describe('status', () => {
     place.sandbox.tick();
     down = true;
     await place.pull(['--target', 'vault', '--source', 'keys', '--source', 'mesh_roles'], 1);
+    unauthorized = await testProject({ workspaces: 5, cleanup: afterAll });
+    await unauthorized.configure((config) => {
+      findTarget(config, 'vault').token = 'a-token-that-is-wrong';
+    });
+    await unauthorized.pull(['--target', 'vault', '--target', 'scaler'], 1);
   });
 
   test('shows the age of every source, whether it is stale, and why', async () => {
@@ -38,6 +44,17 @@ describe('status', () => {
       'kms_providers',
       'mesh_roles',
     ]);
+  });
+
+  test('names a reason once, with the sources that failed for it', async () => {
+    const { stdout } = await unauthorized.tidemark(['status']);
+    expect(stdout.match(/403 forbidden/gu)).toHaveLength(1);
+    expect(stdout).toMatch(/^vault: 403 forbidden: .* \(key_distributions, keys, kms_providers, mesh_roles\)$/mu);
+  });
+
+  test('shows times to the second', async () => {
+    const { stdout } = await place.tidemark(['status', '--now', '2026-10-02T10:15:00.123Z']);
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +nightly +UTC$/mu);
   });
 
   test('shows the last runs, newest first, as a table and as JSON', async () => {
