@@ -166,7 +166,7 @@ function formatOperationList(json: boolean): string {
 }
 
 /** Parses `name=value` words; the values of a repeated name become a list. */
-export function parseArgs({ name: operation, params }: Operation, words: readonly string[]): Args {
+function parseArgs({ name: operation, params }: Operation, words: readonly string[]): Args {
   const values = new Map<string, string[]>();
   for (const word of words) {
     const at = word.indexOf('='); // parameter names, such as filter[0][f][is][0], contain none
@@ -203,7 +203,7 @@ function readFile(file: string): string {
 }
 
 /** Prints JSON indented and with every digit, other text as it was sent, and `{"status": 204}` for an empty body. */
-export function printResponse(context: Context, { status, text }: ServiceResponse): void {
+function printResponse(context: Context, { status, text }: ServiceResponse): void {
   context.stdout(text.trim() === '' ? formatEmpty(status) : formatBody(context, text));
 }
 
@@ -221,11 +221,7 @@ function formatBody(context: Context, text: string): string {
 }
 
 /** Prints the items of all pages as one array, as the pages arrive. */
-export async function printAll(
-  context: Context,
-  operation: Operation,
-  pages: AsyncIterable<ResponsePage>,
-): Promise<void> {
+async function printAll(context: Context, operation: Operation, pages: AsyncIterable<ResponsePage>): Promise<void> {
   let isOpen = false;
   for await (const { text } of pages) {
     for (const item of findItems(operation, parseLossless(text)) ?? []) {
@@ -237,10 +233,7 @@ export async function printAll(
 }
 
 /** Prints a large text from a temporary file: only a complete download is printed, and it is never held in memory. */
-export async function printDownload(
-  context: Context,
-  download: (file: string) => Promise<DownloadResult>,
-): Promise<void> {
+async function printDownload(context: Context, download: (file: string) => Promise<DownloadResult>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-api-'));
   try {
     const file = join(folder, 'response');

@@ -179,12 +179,12 @@ export interface ListedFinding {
   readonly group_size: number;
 }
 
-export function formatFindingsJson(findings: readonly ListedFinding[]): string {
+function formatFindingsJson(findings: readonly ListedFinding[]): string {
   return `${printJson(findings)}\n`;
 }
 
 /** A line for each cause, in the order of the rows, followed by the totals. */
-export function formatFindings(findings: readonly ListedFinding[], colors: Colors): string {
+function formatFindings(findings: readonly ListedFinding[], colors: Colors): string {
   if (findings.length === 0) return 'no findings\n';
   const lines = groupByCause(findings).map(toCells);
   const critical = findings.filter(({ severity }) => severity === 'critical').length;

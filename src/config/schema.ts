@@ -5,7 +5,7 @@ import type { ValidationIssue } from './yaml.ts';
 
 /** The schema of `tidemark.yaml` with its defaults. The descriptions are its reference. */
 
-export const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh'] as const;
+const TARGET_KINDS = ['platform', 'secrets', 'scheduler', 'autoscaler', 'mesh'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 const positive = z.number().positive();

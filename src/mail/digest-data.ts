@@ -161,7 +161,7 @@ const MIN_SPARKLINE_DAYS = 14;
 const MAX_SPARKLINE_DAYS = 35;
 
 /** Days that a sparkline covers: two weeks, or four times the interval between digests where that is longer. */
-export function sparklineDays(since: string | null, asOf: Date): number {
+function sparklineDays(since: string | null, asOf: Date): number {
   const days = since === null ? 1 : Math.ceil((asOf.getTime() - Date.parse(since)) / DAY_MS);
   return Math.min(MAX_SPARKLINE_DAYS, Math.max(MIN_SPARKLINE_DAYS, days * 4));
 }

@@ -124,7 +124,7 @@ function describeParameters({ parameters }: SavedQuery): string {
 }
 
 /** `days=INTEGER (days without an apply; 365 by default)`. */
-export function formatParameter({ name, type, defaultSql, description }: Parameter): string {
+function formatParameter({ name, type, defaultSql, description }: Parameter): string {
   const notes = [description, defaultSql === undefined ? 'required' : `${defaultSql} by default`].filter(
     (note) => note !== '',
   );

@@ -142,7 +142,7 @@ function logResult({ log }: Context, { action_id, summary }: Action, result: Act
   else log.info(line);
 }
 
-export function isFailure({ status }: ActionResult): boolean {
+function isFailure({ status }: ActionResult): boolean {
   return status === 'failed' || status === 'unconfirmed';
 }
 

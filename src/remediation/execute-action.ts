@@ -144,13 +144,13 @@ async function skipContradicted(
   return { result: outcome, contradiction: { record: () => ctx.ledger.recordOutcome(outcome) } };
 }
 
-export const CONFIRMED_LATE = 'confirmed late';
+const CONFIRMED_LATE = 'confirmed late';
 
 /**
  * Settles an action that an earlier apply left open or unconfirmed, by readings over the lag. `not-applied`: it may be sent now.
  * Nothing is sent here.
  */
-export async function settlePrevious(
+async function settlePrevious(
   ctx: ApplyContext,
   action: Action,
   definition: ActionDefinition,

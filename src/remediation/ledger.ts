@@ -6,7 +6,7 @@ import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import type { JsonValue } from './define.ts';
 
-export const ACTION_STATUSES = ['applied', 'skipped', 'failed', 'unconfirmed'] as const;
+const ACTION_STATUSES = ['applied', 'skipped', 'failed', 'unconfirmed'] as const;
 export type ActionStatus = (typeof ACTION_STATUSES)[number];
 
 const json: z.ZodType<JsonValue> = z.json();

@@ -72,7 +72,7 @@ export interface Registry {
 type Report = (field: string, message: string) => void;
 
 /** @throws TidemarkError CONFIG with one line per problem: `playbook NAME: field: what, what to do`. */
-export function validatePlaybooks(playbooks: readonly Playbook[], registry: Registry): void {
+function validatePlaybooks(playbooks: readonly Playbook[], registry: Registry): void {
   const problems: string[] = [];
   const names = new Set<string>();
   for (const playbook of playbooks) {

@@ -58,7 +58,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
 }
 
 /** Whether a settle would find anything to read. */
-export function selectEntries(
+function selectEntries(
   ledger: Pick<Ledger, 'entries'>,
   { planId, playbook }: Pick<SettleLedgerOptions, 'planId' | 'playbook'>,
 ): readonly LedgerEntry[] {

@@ -18,7 +18,7 @@ export interface SubjectPagesOptions extends SubjectOptions {
 }
 
 /** Name of the page that lists the subjects, below the folder of the reports. */
-export const SUBJECTS_PAGE = 'subjects.html';
+const SUBJECTS_PAGE = 'subjects.html';
 
 /** Writes the page of each selected subject and their list, and removes pages of subjects that are no longer selected. */
 export async function writeSubjectPages(

@@ -118,7 +118,7 @@ function toFindingView(row: Row): object {
 }
 
 /** History, findings, actions and gaps, the newest first. */
-export function buildTimeline({ page, timeline, findingEvents, actions, gaps }: SubjectData): readonly TimelineEntry[] {
+function buildTimeline({ page, timeline, findingEvents, actions, gaps }: SubjectData): readonly TimelineEntry[] {
   const oldest = timeline.at(-1)?.happened_at;
   const isShown = ({ happened_at }: Row) => typeof oldest !== 'string' || String(happened_at) >= oldest;
   const entries = [

@@ -106,7 +106,7 @@ function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly
  * The statement with values in place of parameters, and without the comment at its start: a shell would pass that to `tidemark sql` as
  * an option.
  */
-export function inlineParams(sql: string, params: SqlParams): string {
+function inlineParams(sql: string, params: SqlParams): string {
   const statement = sql.replace(/^(?:--.*\n)*/u, '');
   return statement.replaceAll(/'(?:[^']|'')*'|--.*$|\$(\w+)/gmu, (text, name?: string) =>
     name === undefined || params[name] === undefined ? text : toLiteral(params[name]),

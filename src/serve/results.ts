@@ -119,7 +119,7 @@ export interface ResultPage {
 }
 
 /** Rows that a page shows of a result. */
-export const MAX_PAGE_ROWS = 1_000;
+const MAX_PAGE_ROWS = 1_000;
 
 const MAX_PAGE_CHARACTERS = 8_000_000;
 

@@ -145,7 +145,7 @@ export function uncheckOperation<T extends Operation>(operation: T, args: Args):
 }
 
 /** The arguments that the API documents do not list for the operation. */
-export function listUnlisted({ params, queryEncoder }: Operation, args: Args): string[] {
+function listUnlisted({ params, queryEncoder }: Operation, args: Args): string[] {
   return Object.keys(args).filter(
     (name) => name !== 'organization_name' && !Object.hasOwn(params, name) && !queryEncoder?.handles(name),
   );

@@ -10,7 +10,7 @@ import { warehouseFiles } from './publish.ts';
 const NEW_FILE_BYTES = 20 * 1024 * 1024;
 
 /** Bytes that a run may need: the working file at twice its size, a copy of it to publish, and a landing as large as the largest. */
-export async function requiredBytes(data: string): Promise<number> {
+async function requiredBytes(data: string): Promise<number> {
   const { work, published } = warehouseFiles(data);
   const file = Math.max(NEW_FILE_BYTES, await fileSize(work), await fileSize(published));
   return 3 * file + (await largestLanding(join(data, 'landing')));
@@ -42,7 +42,7 @@ async function fileSize(file: string): Promise<number> {
 }
 
 /** Bytes that can still be written to the file system of `directory`. */
-export async function freeBytes(directory: string): Promise<number> {
+async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
 }

@@ -21,7 +21,7 @@ export interface ExportedTable {
 }
 
 /** Written last: an export folder without it is not complete. */
-export const MANIFEST = 'manifest.json';
+const MANIFEST = 'manifest.json';
 const MANIFEST_VERSION = 1;
 /** Folders of an export that did not end. */
 const STAGING = '.staging-';

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../paths.ts';
+
 /** What replaces a secret. */
-export const MASK = '***';
+const MASK = '***';
 
 /** Masking shorter values would hide ordinary words. */
 const MIN_LENGTH = 4;

@@ -43,7 +43,7 @@ export class CheckList {
 }
 
 /** Warns this many days before a token ends. */
-export const EXPIRY_WARNING_DAYS = 14;
+const EXPIRY_WARNING_DAYS = 14;
 
 /** What the service says about a token, or why it does not. */
 export type TokenAnswer =
