@@ -4,7 +4,14 @@ import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/read-csv.ts';
 import { type LandingFile, landingDirectory, type Manifest } from '../landing/store.ts';
 import { firstLine, raiseMemoryLimit } from '../warehouse/database.ts';
-import { compareStage, countUnlistedDeletions, type Delta, mergeStage } from '../warehouse/history.ts';
+import {
+  type Changes,
+  compareStage,
+  countUnlistedDeletions,
+  type Delta,
+  keepVersions,
+  mergeStage,
+} from '../warehouse/history.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
 import { checkKeys, countCurrent, loadFiles, longestLine } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
@@ -114,38 +121,42 @@ async function prepareTable(table: Table, load: Load): Promise<Write> {
   const { database, files } = load.run.warehouse;
   load.run.signal.throwIfAborted();
   const rowsBefore = await countCurrent(database, files, table, load.manifest.target);
-  return rowsBefore === 0 && !table.members ? () => loadFirst(table, load) : stageNext(table, load);
+  return rowsBefore === 0 && !table.members ? () => loadFirst(table, load) : stageNext(table, load, rowsBefore);
 }
 
 /** Loads rows directly into the history. */
 async function loadFirst(table: Table, load: Load): Promise<Delta> {
-  const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
-  await loadRows(table, load, { asOf: load.run.asOf.toISOString() });
-  await checkLoadedKeys(table, load, { target });
-  const rowsAfter = await countCurrent(database, files, table, target);
+  const rowsAfter = await loadRows(table, load, { asOf: load.run.asOf.toISOString() });
+  if (rowsAfter > 0) await checkLoadedKeys(table, load, { target });
   const delta = { deleted: 0, inserted: rowsAfter, changed: 0, rowsBefore: 0, rowsAfter };
   checkCount(table, load.manifest, delta);
   return delta;
 }
 
 /** Stages and compares before the transaction: reading rows back that a transaction has written takes twice as long. */
-async function stageNext(table: Table, load: Load): Promise<Write> {
+async function stageNext(table: Table, load: Load, rowsBefore: number): Promise<Write> {
   const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
-  await loadRows(table, load, {});
-  await checkLoadedKeys(table, load);
-  const delta = await compareStage(database, files, table, target);
+  const rowsAfter = await loadRows(table, load, {});
+  if (rowsAfter > 0) await checkLoadedKeys(table, load);
+  const changes = await compareStage(database, files, table, target);
+  const delta = { ...changes, rowsBefore, rowsAfter };
   checkCount(table, load.manifest, delta);
   if (!load.acceptDrop) {
     const deleted = delta.deleted - (await countUnknown(table, load, delta));
     checkRowDrop(table, { ...delta, deleted }, load.run.config.shrinkPercent);
   }
   return async () => {
-    await mergeStage(database, files, table, target, load.run.asOf.toISOString());
+    if (isChanged(changes)) await mergeStage(database, files, table, target, load.run.asOf.toISOString());
+    else await keepVersions(database, files, table, target);
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;
   };
+}
+
+function isChanged({ deleted, inserted, changed }: Changes): boolean {
+  return deleted + inserted + changed > 0;
 }
 
 /** Deleted rows whose plugin could not be listed: they are unknown, which is no reason to keep the rows of the other plugins out. */
@@ -174,11 +185,11 @@ function formatNotes(notes: readonly string[]): string | null {
   return [...notes.slice(0, MAX_NOTES), ...others].join('; ');
 }
 
-async function loadRows(table: Table, load: Load, to: { readonly asOf?: string }): Promise<void> {
+async function loadRows(table: Table, load: Load, to: { readonly asOf?: string }): Promise<number> {
   const { database, files } = load.run.warehouse;
   const { target, files: landed } = load.manifest;
   const paths = landed.map((file) => ({ ...file, path: join(load.directory, file.file) }));
-  await withLoadErrors(table, load, () => loadFiles(database, files, { table, landed: paths, target, ...to }));
+  return withLoadErrors(table, load, () => loadFiles(database, files, { table, landed: paths, target, ...to }));
 }
 
 function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
@@ -204,9 +215,9 @@ interface LandedFiles {
 }
 
 /** Turns DuckDB's errors of many lines into one line, with the place in the landed file if it can be found. */
-async function withLoadErrors(table: Table, landed: LandedFiles, load: () => Promise<void>): Promise<void> {
+async function withLoadErrors<T>(table: Table, landed: LandedFiles, load: () => Promise<T>): Promise<T> {
   try {
-    await load();
+    return await load();
   } catch (error) {
     if (error instanceof TidemarkError || isOutOfMemory(error)) throw error;
     const cell = INVALID_TIME.exec(firstLine(error))?.[1];

@@ -9,6 +9,8 @@ export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
 /** One DuckDB file, opened once in this process. Parameters that a statement does not use are ignored. */
 export interface Database {
   run(sql: string, params?: SqlParams): Promise<void>;
+  /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
+  write(sql: string, params?: SqlParams): Promise<number>;
   rows(sql: string, params?: SqlParams): Promise<Row[]>;
   /** Runs `work` in a transaction, and rolls it back if `work` throws. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
@@ -73,6 +75,10 @@ function createDatabase(connection: DuckDBConnection, close: () => void): Databa
     rows,
     run: async (sql, params) => {
       await rows(sql, params);
+    },
+    write: async (sql, params) => {
+      const [written] = await rows(sql, params);
+      return Number(written?.Count);
     },
     transaction: async (work) => {
       await connection.run('begin');

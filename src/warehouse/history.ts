@@ -2,27 +2,32 @@ import type { Database } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { historyTable, type Table } from './tables.ts';
 
-/** What a load changes in one table of one target, in rows. */
-export interface Delta {
+/** Rows of one table of one target that a load changes. */
+export interface Changes {
   readonly deleted: number;
   readonly inserted: number;
   readonly changed: number;
+}
+
+/** What a load changes in one table of one target, in rows. */
+export interface Delta extends Changes {
   readonly rowsBefore: number;
   readonly rowsAfter: number;
 }
 
 /** Compares the stage with the current rows. `mergeStage` writes the difference. */
-export async function compareStage(database: Database, files: SqlFiles, table: Table, target: string): Promise<Delta> {
+export async function compareStage(
+  database: Database,
+  files: SqlFiles,
+  table: Table,
+  target: string,
+): Promise<Changes> {
   if (table.members) await extractListColumn(database, files, table);
-  await database.run(await files.render('warehouse/compare_stage', templateParts(table)), { target });
-  const [counts] = await database.rows(await files.render('warehouse/delta_counts', templateParts(table)), { target });
-  return {
-    deleted: Number(counts?.deleted),
-    inserted: Number(counts?.inserted),
-    changed: Number(counts?.changed),
-    rowsBefore: Number(counts?.rows_before),
-    rowsAfter: Number(counts?.rows_after),
-  };
+  const parts = templateParts(table);
+  const differences = await database.write(await files.render('warehouse/compare_stage', parts), { target });
+  if (differences === 0) return { deleted: 0, inserted: 0, changed: 0 };
+  const [counts] = await database.rows(await files.render('warehouse/delta_counts', parts));
+  return { deleted: Number(counts?.deleted), inserted: Number(counts?.inserted), changed: Number(counts?.changed) };
 }
 
 /** How many of the rows that `compareStage` found to be deleted belong to plugins that could not be listed. */
@@ -53,6 +58,13 @@ export async function mergeStage(
   if (table.members) await mergeListColumn(database, files, table, { target, ...params });
   await database.run(await files.render('warehouse/close_versions', parts), params);
   await database.run(await files.render('warehouse/append_versions', parts), params);
+  await keepVersions(database, files, table, target);
+}
+
+/** Ends a merge, and is all of it where `compareStage` found no difference: computed columns change without a new version. */
+export async function keepVersions(database: Database, files: SqlFiles, table: Table, target: string): Promise<void> {
+  const parts = templateParts(table);
+  if (table.members) await database.run(await files.render('warehouse/list_drop', parts));
   if (table.computed.length > 0) {
     await database.run(await files.render('warehouse/refresh_computed', { ...parts, ...computedParts(table) }), {
       target,
@@ -122,7 +134,6 @@ async function mergeListColumn(
   await database.run(await files.render('warehouse/list_rank', parts), params);
   await database.run(await files.render('warehouse/list_close', parts), params);
   await database.run(await files.render('warehouse/list_append', parts), params);
-  await database.run(await files.render('warehouse/list_drop', { table: table.name }));
 }
 
 /** Statements that create the member table and the history view. */

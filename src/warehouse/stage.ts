@@ -1,7 +1,7 @@
 import { TidemarkError } from '../core/errors.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/store.ts';
-import type { Database, SqlParams } from './database.ts';
+import { type Database, firstLine, type SqlParams } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { type Column, columnList, historyTable, ORDINAL, type Table } from './tables.ts';
 import type { Row } from './values.ts';
@@ -28,21 +28,40 @@ export interface LoadSpec {
   readonly asOf?: string;
 }
 
-/** Loads landed files into a table. @throws DuckDB's error for a row that does not match the declared types. */
-export async function loadFiles(database: Database, files: SqlFiles, spec: LoadSpec): Promise<void> {
+/** Loads landed files into a table. @returns the number of rows. @throws DuckDB's error for a row that does not match the declared types. */
+export async function loadFiles(database: Database, files: SqlFiles, spec: LoadSpec): Promise<number> {
   const { table, landed, asOf } = spec;
-  if (asOf === undefined) {
+  const loads = await readLoads(files, table, landed);
+  if (loads.length === 0 && asOf === undefined) {
     await database.run(await files.render('warehouse/stage', { table: table.name, columns: columnList(table) }));
   }
+  let rows = 0;
+  for (const [index, load] of loads.entries()) {
+    rows += await loadRows(database, files, spec, { ...load, createsStage: asOf === undefined && index === 0 });
+  }
+  return rows;
+}
+
+/** A query over landed files. */
+interface Load {
+  readonly query: string;
+  readonly params: SqlParams;
+  /** The columns of the query, where they are known. */
+  readonly columns?: ReadonlySet<string>;
+}
+
+/** A query for each CSV file, and one for all JSON lines. */
+async function readLoads(files: SqlFiles, table: Table, landed: readonly LandingFilePath[]): Promise<readonly Load[]> {
   const csv = landed.filter(({ format }) => format === 'csv');
   const json = landed.filter(({ format }) => format === 'ndjson');
-  for (const file of csv) {
-    const load = await files.render('load/explorer_csv', csvLoadParts(table, file));
-    await loadRows(database, files, spec, load, { file: file.path });
-  }
-  if (json.length === 0) return;
-  const load = await files.read(`load/${table.name}`);
-  await loadRows(database, files, spec, load, { files: json.map(({ path }) => path), longest_line: longestLine(json) });
+  const loads = csv.map(async (file) => {
+    const { columns, parts } = csvLoadParts(table, file);
+    return { query: await files.render('load/explorer_csv', parts), params: { file: file.path }, columns };
+  });
+  if (json.length === 0) return Promise.all(loads);
+  const query = await files.read(`load/${table.name}`);
+  const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
+  return Promise.all([...loads, { query, params }]);
 }
 
 /** The buffer size that reading JSON lines needs. */
@@ -54,27 +73,49 @@ async function loadRows(
   database: Database,
   files: SqlFiles,
   spec: LoadSpec,
-  load: string,
-  from: SqlParams,
-): Promise<void> {
-  const { table, target, asOf } = spec;
-  const params = { ...from, target, as_of: asOf };
-  const shape = await database.rows(await files.render('warehouse/describe_load', { rows: load }), params);
-  const loaded = new Set(shape.map(({ column_name }) => String(column_name)));
-  const cleaned = table.columns.map((column) => cleanColumn(column, loaded));
-  const into = asOf === undefined ? `stage_${table.name}` : historyTable(table);
-  const columns = asOf === undefined ? cleaned : [...cleaned, '$as_of::timestamptz as valid_from'];
-  const sql = await files.render('warehouse/load_rows', { into, columns: columns.join(',\n  '), rows: load });
-  await database.run(sql, params);
+  load: Load & { readonly createsStage: boolean },
+): Promise<number> {
+  const params = { ...load.params, target: spec.target, as_of: spec.asOf };
+  const write = async (loaded?: ReadonlySet<string>) =>
+    database.write(await renderLoad(files, spec, load, loaded), params);
+  try {
+    return await write(load.columns);
+  } catch (error) {
+    if (load.columns || !isUnknownColumn(error)) throw error;
+    const shape = await database.rows(await files.render('warehouse/describe_load', { rows: load.query }), params);
+    return write(new Set(shape.map(({ column_name }) => String(column_name))));
+  }
 }
 
-function cleanColumn({ name, type }: Column, loaded: ReadonlySet<string>): string {
-  if (name === 'target') return '$target as target';
+/** Few load queries lack a column of their table: to describe each of them first would cost as much as a small load. */
+function isUnknownColumn(error: unknown): boolean {
+  return firstLine(error).startsWith('Binder Error');
+}
+
+/** @param loaded columns of the load query; the others of the table are null. @default all columns of the table */
+async function renderLoad(
+  files: SqlFiles,
+  { table, asOf }: LoadSpec,
+  { query, createsStage }: Load & { readonly createsStage: boolean },
+  loaded?: ReadonlySet<string>,
+): Promise<string> {
+  const cleaned = table.columns.map((column) => `${cleanColumn(column, loaded)} as ${quoteIdent(column.name)}`);
+  const columns = asOf === undefined ? cleaned : [...cleaned, '$as_of::timestamptz as valid_from'];
+  const parts = { columns: columns.join(',\n  '), rows: query };
+  if (createsStage) return files.render('warehouse/stage_rows', { ...parts, table: table.name });
+  const into = asOf === undefined ? `stage_${table.name}` : historyTable(table);
+  return files.render('warehouse/load_rows', { ...parts, into });
+}
+
+/** The value of a column, with the type that the table declares. */
+function cleanColumn({ name, type }: Column, loaded?: ReadonlySet<string>): string {
+  if (name === 'target') return '$target::varchar';
+  // A field of this name is not ours: `checkKeys` numbers the rows.
+  if (name === ORDINAL || (loaded && !loaded.has(name))) return `null::${type}`;
   const column = quoteIdent(name);
-  if (!loaded.has(name)) return `null as ${column}`;
-  if (type === 'varchar') return `nullif(${column}, '') as ${column}`;
-  if (type === 'json') return `nullif(nullif(${column}::varchar, 'null'), '{}')::json as ${column}`;
-  return column;
+  if (type === 'varchar') return `nullif(${column}, '')::varchar`;
+  if (type === 'json') return `nullif(nullif(${column}::varchar, 'null'), '{}')::json`;
+  return `${column}::${type}`;
 }
 
 /** Read as text and cast: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
@@ -82,7 +123,8 @@ const TIME = 'timestamptz';
 
 const MAX_LINE_BYTES = 256 * MEBIBYTE;
 
-function csvLoadParts(table: Table, file: LandingFilePath): Record<string, string> {
+/** What `load/explorer_csv` is rendered with, and the columns that it then yields. */
+function csvLoadParts(table: Table, file: LandingFilePath) {
   const header = file.columns ?? [];
   const known = new Map(table.columns.map((column) => [column.name, column.type]));
   known.delete(ORDINAL); // a field of this name is not ours
@@ -103,13 +145,15 @@ function csvLoadParts(table: Table, file: LandingFilePath): Record<string, strin
     MAX_LINE_BYTES,
     Math.max(2 * MEBIBYTE, table.members ? file.bytes : (file.longestLine ?? 0)),
   );
-  return {
+  const parts = {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
     nulls: file.bareNull ? "['', 'null']" : "['']",
     maxLine: String(maxLine),
     bufferSize: String(maxLine * 4),
   };
+  const loaded = header.filter((name) => columnType(name)).map((name) => PRODUCT_NAMES[name] ?? name);
+  return { parts, columns: new Set(extra.length === 0 ? loaded : [...loaded, 'extra']) };
 }
 
 /** JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV. */
@@ -139,6 +183,7 @@ export async function checkKeys(
     const [row] = await database.rows(await files.render(`warehouse/${query}`, { ...parts, ...more }), current);
     return row;
   };
+  if (!(await find('invalid_key'))) return undefined;
   const missing = await find('missing_key');
   if (Number(missing?.rows) > 0) {
     throw new TidemarkError('DATA', `${table.name}: ${missing?.rows} row(s) without ${required}`);
