@@ -66,13 +66,18 @@ async function runQuery(exchange: Exchange, sql: string): Promise<Outcome> {
     return { data: { result: await viewResult(exchange, page, address, seconds) }, status: 200 };
   } catch (error) {
     if (exchange.signal.aborted || !(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
-    const position = findErrorPosition(error.message, sql);
-    const status = error instanceof BusyError || error.code === 'UNREACHABLE' ? 503 : 400;
-    return {
-      data: { error: { message: error.message, hint: describeHint(error), position: position ?? null } },
-      status,
-    };
+    return { data: { error: describeError(error, sql) }, status: isPassing(error) ? 503 : 400 };
   }
+}
+
+/** The same request may succeed later. */
+function isPassing(error: TidemarkError): boolean {
+  return error instanceof BusyError || error.code === 'UNREACHABLE';
+}
+
+function describeError(error: TidemarkError, sql: string) {
+  const [message, excerpt = ''] = error.message.split(/\n+(?=LINE \d+: )/u);
+  return { message, excerpt, hint: describeHint(error), position: findErrorPosition(error.message, sql) ?? null };
 }
 
 /** A page has a field where the command has an option. */
