@@ -82,10 +82,10 @@ describe('incomplete responses', () => {
     ],
   ])('%s', async (_, handle, failure, attempts, message, waits) => {
     const timeouts = { maxResponseBytes: 65_536, ...waits };
-    const { result, requests, metrics } = await ask('platform', platform.views.list, handle, timeouts);
+    const { result, metrics } = await ask('platform', platform.views.list, handle, timeouts);
     expect(result).toMatchObject({ failure, serviceMessage: expect.stringContaining(message) });
-    expect(requests).toBe(attempts);
-    expect(metrics.retries).toBe(attempts - 1);
+    // Counted by the client: on a busy machine, an attempt can time out before the server sees it.
+    expect(metrics).toMatchObject({ requests: attempts, retries: attempts - 1 });
   });
 
   it.each([

@@ -147,5 +147,5 @@ it('a list with fewer rows than its total is an error', async () => {
     { kind: 'platform', operation: platform.agents.list, args: { agent_pool_id: 'p' } },
     () => [200, JSON.stringify({ data: [{ id: 'a' }], meta: { pagination: { 'next-page': null, 'total-count': 2 } } })],
   );
-  expect(error).toMatchObject({ failure: 'malformed', serviceMessage: '1 rows received, 2 reported' });
+  expect(error).toMatchObject({ failure: 'malformed', serviceMessage: '1 row received, 2 reported' });
 });
