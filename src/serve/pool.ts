@@ -29,7 +29,7 @@ export class WorkerPool {
   readonly #waiting = new Set<Job>();
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
-  #running = 0;
+  readonly #running = new Set<WorkerTask>();
   #isClosed = false;
 
   constructor(options: PoolOptions) {
@@ -38,7 +38,7 @@ export class WorkerPool {
 
   /** Queries that run and that wait. */
   get load(): { readonly running: number; readonly waiting: number } {
-    return { running: this.#running, waiting: this.#waiting.size };
+    return { running: this.#running.size, waiting: this.#waiting.size };
   }
 
   /**
@@ -65,7 +65,8 @@ export class WorkerPool {
     this.#isClosed = true;
     for (const job of this.#waiting) job.reject(endError());
     this.#waiting.clear();
-    for (const end = Date.now() + drainSeconds * 1000; this.#running > 0 && Date.now() < end; ) await sleep(20);
+    for (const end = Date.now() + drainSeconds * 1000; this.#running.size > 0 && Date.now() < end; ) await sleep(20);
+    for (const task of this.#running) task.abandon(endError());
     const ends = [...this.#all].map((worker) => once(worker, 'exit'));
     for (const worker of this.#all) worker.kill('SIGKILL');
     await Promise.all(ends);
@@ -82,12 +83,12 @@ export class WorkerPool {
       const worker = this.#takeIdle() ?? this.#spawn();
       if (!worker) return;
       this.#waiting.delete(job);
-      this.#running++;
-      new WorkerTask(worker, job, this.#options.maxSilentSeconds, (isAlive) => {
-        this.#running--;
+      const task: WorkerTask = new WorkerTask(worker, job, this.#options.maxSilentSeconds, (isAlive) => {
+        this.#running.delete(task);
         if (isAlive) this.#idle.add(worker);
         this.#startNext();
       });
+      this.#running.add(task);
     }
   }
 

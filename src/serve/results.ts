@@ -63,7 +63,6 @@ async function sendResult(exchange: Exchange, format: ResultFormat): Promise<voi
       ...headers,
     });
   };
-  const isFile = format === 'parquet' || format === 'xlsx';
   if (request.method === 'HEAD') {
     begin({});
     response.end();
@@ -72,8 +71,8 @@ async function sendResult(exchange: Exchange, format: ResultFormat): Promise<voi
   const { file } = await pool.run(
     workerRequest,
     {
-      columns: () => (isFile ? undefined : begin({})),
       async text(text) {
+        if (!response.headersSent) begin({}); // an error before the first row has a status of its own
         if (!response.write(text)) await waitForReader(exchange);
       },
     },

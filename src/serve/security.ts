@@ -55,12 +55,14 @@ function isFromOtherSite({ headers }: IncomingMessage): boolean {
 /** `Bearer TOKEN`, or `Basic` with the token as the password. */
 function hasToken(authorization: string, token: string): boolean {
   const [scheme = '', value = ''] = authorization.split(' ', 2);
-  const given =
-    scheme.toLowerCase() === 'basic'
-      ? Buffer.from(value, 'base64')
-          .toString('utf8')
-          .replace(/^[^:]*:/u, '')
-      : value;
+  if (scheme.toLowerCase() === 'bearer') return isEqual(value, token);
+  if (scheme.toLowerCase() !== 'basic') return false;
+  const [, password = ''] = /^[^:]*:([\s\S]*)$/u.exec(Buffer.from(value, 'base64').toString('utf8')) ?? [];
+  return isEqual(password, token);
+}
+
+/** In a time that depends on neither text. */
+function isEqual(given: string, token: string): boolean {
   return timingSafeEqual(digest(given), digest(token));
 }
 

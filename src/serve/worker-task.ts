@@ -46,7 +46,7 @@ export class WorkerTask {
     // After a text the worker waits for the reader, who has as much time as the query.
     if (message.kind === 'columns') this.#watch();
     else clearTimeout(this.#timer);
-    this.#queue = this.#queue.then(() => this.#handle(message)).catch((error: unknown) => this.#abandon(error));
+    this.#queue = this.#queue.then(() => this.#handle(message)).catch((error: unknown) => this.abandon(error));
   };
 
   async #handle(message: FromWorker): Promise<void> {
@@ -67,12 +67,12 @@ export class WorkerTask {
     }
   }
 
-  readonly #cancel = (): void => this.#abandon(this.#job.signal.reason);
+  readonly #cancel = (): void => this.abandon(this.#job.signal.reason);
 
-  readonly #fail = (): void => this.#abandon(new TidemarkError('DATA', 'the process that ran the query ended'));
+  readonly #fail = (): void => this.abandon(new TidemarkError('DATA', 'the process that ran the query ended'));
 
   /** Nobody takes the rest, or the worker does not answer: another one takes its place. */
-  #abandon(error: unknown): void {
+  abandon(error: unknown): void {
     if (this.#isOver) return;
     this.#job.reject(error);
     this.#worker.kill('SIGKILL');
@@ -89,7 +89,7 @@ export class WorkerTask {
   #watch(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
-      () => this.#abandon(new TidemarkError('DATA', 'the query did not stop at its time limit and was ended')),
+      () => this.abandon(new TidemarkError('DATA', 'the query did not stop at its time limit and was ended')),
       this.#maxSilentMs,
     );
   }

@@ -1,0 +1,288 @@
+import { cp, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseElements } from '../../helpers/html.ts';
+import {
+  changePublished,
+  copyServedProject,
+  HOSTILE,
+  HOSTILE_ID,
+  HTML,
+  queryPath,
+  type Served,
+  startServe,
+} from '../../helpers/served.ts';
+
+let folder: string;
+let server: Served;
+
+beforeAll(async () => {
+  folder = await copyServedProject(afterAll);
+  server = await startServe(folder, [], { cleanup: afterAll });
+}, 180_000);
+
+const page = async (path: string) => parseElements((await server.get(path, HTML)).body);
+const text = async (path: string) =>
+  (await page(path)).find(({ tag }) => tag === 'body')?.text.replaceAll(/\s+/gu, ' ') ?? '';
+
+describe('the home page', () => {
+  test('says when the data was published, the last run, and that old data is stale', async () => {
+    const shown = await text('/');
+    expect(shown).toMatch(/Published \d{4}-\d\d-\d\d \d\d:\d\d\./u);
+    expect(shown).toMatch(/The last run, nightly, ended .* ago and is complete\./u);
+  });
+
+  test('calls a target that was never pulled unknown, and not fresh', async () => {
+    const other = await copyServedProject();
+    await changePublished(other, (database) => database.run(`delete from pulls where target = 'vault'`));
+    const { body } = await (await startServe(other)).get('/', HTML);
+    const row = parseElements(body).find(({ tag, text: content }) => tag === 'tr' && content.startsWith('vault'));
+    expect(row?.text).toMatch(/vault\s*unknown\s*never pulled/u);
+    expect(parseElements(body).find(({ attributes }) => attributes.class === 'state')?.text).toBe('unknown');
+  });
+
+  test('of a project without a published file says so', async () => {
+    const other = await copyServedProject();
+    await rm(join(other, 'data', 'warehouse.duckdb'));
+    const { status, body } = await (await startServe(other)).get('/', HTML);
+    expect([status, body.includes('Nothing is published yet')]).toEqual([200, true]);
+  });
+});
+
+describe('as of', () => {
+  test('is on every page, and keeps the other parameters', async () => {
+    for (const path of [
+      '/',
+      '/reports',
+      '/tables',
+      '/tables/workspaces',
+      '/saved',
+      '/saved/changes?since=2026-01-01',
+      '/nope',
+    ]) {
+      const forms = (await page(path)).filter(({ tag, attributes }) => tag === 'form' && attributes.class === 'as-of');
+      expect(forms.length, path).toBe(1);
+      const names = forms[0]?.descendants.filter(({ tag }) => tag === 'input').map(({ attributes }) => attributes.name);
+      expect(names, path).toEqual(path.includes('since') ? ['since', 'as_of'] : ['as_of']);
+    }
+  });
+
+  test('shows a table as it was, and links keep it', async () => {
+    const shown = await page('/tables/workspaces?as_of=2020-01-01');
+    expect(shown.find(({ attributes }) => attributes.class === 'headline')?.text).toContain(
+      'unknown Never pulled. 0 rows',
+    );
+    const links = shown.filter(
+      ({ tag, attributes, text: name }) => tag === 'a' && name !== 'Present' && attributes.href?.startsWith('/tables'),
+    );
+    expect(links.every(({ attributes }) => attributes.href?.includes('as_of=2020-01-01'))).toBe(true);
+  });
+
+  test('that is not a time is an error page with a status, and not shown as data', async () => {
+    const { status, body } = await server.get('/tables?as_of=tomorrow', HTML);
+    expect(status).toBe(400);
+    expect(body).toContain('is not a time such as');
+  });
+});
+
+describe('the tables', () => {
+  test('are all documented ones, without those of the program', async () => {
+    const links = (await page('/tables')).filter(({ tag }) => tag === 'th').map(({ text: name }) => name);
+    expect(links).toEqual(expect.arrayContaining(['workspaces', 'agents', 'runs', 'findings']));
+    expect(links.filter((name) => /schema_digest|_members|warehouse_identity|interrupted/u.test(name))).toEqual([]);
+    expect((await server.get('/tables/warehouse_identity', HTML)).status).toBe(404);
+  });
+
+  test('that the published file does not have yet have no number of rows, and the others do', async () => {
+    const other = await copyServedProject();
+    await changePublished(other, (database) => database.run('drop table outbox'));
+    const { status, body } = await (await startServe(other)).get('/tables', HTML);
+    expect(status).toBe(200);
+    const row = (name: string) =>
+      parseElements(body).find(({ tag, text: content }) => tag === 'tr' && content.startsWith(name));
+    expect(row('outbox')?.text).toMatch(/——$/u);
+    expect(row('runs')?.text).toMatch(/2—$/u);
+  });
+
+  test('lead from a row of the sample to its history', async () => {
+    const shown = await page('/tables/workspaces');
+    const link = shown.find(
+      ({ tag, attributes }) => tag === 'a' && attributes.href?.includes(`external_id=${HOSTILE_ID}`),
+    );
+    const row = await text(link?.attributes.href ?? '');
+    expect(row).toContain('Timeline');
+    expect(row).toContain(HOSTILE_ID);
+  });
+
+  test('a row shows what changed, the old value before the new one', async () => {
+    const other = await copyServedProject();
+    await changePublished(other, async (database) => {
+      await database.run(`update agents_history set valid_to = valid_from + interval 1 hour where valid_to is null`);
+      await database.run(`insert into agents_history select * replace ('renamed' as name, valid_to as valid_from, null as valid_to) from agents_history
+        where valid_to is not null qualify row_number() over (partition by target, agent_id order by valid_to desc) = 1`);
+    });
+    const served = await startServe(other);
+    const sample = parseElements((await served.get('/tables/agents', HTML)).body);
+    const href =
+      sample.find(({ tag, attributes }) => tag === 'a' && attributes.href?.includes('/row?'))?.attributes.href ?? '';
+    const entry = parseElements((await served.get(href, HTML)).body).find(
+      ({ tag, attributes }) => tag === 'li' && attributes['data-kind'] === 'history',
+    );
+    expect(entry?.text).toMatch(/Changed[\s\S]*name:[\s\S]+→ renamed/u);
+  });
+
+  test('a row that does not exist is not found', async () => {
+    const { status, body } = await server.get('/tables/workspaces/row?target=acme&external_id=nobody', HTML);
+    expect([status, body.includes('nobody')]).toEqual([404, true]);
+  });
+});
+
+describe('saved queries', () => {
+  test('have a form with typed fields, and run with their defaults', async () => {
+    const shown = await page('/saved/changes');
+    const since = shown.find(({ attributes }) => attributes.name === 'since');
+    expect(since?.attributes.type).toBe('datetime-local');
+    expect(since?.attributes.value).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/u);
+    expect(shown.some(({ attributes }) => attributes.id === 'result')).toBe(true);
+  });
+
+  test('wait for a required parameter', async () => {
+    const shown = await page('/saved/workspace-history');
+    expect(shown.find(({ attributes }) => attributes.name === 'workspace')?.attributes).toHaveProperty('required');
+    expect(shown.some(({ attributes }) => attributes.id === 'result')).toBe(false);
+  });
+
+  test('link to files with the same parameters and time', async () => {
+    const shown = await page(`/saved/workspace-history?workspace=${HOSTILE_ID}&as_of=2100-01-01`);
+    const link = shown.find(
+      ({ tag, attributes }) => tag === 'a' && attributes.href?.startsWith('/saved/workspace-history.csv'),
+    );
+    expect(link?.attributes.href).toBe(`/saved/workspace-history.csv?workspace=${HOSTILE_ID}&as_of=2100-01-01`);
+    const { body, headers } = await server.get(link?.attributes.href ?? '');
+    expect(body.split('\n')[0]).toContain('workspace_name');
+    expect(headers['content-disposition']).toBe('attachment; filename="workspace-history.csv"');
+  });
+
+  test('that do not exist, and values that are no values, are errors', async () => {
+    expect((await server.get('/saved/nothing', HTML)).status).toBe(404);
+    expect((await server.get('/saved/changes?since=soon', HTML)).status).toBe(400);
+  });
+});
+
+describe('reports', () => {
+  test('are listed with their state and time, and served as they were written', async () => {
+    expect(await text('/reports')).toMatch(/Overview[\s\S]*As of \d{4}/u);
+    const { status, headers, body } = await server.get('/reports/overview.html');
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    const meta = parseElements(body).find(({ attributes }) => attributes['http-equiv'] === 'Content-Security-Policy');
+    expect(headers['content-security-policy']).toBe(`${meta?.attributes.content}; frame-ancestors 'none'`);
+  });
+
+  test('as of a day are those of the archive; before the first one, there are none', async () => {
+    expect(
+      (await page('/reports?as_of=2100-01-01')).some(({ attributes }) =>
+        attributes.href?.startsWith('/reports/archive/'),
+      ),
+    ).toBe(true);
+    expect(await text('/reports?as_of=2020-01-01')).toContain('There is no report of 2020-01-01 or before.');
+  });
+
+  test('that did not change are not sent again', async () => {
+    const { headers } = await server.get('/reports/overview.html');
+    const again = await server.get('/reports/overview.html', { 'if-none-match': headers.etag ?? '' });
+    expect([again.status, again.body]).toEqual([304, '']);
+  });
+
+  test.each([
+    '/reports/../tidemark.yaml',
+    '/reports/..%2ftidemark.yaml',
+    '/reports/%2e%2e/tidemark.yaml',
+    '/reports/..%2f..%2f..%2f..%2f..%2fetc%2fpasswd',
+    '/reports/archive/../../tidemark.yaml',
+    '/reports/archive/..%2f..%2fdata%2fx.json',
+    '/reports/subjects/%2e%2e%2f%2e%2e%2fsecret.json',
+    '/reports/..\\tidemark.yaml',
+    '/reports//etc/passwd.txt',
+    '/reports/.hidden.txt',
+    '/reports/overview.html%00.txt',
+    '/reports/linked.txt',
+    '/reports/subjects/linked.txt',
+    '/reports/folder.txt',
+    '/reports/script.js',
+  ])('%s is not found', async (path) => {
+    await writeFile(join(folder, 'secret.json'), '{}');
+    await writeFile(join(folder, 'out', '.hidden.txt'), 'hidden');
+    await writeFile(join(folder, 'out', 'script.js'), 'alert(1)');
+    await symlink(join(folder, 'tidemark.yaml'), join(folder, 'out', 'linked.txt')).catch(() => {});
+    await cp(join(folder, 'out', 'archive'), join(folder, 'out', 'folder.txt'), { recursive: true });
+    const { status, body } = await server.get(path);
+    expect(status).toBe(404);
+    expect(body).not.toContain('targets:');
+  });
+});
+
+describe('names in the data', () => {
+  const scriptSources = ['/assets/tables.js', '/assets/site.js'];
+
+  test.each([
+    '/tables/workspaces',
+    `/tables/workspaces/row?target=acme&external_id=${HOSTILE_ID}`,
+    `/saved/workspace-history?workspace=${HOSTILE_ID}`,
+    `/saved/workspace-history?workspace=${encodeURIComponent(HOSTILE)}`,
+    `/saved/${encodeURIComponent(HOSTILE)}`,
+    `/tables/${encodeURIComponent(HOSTILE)}`,
+    `/tables?as_of=${encodeURIComponent(HOSTILE)}`,
+    `/tables?${encodeURIComponent(HOSTILE)}=${encodeURIComponent(HOSTILE)}`,
+    `/${encodeURIComponent(HOSTILE)}`,
+  ])('are text and nothing else on %s', async (path) => {
+    const elements = await page(path);
+    const scripts = elements.filter(({ tag }) => tag === 'script');
+    expect(
+      scripts.filter(({ attributes, text: code }) => code !== '' || !scriptSources.includes(attributes.src ?? '')),
+    ).toEqual([]);
+    expect(
+      elements.filter(
+        ({ tag, attributes }) => tag === 'img' || Object.keys(attributes).some((name) => name.startsWith('on')),
+      ),
+    ).toEqual([]);
+  });
+
+  test('are the same text in JSON and CSV as in the warehouse', async () => {
+    const sql = `select workspace_name from workspaces where external_id = '${HOSTILE_ID}'`;
+    expect(JSON.parse((await server.get(queryPath(sql, 'json'))).body)).toEqual([{ workspace_name: HOSTILE }]);
+    expect((await server.get(queryPath(sql))).body).toBe(`workspace_name\n"${HOSTILE.replaceAll('"', '""')}"\n`);
+  });
+});
+
+test('a new published file is noticed: by the next answer, and by the state that open pages ask for', async () => {
+  const other = await copyServedProject();
+  const served = await startServe(other);
+  const count = async () => (await served.get(queryPath('select count(*) as n from runs'))).body;
+  const state = async () => JSON.parse((await served.get('/state.json')).body) as { publishedAt: string };
+  const before = await state();
+  expect(await count()).toBe('n\n2\n');
+  await changePublished(other, (database) => database.run('delete from runs'));
+  expect(await count()).toBe('n\n0\n');
+  expect((await state()).publishedAt > before.publishedAt).toBe(true);
+});
+
+test('errors are pages for a browser and text for others', async () => {
+  const path = queryPath('select nonsense');
+  const [forBrowser, forOthers] = await Promise.all([server.get(path, HTML), server.get(path)]);
+  expect([forBrowser.status, forOthers.status]).toEqual([400, 400]);
+  expect(forBrowser.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(forOthers.headers['content-type']).toBe('text/plain; charset=utf-8');
+  expect(forOthers.body).toContain('nonsense');
+  expect((await server.get('//[', HTML)).status).toBe(404);
+});
+
+test('others than this machine need the token, and the workers do not know it', async () => {
+  const env = { TIDEMARK_SERVE_TOKEN: 'a-token-of-24-characters' };
+  const other = await copyServedProject();
+  const served = await startServe(other, ['--listen', '0.0.0.0'], { env });
+  expect((await served.get('/tables')).status).toBe(401);
+  const { status } = await served.get(queryPath('select 1'), { authorization: `Bearer ${env.TIDEMARK_SERVE_TOKEN}` });
+  expect(status).toBe(200);
+  const { readFileSync } = await import('node:fs');
+  for (const pid of served.workers()) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('TOKEN');
+});

@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { copyServedProject, queryPath, type Served, startServe } from '../../helpers/served.ts';
+
+/** Streams for as long as a reader takes it. */
+const ENDLESS = `select i, md5(i::varchar) as text from range(1000000000) t(i)`;
+/** Computes for longer than any test, and sends nothing before it ends. */
+const SILENT = `select count(*) as n from range(100000000000) t(i) where sqrt(i) < 0`;
+
+beforeAll(async () => {
+  await copyServedProject(afterAll); // prepares the project
+}, 180_000);
+
+const state = async (server: Served) =>
+  JSON.parse((await server.get('/state.json')).body) as { running: number; waiting: number };
+
+const untilRunning = (server: Served, running: number, waiting = 0) =>
+  vi.waitFor(async () => expect(await state(server)).toMatchObject({ running, waiting }), {
+    timeout: 20_000,
+    interval: 20,
+  });
+
+/** Begins to read an answer, and reads no more. */
+async function begin(server: Served, path: string): Promise<IncomingMessage> {
+  const { hostname, port } = new URL(server.url);
+  const sent = request({ hostname, port, path, agent: false }).end();
+  sent.on('error', () => {});
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.pause();
+  response.on('error', () => {});
+  return response;
+}
+
+/** Whether the rest of an answer ends as announced. */
+async function readsWhole(response: IncomingMessage): Promise<boolean> {
+  const closed = new Promise((resolve) => response.on('close', resolve));
+  response.resume();
+  await closed;
+  return response.complete;
+}
+
+test('a worker that is killed ends only its own query: an error, or an answer that is cut off visibly', async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '2']);
+  const silent = server.get(queryPath(SILENT));
+  await untilRunning(server, 1);
+  const [first = 0] = server.workers();
+  const streaming = await begin(server, queryPath(ENDLESS));
+  const [second = 0] = server.workers().filter((pid) => pid !== first);
+  process.kill(first, 'SIGKILL');
+  expect(await silent).toMatchObject({
+    status: 400,
+    body: expect.stringContaining('the process that ran the query ended'),
+  });
+  expect((await server.get(queryPath('select 1 as one'))).body).toBe('one\n1\n');
+  process.kill(second, 'SIGKILL');
+  expect(await readsWhole(streaming)).toBe(false);
+  expect((await server.get(queryPath('select 2 as two'))).body).toBe('two\n2\n');
+});
+
+test.each(['csv', 'json', 'ndjson', 'parquet', 'xlsx'])(
+  '%s: an error after the first rows is no whole result',
+  async (format) => {
+    const server = await startServe(await copyServedProject());
+    const failing = `select i, if(i = 50000, error('broken'), 'x') as text from range(60000) t(i)`;
+    const answer = await server.get(queryPath(failing, format)).catch((error: Error) => error);
+    if (answer instanceof Error) expect(answer.message).toMatch(/aborted|hang up/u);
+    else expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('broken') });
+  },
+);
+
+test('a reader that goes away ends its query, and gives up its place in the queue', async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '1']);
+  const { hostname, port } = new URL(server.url);
+  const ask = () =>
+    request({ hostname, port, path: queryPath(SILENT), agent: false })
+      .on('error', () => {})
+      .end();
+  const running = ask();
+  await untilRunning(server, 1);
+  const waiting = [ask(), ask()];
+  await untilRunning(server, 1, 2);
+  for (const one of waiting) one.destroy();
+  await untilRunning(server, 1, 0);
+  running.destroy();
+  await untilRunning(server, 0);
+  expect((await server.get(queryPath('select 1 as one'))).status).toBe(200);
+});
+
+const residentMb = async (pid: number) =>
+  Number(/VmRSS:\s+(\d+) kB/u.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+test('a slow reader takes no memory: the query waits for it', async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '1']);
+  const { pid = 0 } = server.process;
+  const before = await residentMb(pid);
+  const response = await begin(server, queryPath(ENDLESS));
+  await sleep(1_500); // at full speed the result would have grown by hundreds of megabytes
+  const [worker = 0] = server.workers();
+  expect((await residentMb(pid)) - before).toBeLessThan(100);
+  expect(await residentMb(worker)).toBeLessThan(600);
+  response.destroy();
+  await untilRunning(server, 0);
+});
+
+test('queries are answered in the order in which they came, a few at a time', async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '1']);
+  const blocking = await begin(server, queryPath(ENDLESS));
+  const ended: number[] = [];
+  const asked: Promise<unknown>[] = [];
+  for (let index = 0; index < 12; index++) {
+    asked.push(
+      server.get(queryPath(`select ${index} as n`)).then(({ body }) => ended.push(Number(body.split('\n')[1]))),
+    );
+    await untilRunning(server, 1, index + 1);
+  }
+  blocking.destroy();
+  await Promise.all(asked);
+  expect(ended).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});
+
+test('a query ends at its time limit with an error', async () => {
+  const folder = await copyServedProject();
+  const { appendFile } = await import('node:fs/promises');
+  await appendFile(join(folder, 'tidemark.yaml'), '\nsql: { timeout: 1 }\n');
+  const server = await startServe(folder);
+  const { status, body } = await server.get(queryPath(SILENT));
+  expect([status, body]).toEqual([400, expect.stringContaining('was stopped after 1 second')]);
+});
+
+const CLIENTS = 300;
+
+test('300 clients at once are all answered, or asked to wait', { timeout: 240_000 }, async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '2']);
+  const paths = [
+    '/',
+    '/tables/agents',
+    '/saved/agents-by-pool',
+    '/reports',
+    queryPath('from workspaces'),
+    queryPath('from agents', 'json'),
+  ];
+  const answers = await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, index) => {
+      const path = paths[index % paths.length] as string;
+      for (;;) {
+        const answer = await server.get(path, { accept: 'text/html' });
+        if (answer.status !== 503) return { path, status: answer.status };
+        expect(answer.headers['retry-after']).toBe('5');
+        await sleep(500);
+      }
+    }),
+  );
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  expect(server.process.exitCode).toBeNull();
+  expect(server.workers().length).toBeLessThanOrEqual(2);
+});
+
+test('more than 1,000 waiting queries are refused with a time to come back', { timeout: 120_000 }, async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '1']);
+  const { hostname, port } = new URL(server.url);
+  const sent = Array.from({ length: 1_001 }, () =>
+    request({ hostname, port, path: queryPath(SILENT), agent: false })
+      .on('error', () => {})
+      .end(),
+  );
+  await vi.waitFor(async () => expect((await state(server)).waiting).toBe(1_000), { timeout: 60_000 });
+  const { status, headers, body } = await server.get(queryPath('select 1'));
+  expect([status, headers['retry-after']]).toEqual([503, '5']);
+  expect(body).toContain('too many queries wait');
+  for (const one of sent) one.destroy();
+  await untilRunning(server, 0);
+});
+
+test('SIGTERM lets a query that runs end, refuses those that wait, and leaves no process and no file', async () => {
+  const server = await startServe(await copyServedProject(), ['--workers', '1']);
+  const running = await begin(server, queryPath(`select i, md5(i::varchar) as text from range(400000) t(i)`));
+  const waiting = server.get(queryPath('select 1'));
+  await untilRunning(server, 1, 1);
+  const [worker = 0] = server.workers();
+  server.process.kill('SIGTERM');
+  expect((await waiting).status).toBe(503);
+  expect(await readsWhole(running)).toBe(true);
+  const { exit, stderr } = await server.ended;
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  expect(() => process.kill(worker, 0)).toThrow('ESRCH');
+  expect((await readdir(inject('prepared'))).filter((name) => name.includes(`-${worker}-`))).toEqual([]);
+});
