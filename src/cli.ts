@@ -174,6 +174,16 @@ function reportError(error: unknown, { stderr, stderrColors: colors }: Session):
   return EXIT.bug;
 }
 
+/** The terminal at stdout. One whose size is not known has 0 columns and rows. */
+const SCREEN = {
+  get columns() {
+    return process.stdout.columns || 80;
+  },
+  get rows() {
+    return process.stdout.rows || 24;
+  },
+};
+
 /** How long a command may take to stop after a signal. */
 const GRACE_MS = 4_500;
 
@@ -203,7 +213,7 @@ export async function main(): Promise<void> {
     env: process.env,
     stdout: (text) => process.stdout.write(text),
     drain: () => drain(stop.signal),
-    ...(process.stdout.isTTY && { screen: process.stdout }),
+    ...(process.stdout.isTTY && { screen: SCREEN }),
     ...(process.stdin.isTTY && process.stdout.isTTY && { console: { input: process.stdin, output: process.stdout } }),
     stderr: (text) => process.stderr.write(text),
     readStdin,

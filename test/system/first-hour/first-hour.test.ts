@@ -1,0 +1,201 @@
+import { existsSync } from 'node:fs';
+import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { chromium } from 'playwright-core';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { commands } from '../../../src/commands/index.ts';
+import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { startMailServer } from '../../helpers/mail-server.ts';
+import { noTerminal } from '../../helpers/terminal.ts';
+import { createNewcomer, type Newcomer, type ServedTarget, serveSandbox } from './newcomer.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const CTRL_D = '\u0004';
+const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
+const noClone = existsSync(join(PACKAGE_ROOT, '.git')) ? undefined : 'this is no checkout of git';
+for (const reason of [noTerminal, noBrowser, noClone]) {
+  if (reason !== undefined) console.warn(`skipped: a part of the first hour: ${reason}`);
+}
+
+let newcomer: Newcomer;
+/** What `tidemark demo` printed to the terminal, a line each. */
+let demo: readonly string[];
+/** The folder where `tidemark init` runs. */
+let project: string;
+
+const toLines = (text: string) => text.replaceAll('\r', '').split('\n');
+
+/** Runs lines of bash, which must succeed. Returns stdout. */
+async function succeed(line: string, cwd?: string): Promise<string> {
+  const { exit, stdout, stderr } = await newcomer.shell(line, cwd);
+  expect(exit, `${line}\n${stdout}${stderr}`).toBe(0);
+  expect(stderr, line).not.toMatch(/warning:|error:/u);
+  return stdout;
+}
+
+/** Opens a page in a browser. Returns its lead sentence, and the violations of accessibility rules. */
+async function lookAt(file: string): Promise<{ readonly lead: string; readonly violations: readonly string[] }> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  onTestFinished(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  await page.goto(`file://${file}`);
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
+  return {
+    lead: (await page.locator('.headline bdi').textContent()) ?? '',
+    violations: violations.map(({ id }) => id),
+  };
+}
+
+/** The steps run in this order, each on what those before it left. */
+describe.skipIf(noClone !== undefined)('the first hour', () => {
+  beforeAll(async () => {
+    newcomer = await createNewcomer();
+    project = join(newcomer.home, 'estate');
+    await mkdir(project);
+  });
+
+  test('a clean clone runs the demo without an installation, and stays clean', async () => {
+    const { clone } = newcomer;
+    expect(await succeed('npm run demo -- --runs 2 --workspaces 20', clone)).toContain('demo/out/index.html');
+    expect(await succeed('npx tidemark --version', clone)).toMatch(/^\d+\.\d+\.\d+\n$/u);
+    expect(await succeed('git status --porcelain', clone)).toBe('');
+  });
+
+  test('the installed command prints its version and its help, and completes words', async () => {
+    const { version } = JSON.parse(await readFile(join(newcomer.clone, 'package.json'), 'utf8'));
+    expect(await succeed('tidemark --version')).toBe(`${version}\n`);
+    const help = await succeed('tidemark --help');
+    for (const { name } of commands) expect(help).toContain(`\n  ${name} `);
+    const complete = 'COMP_WORDS=(tidemark stat); COMP_CWORD=1; _tidemark; echo "$COMPREPLY"; complete -p tidemark';
+    expect(await succeed(`source <(tidemark completion bash); ${complete}`)).toMatch(/^status\ncomplete .*tidemark$/mu);
+  });
+
+  describe.skipIf(noTerminal !== undefined)('on a terminal', () => {
+    test('the demo plays, and ends with three commands that work as printed', async () => {
+      const { exit, shown } = await newcomer.terminal('tidemark demo');
+      expect(exit, shown).toBe(0);
+      demo = toLines(shown);
+      const next = demo.slice(demo.indexOf('Next') + 1).filter((line) => line !== '');
+      expect(next).toHaveLength(3);
+      for (const line of next) {
+        const command = line.slice(line.indexOf('tidemark '));
+        const result = await newcomer.terminal(command);
+        expect(result.exit, result.shown).toBe(0);
+        expect(toLines(result.shown).length, command).toBeGreaterThan(3);
+        expect(result.shown).not.toMatch(/warning:|error:/u);
+      }
+    });
+
+    test('a plan names the commands that come next, which work as printed', async () => {
+      const plan = demo.findLast((line) => line.includes('playbook plan ')) ?? '';
+      const { stderr } = await newcomer.shell(plan.slice(plan.indexOf('tidemark ')));
+      const [show = '', approve = ''] = [...stderr.matchAll(/`(tidemark [^`]*)`/gu)].map(([, command]) => command);
+      expect(await succeed(show)).toContain('\nnot approved');
+      const { exit, stderr: hint } = await newcomer.shell(approve.replace('NAME', '"A. Reviewer"'));
+      expect([exit, hint]).toEqual([0, expect.stringMatching(/^apply it with `tidemark --config .* apply p-\S+`\n$/u)]);
+    });
+
+    let targets: ReadonlyMap<string, ServedTarget>;
+    test('init asks which services there are, and says what to do next', async () => {
+      targets = await serveSandbox(newcomer);
+      const answer = (name: string) => `${targets.get(name)?.url}\n`;
+      const { exit, shown } = await newcomer.terminal(
+        'tidemark init',
+        [
+          ['organization [none]: ', 'acme\n'],
+          ['its URL', answer('acme')],
+          ['Vault: URL', answer('vault')],
+          ['Nomad: URL', answer('nomad')],
+          ['Autoscaler: URL', answer('scaler')],
+          ['Consul agent: URL', answer('consul')],
+        ],
+        project,
+      );
+      expect(exit, shown).toBe(0);
+      expect(shown).toContain('1. set TFE_TOKEN, VAULT_TOKEN, NOMAD_TOKEN in .env, a copy of .env.example');
+      expect(shown).toContain('2. run `tidemark doctor`');
+    });
+
+    test('doctor first names what is missing, then what to do next', async () => {
+      const missing = await newcomer.shell('tidemark doctor', project);
+      expect([missing.exit, missing.stderr]).toEqual([2, expect.stringContaining('TFE_TOKEN is not set; export it')]);
+      const example = await readFile(join(project, '.env.example'), 'utf8');
+      const names: Readonly<Record<string, string>> = { TFE: 'acme', VAULT: 'vault', NOMAD: 'nomad' };
+      const filled = example.replaceAll(
+        /^(\w+)_TOKEN=$/gmu,
+        (line, name: string) => `${line}${targets.get(names[name] ?? '')?.token}`,
+      );
+      await writeFile(join(project, '.env'), filled);
+      const { exit, shown } = await newcomer.terminal('tidemark doctor', [], project);
+      expect(exit, shown).toBe(0);
+      expect(shown).not.toMatch(/^FAIL/mu);
+      expect(toLines(shown).slice(-2)[0]).toContain('run `tidemark run nightly`');
+    });
+
+    test('the first night is complete, and status shows it', async () => {
+      expect((await newcomer.terminal('tidemark pull --target vault', [], project)).exit).toBe(0);
+      const { exit, shown } = await newcomer.terminal('tidemark run nightly', [], project);
+      expect(exit, shown).toBe(0);
+      expect(shown).toMatch(/run \S+: complete, (\d+) of \1 sources complete/u);
+      const status = await newcomer.terminal('tidemark status', [], project);
+      expect(status.shown).toMatch(/ nightly +complete /u);
+      expect(status.shown).not.toMatch(/failed|true/u);
+    });
+
+    test('sql prints a table, and opens a shell', async () => {
+      const query = 'select count(*) as workspaces from workspaces';
+      const { shown } = await newcomer.terminal(`tidemark sql "${query}"`, [], project);
+      expect(toLines(shown)).toEqual(['WORKSPACES', '        30', '(1 row)', '']);
+      const steps = [
+        ['tidemark> ', `${query};\r`],
+        ['(1 row)', CTRL_D],
+      ] as const;
+      const shell = await newcomer.terminal('tidemark sql', steps, project);
+      expect([shell.exit, shell.shown]).toEqual([0, expect.stringMatching(/WORKSPACES\r\n +30\r\n\(1 row\)/u)]);
+    });
+  });
+
+  test('the playbook of README works on the demo as printed; applying it again says so in one line', async () => {
+    if (noTerminal !== undefined) await succeed('tidemark demo');
+    const readme = await readFile(join(newcomer.clone, 'README.md'), 'utf8');
+    const section = readme.slice(readme.indexOf('\n## Applying changes\n'));
+    const example = /```sh\n([\s\S]*?)\n```/u.exec(section)?.[1] ?? '';
+    expect(example.match(/^tidemark playbook (?:plan|show|approve|apply|undo) /gmu)).toHaveLength(5);
+    const shown = await succeed(example);
+    expect(shown, 'show prints the API call').toMatch(
+      /^ {2}(?:POST|PUT|PATCH|DELETE) http:\/\/127\.0\.0\.1:\d+\/v1\/\S+$/mu,
+    );
+    expect(shown, 'and the difference').toMatch(/^ {2}[-+~] /mu);
+    expect(shown).toMatch(/^1 applied$/mu);
+    const again = await succeed('tidemark playbook apply plan.json', join(newcomer.home, 'demo'));
+    expect(again).toMatch(/^plan \S+ is finished, nothing to do: 1 applied\n$/u);
+  });
+
+  test.skipIf(noBrowser !== undefined)(
+    'the overview leads with a sentence that has no accessibility violation',
+    async () => {
+      const folder = join(newcomer.home, 'demo');
+      const written = toLines(await succeed('tidemark report overview', folder));
+      const { lead, violations } = await lookAt(written.find((line) => line.endsWith('overview.html')) ?? '');
+      expect(lead).toMatch(/^\d+ critical findings open, \d+ warnings/u);
+      expect(violations).toEqual([]);
+    },
+  );
+
+  test('the digest is previewed without a mail server, and reaches a real one', async () => {
+    const folder = join(newcomer.home, 'demo');
+    const preview = await succeed('tidemark mail nightly --dry-run', folder);
+    expect(preview).toMatch(/^Subject: Tidemark acme: \d+ critical/mu);
+    const server = await startMailServer();
+    await copyFile(join(folder, 'tidemark.yaml'), join(folder, 'mail.yaml'));
+    await appendFile(
+      join(folder, 'mail.yaml'),
+      `mail:\n  smtp: smtp://127.0.0.1:${server.port}\n  from: Tidemark <reports@acme.example>\n`,
+    );
+    await succeed('tidemark --config mail.yaml mail nightly --to team@acme.example', folder);
+    expect(server.received.map(({ recipients }) => recipients)).toEqual([['team@acme.example']]);
+    expect(`Subject: ${server.received[0]?.mail.subject}`).toBe(/^Subject: .*$/mu.exec(preview)?.[0]);
+  });
+});
