@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/read-csv.ts';
 import { type LandingFile, landingDirectory, type Manifest } from '../landing/store.ts';
-import { firstLine, raiseMemoryLimit } from '../warehouse/database.ts';
+import { firstLine, raiseMemoryLimit, raiseThreads } from '../warehouse/database.ts';
 import {
   type Changes,
   compareStage,
@@ -76,9 +76,11 @@ function outOfMemoryError({ run, manifest }: Load, cause: unknown): TidemarkErro
 
 async function loadTables(load: Load): Promise<PullOutcome> {
   const { run, pull, manifest } = load;
-  const { database, tables } = run.warehouse;
+  const { database, files, tables } = run.warehouse;
   load.notes.splice(0, load.notes.length, ...(manifest.notes ?? []));
   return interruptible(run, async () => {
+    const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+    await raiseThreads(database, files, bytes);
     const writes: Write[] = [];
     for (const table of tablesForSource(manifest.source, tables)) writes.push(await prepareTable(table, load));
     return database.transaction(async () => {

@@ -1,0 +1,2 @@
+-- One thread for each processor.
+reset threads;

@@ -1,0 +1,33 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { chooseThreads, type Database, openDatabase, raiseThreads } from '../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+async function openWith(threads: number | undefined): Promise<Database> {
+  const database = await openDatabase(':memory:', threads === undefined ? {} : { threads });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const countThreads = (database: Database) => database.rows("select current_setting('threads') as threads");
+
+test('a small warehouse is opened with one thread, and a large one with all', async () => {
+  expect(chooseThreads(0)).toBe(1);
+  expect(chooseThreads(32 * MEBIBYTE - 1)).toBe(1);
+  expect(chooseThreads(32 * MEBIBYTE)).toBeUndefined();
+  expect(await countThreads(await openWith(1))).toEqual([{ threads: 1 }]);
+});
+
+test('a large landing is loaded with all threads, also within a transaction', async () => {
+  const files = createSqlFiles([PACKAGE_ROOT]);
+  const [all] = await countThreads(await openWith(undefined));
+  const database = await openWith(1);
+
+  await raiseThreads(database, files, 8 * MEBIBYTE - 1);
+  expect(await countThreads(database)).toEqual([{ threads: 1 }]);
+
+  await database.transaction(() => raiseThreads(database, files, 8 * MEBIBYTE));
+  expect(await countThreads(database)).toEqual([all]);
+});
