@@ -3,10 +3,10 @@ import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../core/errors.ts';
-import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
+import { loadSavedQueries } from '../query/saved.ts';
 import { readAsOf } from './as-of.ts';
 import type { ColumnInfo, ResultFormat, WorkerRequest } from './protocol.ts';
-import type { Exchange, Route } from './route.ts';
+import { type Exchange, NotFoundError, type Route } from './route.ts';
 
 const MIME: Readonly<Record<ResultFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -43,7 +43,8 @@ async function readRequest(exchange: Exchange, format: ResultFormat): Promise<Wo
   const { url, name, files } = exchange;
   const params = readParams(url);
   if (name !== '') {
-    const saved = findSavedQuery(await loadSavedQueries(files.roots), name);
+    const saved = (await loadSavedQueries(files.roots)).get(name);
+    if (!saved) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
     return toRequest(exchange, { query: saved.sql, saved: saved.name, params, format });
   }
   const query = url.searchParams.get('sql') ?? '';

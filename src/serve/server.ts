@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage } from '../core/errors.ts';
@@ -34,6 +35,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const GRACE_SECONDS = 15;
 /** Queries may run for so long when the server ends; a command has 4.5 s after a signal. */
 const DRAIN_SECONDS = 3;
+const FLUSH_MS = 1_000;
 
 /** Serves pages and query results until `close`. */
 export async function startServer(
@@ -58,13 +60,18 @@ export async function startServer(
   server.on('error', (error) => context.log.error(`a connection failed: ${errorMessage(error)}`));
   return {
     url: serverUrl(server),
-    async close() {
-      server.close();
-      server.closeIdleConnections();
-      await pool.close(DRAIN_SECONDS);
-      server.closeAllConnections();
-    },
+    close: () => closeServer(server, pool),
   };
+}
+
+/** Accepts nothing more, lets what runs end, and gives answers that are ready time to reach their readers. */
+async function closeServer(server: Server, pool: WorkerPool): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  const idle = setInterval(() => server.closeIdleConnections(), 20);
+  await pool.close(DRAIN_SECONDS);
+  await Promise.race([closed, sleep(FLUSH_MS, undefined, { ref: false })]);
+  clearInterval(idle);
+  server.closeAllConnections();
 }
 
 function serverUrl(server: Server): string {

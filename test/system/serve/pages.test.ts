@@ -165,6 +165,7 @@ describe('saved queries', () => {
 
   test('that do not exist, and values that are no values, are errors', async () => {
     expect((await server.get('/saved/nothing', HTML)).status).toBe(404);
+    expect((await server.get('/saved/nothing.csv')).status).toBe(404);
     expect((await server.get('/saved/changes?since=soon', HTML)).status).toBe(400);
   });
 });

@@ -1,0 +1,197 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import {
+  changePublished,
+  copyServedProject,
+  HOSTILE_ID,
+  queryPath,
+  type Served,
+  startServe,
+} from '../../helpers/served.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const found = existsSync(CHROMIUM);
+if (!found) console.warn(`no browser at ${CHROMIUM}: the tests in a browser are skipped`);
+const SCREENSHOTS = join(PACKAGE_ROOT, 'test', 'screenshots');
+
+const ROW = `tables/workspaces/row?target=acme&external_id=${HOSTILE_ID}`;
+const PAGES = [
+  ['home', ''],
+  ['reports', 'reports'],
+  ['tables', 'tables'],
+  ['table', 'tables/workspaces'],
+  ['row', ROW],
+  ['saved', 'saved'],
+  ['saved-query', 'saved/changes'],
+  ['past', 'tables?as_of=2020-01-01'],
+  ['missing', 'nope'],
+] as const;
+const VIEWS = [1280, 390].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+
+describe.skipIf(!found)('the pages of serve, in a browser', () => {
+  let browser: Browser;
+  let folder: string;
+  let served: Served;
+  let page: Page;
+  /** Violations of the policy, exceptions, requests elsewhere, answers that are no success. */
+  let problems: string[];
+
+  beforeAll(async () => {
+    await mkdir(SCREENSHOTS, { recursive: true });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    folder = await copyServedProject(afterAll);
+    served = await startServe(folder, [], { cleanup: afterAll });
+  }, 180_000);
+  afterAll(() => browser?.close());
+  afterEach(() => page?.context().close());
+
+  async function open(path: string, { width = 1280, dark = false }: { width?: number; dark?: boolean } = {}) {
+    await page?.context().close();
+    const context = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: dark ? 'dark' : 'light',
+    });
+    page = await context.newPage();
+    problems = [];
+    page.on('console', (message) => {
+      if (!message.text().includes('status of 404')) problems.push(`${message.type()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(served.url)) problems.push(`requested ${request.url()}`);
+    });
+    await page.goto(`${served.url}${path}`);
+  }
+
+  /** The violations that axe-core reports, as `rule: element`. */
+  async function accessibilityFindings(): Promise<readonly string[]> {
+    await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+      'axe.run()',
+    );
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+  }
+
+  it.each(PAGES)(
+    '%s has no errors and no accessibility violations, and nothing is cut off, in light and dark, on a screen and a phone',
+    async (name, path) => {
+      for (const view of VIEWS) {
+        const file = `serve-${name}-${view.width}-${view.dark ? 'dark' : 'light'}.png`;
+        await open(path, view);
+        await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), file).toBeLessThanOrEqual(0);
+        expect(await accessibilityFindings(), file).toEqual([]);
+        expect(problems, file).toEqual([]);
+      }
+    },
+  );
+
+  it('runs no script from a name in the data', async () => {
+    for (const path of ['tables/workspaces', ROW, `saved/workspace-history?workspace=${HOSTILE_ID}`]) {
+      await open(path);
+      expect(await page.locator('body').textContent()).toContain('<script>');
+      expect(await page.title()).not.toBe('owned');
+      expect(problems).toEqual([]);
+    }
+  });
+
+  it('runs no script of an answer with data, opened or embedded', async () => {
+    const sql = `select '</script><script>document.title=''owned''</script>' as x`;
+    await open(queryPath(sql, 'json').slice(1));
+    expect(await page.title()).not.toBe('owned');
+  });
+
+  /** Tab until the focused element has this text or name. Each element on the way shows its focus. */
+  async function tabTo(name: string): Promise<void> {
+    for (let step = 0; step < 60; step++) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate<{ text: string; name: string; outline: string }>(
+        '({text: document.activeElement.textContent.trim(), name: document.activeElement.name ?? "", outline: getComputedStyle(document.activeElement).outlineStyle})',
+      );
+      expect(focused.outline, focused.text).not.toBe('none');
+      if (focused.text === name || focused.name === name) return;
+    }
+    throw new Error(`the keyboard does not reach ${name}`);
+  }
+
+  it('leads with the keyboard alone from the home page to the history of a row, and back in time', async () => {
+    await open('');
+    await tabTo('Skip to the page');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('page-main');
+    await tabTo('Tables');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/tables');
+    await tabTo('agents');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/tables/agents');
+    await tabTo('Sort').catch(() => {});
+    const link = page.locator('#sample tbody a').first();
+    const id = (await link.textContent()) ?? '';
+    await page.goto(page.url());
+    await tabTo(id);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/row?*');
+    expect(await page.locator('.timeline').isVisible()).toBe(true);
+    await tabTo('as_of');
+    await page.keyboard.type('01012100\t000000AM');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**as_of=2100*');
+    expect(page.url()).toContain(`agent_id=${id}`);
+    expect(problems).toEqual([]);
+  });
+
+  it('runs a saved query with the keyboard alone', async () => {
+    await open('saved/workspace-history');
+    await tabTo('workspace');
+    await page.keyboard.type(HOSTILE_ID);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#result tbody tr');
+    expect(new URL(page.url()).searchParams.get('workspace')).toBe(HOSTILE_ID);
+    await tabTo('CSV');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+    expect(download.suggestedFilename()).toBe('workspace-history.csv');
+  });
+
+  it('says on an open page that newer data is published', async () => {
+    await open('tables');
+    await changePublished(folder, (database) => database.run('delete from outbox'));
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await page.waitForSelector('#site-status a');
+    expect(await page.locator('#site-status').textContent()).toMatch(
+      /^Newer data was published at \d{4}-.*Reload the page$/u,
+    );
+    await page.locator('#site-status a').click();
+    await page.waitForFunction("document.querySelector('#site-status').textContent === ''");
+  });
+
+  it('says that a query waits in the queue', async () => {
+    const alone = await startServe(folder, ['--workers', '1'], { cleanup: afterAll });
+    const slow = alone
+      .get(queryPath('select count(*) from range(100000000000) t(i) where sqrt(i) < 0'))
+      .catch(() => {});
+    await page?.context().close();
+    page = await (await browser.newContext()).newPage();
+    await page.goto(`${alone.url}saved/workspace-history`);
+    await page.fill('[name=workspace]', 'x');
+    await page.keyboard.press('Enter', { noWaitAfter: true } as never);
+    await page.waitForFunction(
+      "document.querySelector('#site-status').textContent.includes('The query waits: 1 query runs')",
+    );
+    alone.process.kill('SIGKILL');
+    await slow;
+  });
+
+  it('serves the reports as they look in a file: with their style and their script', async () => {
+    await open('reports/drift.html');
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.headline')).maxWidth")).toBe('none');
+    expect(await page.locator('th button').count()).toBeGreaterThan(0);
+    expect(problems).toEqual([]);
+  });
+});
