@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { isLoopback } from '../core/loopback.ts';
 import { startServer } from '../serve/server.ts';
 import { readLocalConfig } from './options.ts';
 
@@ -14,14 +15,13 @@ export interface ServeFlags {
   readonly workers: number;
 }
 
-const LOOPBACK = /^(?:127(?:\.\d+){3}|::1|localhost)$/u;
 const MIN_TOKEN_LENGTH = 16;
 
 /** Serves until a signal. @throws TidemarkError USAGE if others could connect without a token. */
 export async function serve(context: Context, flags: ServeFlags): Promise<void> {
   const config = readLocalConfig(context);
   const token = await readToken(context, flags.tokenFile);
-  if (!LOOPBACK.test(flags.listen) && token === undefined) {
+  if (!isLoopback(flags.listen) && token === undefined) {
     throw new TidemarkError('USAGE', `--listen ${flags.listen} lets other machines connect, which needs a token`, {
       hint: 'give --token-file FILE or set TIDEMARK_SERVE_TOKEN',
     });

@@ -36,13 +36,14 @@ export async function writeFileAtomic(file: string, text: string): Promise<void>
 /** Errors of platforms that cannot sync folders, such as Windows. */
 const NO_FOLDER_SYNC = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL']);
 
-async function syncFolder(path: string): Promise<void> {
+/** Syncs the entries of a folder, such as a new file, to disk. */
+export async function syncFolder(path: string): Promise<void> {
   await syncPath(path).catch((error: NodeJS.ErrnoException) => {
     if (!NO_FOLDER_SYNC.has(error.code ?? '')) throw error;
   });
 }
 
-/** Syncs a file, or the entries of a folder, to disk. */
+/** Syncs a file to disk. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -3,6 +3,7 @@ import { createTransport, type Transporter } from 'nodemailer';
 import type { Config } from '../config/config.ts';
 import { type MailAddress, parseMailAddress, parseSmtpUrl, type SmtpServer } from '../config/mail.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { isLoopback } from '../core/loopback.ts';
 
 /** The parsed `mail:` section of the configuration. */
 export interface MailSettings {
@@ -70,8 +71,4 @@ export function openTransport({
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/u.test(host);
 }

@@ -2,7 +2,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
-import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
+import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import type { JsonValue } from './define.ts';
 
@@ -165,16 +165,6 @@ export function assertNeverWritten(file: string, recordedActions: number): void 
 
 function toKey({ plan_id, action_id }: ActionKey): string {
   return `${plan_id} ${action_id}`;
-}
-
-/** Syncs the entry of a new file in its folder. */
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /**

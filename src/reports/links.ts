@@ -1,5 +1,6 @@
 import type { Target } from '../config/config.ts';
 import { LINK_KINDS, listTemplateFields } from '../config/links.ts';
+import { isLoopback } from '../core/loopback.ts';
 import type { Value } from '../warehouse/values.ts';
 
 /** A subject as tables, findings and the pages of subjects name it. */
@@ -45,10 +46,6 @@ function findTemplate({ kind, url, links = {}, namespace }: Target, key: string)
   if (ui === undefined || declared.path === undefined) return undefined;
   const inNamespace = kind === 'secrets' && namespace ? '&namespace={namespace}' : '';
   return `${ui.replace(/\/+$/u, '')}${declared.path}${inNamespace}`;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/u.test(host);
 }
 
 /** A row cannot replace the values that come from the configuration. */

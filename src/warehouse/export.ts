@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
-import { syncPath, writeFileAtomic } from '../core/fs.ts';
+import { syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import type { Database } from './database.ts';
 import { openPublished } from './session.ts';
@@ -129,7 +129,7 @@ async function replaceTables(folder: string, staging: string, exported: readonly
     await rm(join(folder, table), { recursive: true, force: true });
     if (names.includes(table)) await rename(join(staging, table), join(folder, table));
   }
-  await syncPath(folder);
+  await syncFolder(folder);
   const content: ExportManifest = { version: MANIFEST_VERSION, tables: exported };
   await writeFileAtomic(manifest, `${JSON.stringify(content, null, 2)}\n`);
 }

@@ -1,6 +1,6 @@
 import { chmod, constants, copyFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncPath } from '../core/fs.ts';
+import { syncFolder, syncPath } from '../core/fs.ts';
 
 /** The published warehouse and the working file it is copied from. */
 export interface WarehouseFiles {
@@ -37,7 +37,7 @@ export async function publishFile(from: string, to: string, mode: number): Promi
     await rm(next, { force: true }); // on a full disk, a partial copy takes the space of everything else
     throw error;
   }
-  await syncPath(dirname(to));
+  await syncFolder(dirname(to));
 }
 
 /** Removes the partial copies of a killed process. */
