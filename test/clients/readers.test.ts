@@ -1,0 +1,111 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { copyServedProject } from '../helpers/served.ts';
+
+/**
+ * Runs the examples of docs/analysts.md as printed, in a folder with a published warehouse: Python, the duckdb CLI, Java (the driver of
+ * DBeaver and Metabase) and R, as far as the machine has them.
+ */
+const HERE = join(PACKAGE_ROOT, 'test', 'clients', 'readers');
+const DOCUMENT = readFileSync(join(PACKAGE_ROOT, 'docs', 'analysts.md'), 'utf8');
+const INSTALL_MS = 600_000;
+const execute = promisify(execFile);
+
+/** The code of a section of the document. */
+function findExample(heading: string, language: string): string {
+  const [, section = ''] = DOCUMENT.split(`\n${heading}\n`);
+  const code = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'u').exec(section)?.[1];
+  if (code === undefined) throw new Error(`docs/analysts.md has no ${language} in ${heading}`);
+  return code;
+}
+
+function isInstalled(command: string, argument: string, what: string): boolean {
+  const isFound = spawnSync(command, [argument]).status === 0;
+  if (!isFound) console.log(`${command} is not installed: the example for ${what} is not run`);
+  return isFound;
+}
+
+/** A folder that a run with the same versions finds filled. */
+function cacheFolder(file: string): string {
+  const digest = createHash('sha256')
+    .update(readFileSync(join(HERE, file)))
+    .digest('hex');
+  return join(tmpdir(), `tidemark-readers-${digest.slice(0, 12)}`);
+}
+
+let folder: string;
+beforeAll(async () => {
+  folder = await copyServedProject(afterAll);
+}, INSTALL_MS);
+
+/** Every example counts the 20 workspaces by project. */
+function countWorkspaces(output: string): number {
+  return [...output.matchAll(/\b(?:[a-z]+-)*[a-z]+\W+(\d+)\b/gu)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+describe.skipIf(!isInstalled('python3', '--version', 'Python and the duckdb CLI'))('from PyPI', () => {
+  const place = cacheFolder('requirements.txt');
+  const bin = join(place, 'bin');
+
+  beforeAll(async () => {
+    if (existsSync(join(place, 'complete'))) return;
+    await execute('python3', ['-m', 'venv', place]);
+    await execute(join(bin, 'python'), ['-m', 'pip', 'install', '-q', '-r', join(HERE, 'requirements.txt')]);
+    await writeFile(join(place, 'complete'), '');
+  }, INSTALL_MS);
+
+  test('Python reads the published file with pandas and polars', async () => {
+    const { stdout } = await execute(join(bin, 'python'), ['-c', findExample('### Python', 'python')], { cwd: folder });
+    const [pandas = '', polars = ''] = stdout.split(/^shape: .*$/mu);
+    expect(countWorkspaces(pandas)).toBe(20);
+    expect(polars).toMatch(/project_name[\s\S]*workspaces/u);
+    expect(stdout).toMatch(/^\(\d+,\)$/mu);
+  });
+
+  test('the duckdb CLI reads the published file', async () => {
+    const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+    const { stdout } = await execute('sh', ['-ec', findExample('### The duckdb CLI', 'sh')], { cwd: folder, env });
+    expect(stdout).toMatch(/project_name[\s\S]*workspaces/u);
+    expect(countWorkspaces(stdout)).toBe(20);
+  });
+
+  test('polars reads the export to Parquet', async () => {
+    const command = join(PACKAGE_ROOT, 'bin', 'tidemark.js');
+    await execute(process.execPath, [command, 'export', '--out', 'lake'], { cwd: folder });
+    const { stdout } = await execute(join(bin, 'python'), ['-c', findExample('## Parquet', 'python')], { cwd: folder });
+    expect(stdout).toMatch(/project_name[\s\S]*len/u);
+  });
+});
+
+describe.skipIf(!isInstalled('mvn', '--version', 'DBeaver'))('from Maven', () => {
+  const place = cacheFolder('pom.xml');
+
+  beforeAll(async () => {
+    if (existsSync(join(place, 'complete'))) return;
+    await mkdir(place, { recursive: true });
+    const words = ['-q', '-f', join(HERE, 'pom.xml'), 'dependency:copy-dependencies', `-DoutputDirectory=${place}`];
+    await execute('mvn', words);
+    await writeFile(join(place, 'complete'), '');
+  }, INSTALL_MS);
+
+  test('the JDBC driver reads the published file with the properties for DBeaver', async () => {
+    const program = join(folder, 'Workspaces.java');
+    await writeFile(program, findExample('### DBeaver', 'java'));
+    const { stdout } = await execute('java', ['-cp', join(place, '*'), program], { cwd: folder });
+    expect(countWorkspaces(stdout)).toBe(20);
+  });
+});
+
+describe.skipIf(!isInstalled('Rscript', '--version', 'R'))('from CRAN', () => {
+  test('R reads the published file', async () => {
+    const { stdout } = await execute('Rscript', ['-e', findExample('### R', 'r')], { cwd: folder });
+    expect(countWorkspaces(stdout)).toBe(20);
+  });
+});
