@@ -50,7 +50,7 @@ select
   pool_id as subject_id,
   name as subject_name,
   case
-    when agent_count > 0 then format('the service counts {} agent(s) of the pool and lists none', agent_count)
+    when agent_count > 0 then format('the service reports an agent count of {} and lists no agent', agent_count)
     when len(unreported) > 0 then format('the service does not list the {} of the pool', array_to_string(unreported, ', '))
     else format('Agent pool {} has no agents, and nothing is attached to it', coalesce(name, pool_id))
   end as title,

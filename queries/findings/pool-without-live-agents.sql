@@ -28,7 +28,7 @@ select
   agent_pools.pool_id as subject_id,
   agent_pools.name as subject_name,
   case
-    when coalesce(counted.unreported, 0) > 0 then format('the status of {} agent(s) is not reported', counted.unreported)
+    when coalesce(counted.unreported, 0) > 0 then format('agents without a reported status: {}', counted.unreported)
     else format(
       'Agent pool {} has no live agent ({} known, {} workspaces attached)',
       coalesce(agent_pools.name, agent_pools.pool_id),

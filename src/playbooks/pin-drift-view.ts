@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plural } from '../core/plural.ts';
 import {
   defineAction,
   definePlaybook,
@@ -147,7 +148,7 @@ export const pinDriftView = definePlaybook({
     const views = await ctx.read(platform.views.list, {}, { allPages: true });
     if (!views.found) return skip('the saved views are not reported');
     const existing = responseItems(views).find((view) => textAt(view, 'attributes', 'name') === NAME);
-    const summary = `list ${findings.length} drifting workspace(s) in the saved view "${NAME}"`;
+    const summary = `list ${plural(findings.length, 'drifting workspace')} in the saved view "${NAME}"`;
     if (existing === undefined) return [{ action: create, inputs: { name: NAME }, summary, affectedRow: null }];
     const query = parseSavedQuery(existing);
     if (isSameQuery(query, QUERY)) return skip(`the saved view "${NAME}" already lists it`);

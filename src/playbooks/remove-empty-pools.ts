@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plural } from '../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../remediation/define.ts';
 import { poolAbsence } from './lib/absence.ts';
 import { numberAt, responseBody, responseItems } from './lib/json-path.ts';
@@ -26,12 +27,12 @@ const remove = defineAction(inputs, {
   evaluate: (observed) => {
     if (observed === null) return satisfied('the pool is gone');
     if (observed.agents === null) return unknown('its agents are not reported');
-    if (observed.agents > 0) return drifted(`it has ${observed.agents} agent(s)`);
-    if ((observed.reported_agents ?? 0) > 0) {
-      return unknown(`it reports ${observed.reported_agents} agent(s), and the list of its agents is empty`);
+    if (observed.agents > 0) return drifted(`it has ${plural(observed.agents, 'agent')}`);
+    if (observed.reported_agents !== null && observed.reported_agents > 0) {
+      return unknown(`it reports ${plural(observed.reported_agents, 'agent')}, and the list of its agents is empty`);
     }
     if (observed.attached === null) return unknown('its attached workspaces are not reported');
-    if (observed.attached > 0) return drifted(`${observed.attached} workspace(s) are attached to it`);
+    if (observed.attached > 0) return drifted(`it has ${plural(observed.attached, 'attached workspace')}`);
     const use = explainOtherUsers(observed);
     return use === undefined ? ready : drifted(use);
   },

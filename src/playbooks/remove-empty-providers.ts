@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plural } from '../core/plural.ts';
 import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../remediation/define.ts';
 import { providerAbsence } from './lib/absence.ts';
 import { listAt, responseBody } from './lib/json-path.ts';
@@ -17,7 +18,7 @@ const remove = defineAction(inputs, {
   evaluate: (observed) => {
     if (observed === null) return satisfied('the provider is gone');
     if (observed.keys === null) return unknown('its keys are not reported');
-    return observed.keys > 0 ? drifted(`it has ${observed.keys} key(s)`) : ready;
+    return observed.keys > 0 ? drifted(`it has ${plural(observed.keys, 'key')}`) : ready;
   },
 });
 

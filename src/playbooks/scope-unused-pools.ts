@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plural } from '../core/plural.ts';
 import {
   defineAction,
   definePlaybook,
@@ -110,5 +111,5 @@ export const scopeUnusedPools = definePlaybook({
   detail: inputs,
   action: scope,
   summary: ({ subject_name, detail }) =>
-    `restrict agent pool ${subject_name ?? detail.pool_id} to ${detail.workspace_ids.length} attached workspace(s)`,
+    `restrict agent pool ${subject_name ?? detail.pool_id} to ${plural(detail.workspace_ids.length, 'attached workspace')}`,
 });

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
+import { plural } from '../core/plural.ts';
 import type { Lock } from '../warehouse/lock.ts';
 import type { JsonValue } from './define.ts';
 
@@ -158,9 +159,13 @@ const RESTORE_HINT = 'restore the ledger from a backup: it records which actions
 /** Without its ledger, an apply would repeat actions. @throws TidemarkError DATA that names the way out. */
 export function assertNeverWritten(file: string, recordedActions: number): void {
   if (recordedActions === 0) return;
-  throw new TidemarkError('DATA', `${file} is missing, and the table actions has ${recordedActions} row(s) of it`, {
-    hint: 'restore it from a backup, or write it from the table with `tidemark playbook ledger --restore`',
-  });
+  throw new TidemarkError(
+    'DATA',
+    `${file} is missing, and the table actions has ${plural(recordedActions, 'row')} of it`,
+    {
+      hint: 'restore it from a backup, or write it from the table with `tidemark playbook ledger --restore`',
+    },
+  );
 }
 
 function toKey({ plan_id, action_id }: ActionKey): string {

@@ -1,4 +1,5 @@
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/store.ts';
 import { type Database, firstLine, type SqlParams } from './database.ts';
@@ -186,7 +187,7 @@ export async function checkKeys(
   if (!(await find('invalid_key'))) return undefined;
   const missing = await find('missing_key');
   if (Number(missing?.rows) > 0) {
-    throw new TidemarkError('DATA', `${table.name}: ${missing?.rows} row(s) without ${required}`);
+    throw new TidemarkError('DATA', `${table.name}: ${plural(Number(missing?.rows), 'row')} without ${required}`);
   }
   const repeated = await find('repeated_key');
   if (!repeated) return undefined;

@@ -6,16 +6,16 @@ import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** What a service may say of a pool beside its workspaces, and why the pool is then left alone. */
 const USES: readonly (readonly [name: string, relationships: Readonly<Record<string, unknown>>, reason: string])[] = [
-  ['a stack', { stacks: { data: [{ id: 'st-1', type: 'stacks' }] } }, 'its relationship stacks names 1 resource(s)'],
+  ['a stack', { stacks: { data: [{ id: 'st-1', type: 'stacks' }] } }, 'its relationship stacks names 1 resource'],
   [
     'a HYOK configuration',
     { 'hyok-configurations': { data: [{ id: 'hyokc-1', type: 'hyok-configurations' }] } },
-    'its relationship hyok-configurations names 1 resource(s)',
+    'its relationship hyok-configurations names 1 resource',
   ],
   [
     'a relationship that Tidemark does not know',
     { 'invented-next-year': { data: { id: 'x-1', type: 'x' } } },
-    'its relationship invented-next-year names 1 resource(s)',
+    'its relationship invented-next-year names 1 resource',
   ],
   [
     'a relationship without its resources',

@@ -87,7 +87,7 @@ test('a missing key is reported before a repeated one', async () => {
   const load = (...rows: readonly object[]) =>
     loadFiles(database, files, { table, landed: land(...rows), target: 'vault-4' });
   await load({ name: 'one' }, { name: 'one' }, { type: 'x' }, { type: 'y' });
-  await expect(checkKeys(database, files, table)).rejects.toThrow('keys: 2 row(s) without name');
+  await expect(checkKeys(database, files, table)).rejects.toThrow('keys: 2 rows without name');
   await load({ name: 'one' }, { name: 'one' });
   await expect(checkKeys(database, files, table)).rejects.toThrow('keys: 2 rows have the key name "one"');
   await load({ name: 'one' }, { name: 'two' });

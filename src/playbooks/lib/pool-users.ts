@@ -1,3 +1,4 @@
+import { plural } from '../../core/plural.ts';
 import { listAt, valueAt } from './json-path.ts';
 
 /** What uses an agent pool beside its agents. */
@@ -34,7 +35,9 @@ export function explainOtherUsers({ others }: Pick<PoolUsers, 'others'>): string
   const [first] = Object.entries(others);
   if (first === undefined) return undefined;
   const [name, members] = first;
-  return members === null ? `its ${name} are not reported` : `its relationship ${name} names ${members} resource(s)`;
+  return members === null
+    ? `its ${name} are not reported`
+    : `its relationship ${name} names ${plural(members, 'resource')}`;
 }
 
 /** A relationship names a list of resources, one, or none (null). */

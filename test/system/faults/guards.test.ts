@@ -71,13 +71,13 @@ guards(
     [
       'remove-empty-pools',
       (state, plan) => poolIn(state, plan, 'agent_pool_id').attached.push(state.platform.workspaces[0]!.id),
-      '1 workspace(s) are attached to it',
+      'it has 1 attached workspace',
     ],
     [
       'remove-empty-pools',
       ({ platform }, plan) =>
         platform.agents.push({ ...platform.agents[0]!, id: 'agent-new', poolId: first(plan, 'agent_pool_id') }),
-      'it has 1 agent(s)',
+      'it has 1 agent',
     ],
     [
       'scope-unused-pools',
@@ -193,7 +193,7 @@ guards(
         const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
         secrets.providers.get('lab-empty')!.keys.set('payments-signing', held);
       },
-      'it has 1 key(s)',
+      'it has 1 key',
     ],
     [
       'remove-empty-providers',
