@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -9,9 +10,12 @@ import type { SandboxChange } from '../sandbox/types.ts';
 const STATE_FILE = 'sandbox.json';
 /** The changes that commands made to the services since the demo, one JSON object a line. */
 const CHANGES_FILE = 'sandbox-changes.jsonl';
-/** The first port of the services; the next ones are tried if another program has it. */
-const FIRST_PORT = 7461;
+/** Ports from here, below those that systems give to clients. */
+const FIRST_PORT = 20_000;
+/** The services take a group of consecutive ports. */
 const PORTS = 5;
+const GROUPS = 2000;
+/** The next groups are tried if another program has a port. */
 const MAX_TRIES = 20;
 /** Advertised in the sandbox's headers, so the rate limiter starts at full speed. */
 const REQUESTS_PER_SECOND = 1000;
@@ -31,7 +35,7 @@ export async function startDemoServices(
   options: StartOptions & { start: Date },
 ): Promise<RunningSandbox> {
   const { startSandbox } = await import('../sandbox/index.ts');
-  for (let port = FIRST_PORT, tries = 1; ; port += PORTS, tries++) {
+  for (let port = chooseFirstPort(folder), tries = 1; ; port += PORTS, tries++) {
     try {
       const sandbox = await startSandbox({ ...options, port, rate: REQUESTS_PER_SECOND });
       const { start, workspaces } = options;
@@ -42,6 +46,12 @@ export async function startDemoServices(
       if (!isPortTaken(error) || tries === MAX_TRIES) throw error;
     }
   }
+}
+
+/** Each folder has ports of its own: a command must not reach the services of another demo, which may run at the same time. */
+export function chooseFirstPort(folder: string): number {
+  const group = createHash('sha256').update(resolve(folder)).digest().readUInt32BE() % GROUPS;
+  return FIRST_PORT + group * PORTS;
 }
 
 /**

@@ -39,7 +39,9 @@ export function formatValue(value: Value, kind: ValueKind): string {
   return truncate(typeof value === 'string' ? value : JSON.stringify(value, bigintToString));
 }
 
+/** With separators of thousands. An integer above 2^53 is no amount but an identifier, such as a serial number: it has none. */
 export function formatNumber(value: number | bigint): string {
+  if (typeof value === 'bigint' && value > Number.MAX_SAFE_INTEGER) return String(value);
   if (value >= 0 && value < 1000 && Number.isInteger(value)) return String(value); // most numbers, many times faster
   return NUMBER.format(value).replace('-', '−');
 }

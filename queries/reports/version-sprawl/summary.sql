@@ -105,5 +105,6 @@ with
 select
   *,
   format('{} of {} workspaces behind {}', workspaces_behind, workspaces, coalesce(newest_version, 'an unknown version'))
-  || format('; {} tool versions in use', versions) as headline,
+  || format('; {} tool versions in use', versions)
+  || case when not_comparable > 0 then format('; {} not comparable', not_comparable) else '' end as headline,
 from counted;
