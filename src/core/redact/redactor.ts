@@ -205,14 +205,15 @@ export function createMatcher(patterns: Iterable<string>): Matcher {
           searched.charCodeAt(at + 2),
           searched.charCodeAt(at + 3),
         );
-        if (text.groups[group] === 1 && text.isIn(searched.slice(...text.around(at)))) return true;
+        if (text.groups[group] === 1 && text.isIn(searched.slice(...text.around(at)), group)) return true;
       }
       return false;
     },
     inBytes(searched) {
       for (let at = 0; at + GROUP <= searched.length; at += bytes.step) {
         const group = hashGroup(searched[at]!, searched[at + 1]!, searched[at + 2]!, searched[at + 3]!);
-        if (bytes.groups[group] === 1 && bytes.isIn(searched.toString('latin1', ...bytes.around(at)))) return true;
+        if (bytes.groups[group] === 1 && bytes.isIn(searched.toString('latin1', ...bytes.around(at)), group))
+          return true;
       }
       return false;
     },
@@ -224,10 +225,14 @@ function buildTable(patterns: readonly string[]) {
   const longest = Math.max(...lengths);
   const step = Math.min(...lengths) - GROUP + 1;
   const groups = new Uint8Array(1 << 16);
+  // A token may contain words that its service writes in each response: only the patterns with that group are compared.
+  const byGroup = new Map<number, Set<string>>();
   for (const pattern of patterns) {
     for (let at = 0; at < step; at++) {
       const codes = [0, 1, 2, 3].map((place) => pattern.charCodeAt(at + place)) as [number, number, number, number];
-      groups[hashGroup(...codes)] = 1;
+      const group = hashGroup(...codes);
+      groups[group] = 1;
+      byGroup.set(group, (byGroup.get(group) ?? new Set()).add(pattern));
     }
   }
   return {
@@ -235,7 +240,7 @@ function buildTable(patterns: readonly string[]) {
     groups,
     /** The range that contains a pattern, if one of its first groups begins at `at`. */
     around: (at: number): [number, number] => [Math.max(0, at - step + 1), at + longest],
-    isIn: (near: string) => patterns.some((pattern) => near.includes(pattern)),
+    isIn: (near: string, group: number) => [...(byGroup.get(group) ?? [])].some((pattern) => near.includes(pattern)),
   };
 }
 
