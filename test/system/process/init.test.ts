@@ -33,7 +33,7 @@ describe.skipIf(noTerminal)('init in a pseudo-terminal', () => {
     expect(exit, shown).toBe(0);
     expect(shown).toContain('nomad.internal: is not a URL such as https://host:port');
     expect(shown).toContain('vault: has all sources');
-    expect(shown).toMatch(/Next:\r\n {2}1\. .*doctor/u);
+    expect(shown).toMatch(/Next:\r\n {2}1\. set NOMAD_TOKEN .*\r\n {2}2\. .*doctor/u);
     expect(shown).not.toContain(tokens.secrets.read);
     const { targets } = parse(await readFile(join(cwd, 'tidemark.yaml'), 'utf8'));
     expect(targets.map(({ name, kind, url }: Record<string, string>) => [name, kind, url])).toEqual([
