@@ -43,6 +43,14 @@ describe('a digest', () => {
     expect(subject).toBe('Tidemark acme: 3 drifting (+2 −1), 1 failing its checks (+1)');
   });
 
+  test('shows no change of findings since a run that assessed none', async () => {
+    const warehouse = await createMailWarehouse();
+    await warehouse.pull(FIRST, { workspaces: [workspace('a', { drifted: true })] });
+    await warehouse.pull(SECOND, { workspaces: [workspace('a', { drifted: true })] });
+    await warehouse.evaluate(SECOND);
+    expect((await warehouse.digest(SECOND)).text).toMatch(/^open findings: \d+$/mu);
+  });
+
   test('has the numbers of the drift report', async () => {
     const warehouse = await twoRuns();
     const { summary } = await warehouse.data('drift', SECOND);

@@ -8,7 +8,7 @@
 -- parameters: $since
 select
   count(*) filter (where digest_state in ('new', 'open')) as value,
-  if($since::timestamptz is null, null, count(*) filter (where was_open)) as before,
-  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'new')) as added,
-  if($since::timestamptz is null, null, count(*) filter (where digest_state = 'resolved')) as resolved,
+  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where was_open), null) as before,
+  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'new'), null) as added,
+  if(exists (from rule_evaluations where first_assessed_at <= $since::timestamptz), count(*) filter (where digest_state = 'resolved'), null) as resolved,
 from (from mail_findings where severity = 'critical');
