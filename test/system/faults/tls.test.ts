@@ -145,7 +145,7 @@ describe('TLS', () => {
     const { run, rows } = await pull({ url: `https://localhost:${await secure(name)}`, target });
     expect(run.exit).toBe(3);
     expect(run.stderr).toMatch(new RegExp(`the TLS connection failed: (?:${code.source}): set \`caFile\``, 'u'));
-    expect(run.stderr).toContain('(1 request)');
+    expect(run.stderr).toContain('(autoscaler_health, autoscaler_metrics; 2 requests)');
     expect(rows).toBe(0);
   });
 
@@ -217,11 +217,11 @@ describe('a proxy', () => {
     [
       'refuses',
       'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
-      /the proxy answered 407: check HTTPS_PROXY.*\(1 request\)/u,
+      /the proxy answered 407: check HTTPS_PROXY.*; 2 requests\)/u,
     ],
-    ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*\(2 requests/u],
-    ['hangs up without an answer', '', /no connection.*\(2 requests/u],
-    ['does not answer', undefined, /no connection within.*\(2 requests/u],
+    ['fails', 'HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy answered 502.*; 4 requests\)/u],
+    ['hangs up without an answer', '', /no connection.*; 4 requests\)/u],
+    ['does not answer', undefined, /no connection within.*; 4 requests\)/u],
   ])('that %s is reported', async (_, answer, says) => {
     const port = await listening(
       createNetServer((socket) => {
