@@ -72,6 +72,9 @@ const LACKS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open: raise the limit of open files (`ulimit -n`)',
   ENFILE: 'too many files are open on this machine',
   EIO: 'the disk cannot be read or written',
+  // Node searches for a package by opening files, and takes one that it cannot open for missing.
+  ERR_MODULE_NOT_FOUND:
+    'a module cannot be read: raise the limit of open files (`ulimit -n`), or install Tidemark again',
 };
 
 /** What the system lacks for an operation on a file, if that is why it failed. */

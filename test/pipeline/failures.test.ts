@@ -50,7 +50,8 @@ test('a failed source leaves its tables unchanged and is recorded in `pulls`; th
   const [run] = await place.rows('select status from runs order by started_at desc limit 1');
   expect(run).toEqual({ status: 'incomplete' });
   const status = await place.tidemark(['status']);
-  expect(status.stdout).toMatch(/agents +failed .*true .*403/);
+  expect(status.stdout).toMatch(/agents +failed .*true\n/u);
+  expect(status.stdout).toMatch(/^acme: 403 .*\(agents\)$/mu);
 });
 
 test('one rejected page of many fails the whole source: no part of it is loaded', async () => {

@@ -20,7 +20,7 @@ describe('a ledger that is missing although the table actions has rows', () => {
     ]) {
       const { exit, stdout, stderr } = await harness.place.tidemark(['playbook', ...words]);
       expect([words, exit, stdout]).toEqual([words, 4, '']);
-      expect(stderr).toMatch(/ledger\.ndjson is missing, and the table actions has 3 row\(s\) of it/u);
+      expect(stderr).toMatch(/ledger\.ndjson is missing, and the table actions has 3 rows of it/u);
       expect(stderr).toContain('`tidemark playbook ledger --restore`');
     }
     expect(harness.writes()).toEqual([]);

@@ -1,6 +1,7 @@
 -- grain: one row per day with a complete pull, over the last year
 -- title: Open findings per day
--- Sums up changes: each state of a finding counts from its event until the next one.
+-- Sums up changes: each state of a finding counts from its event until the next one. A day shows its last state: a run that continues an interrupted one evaluates
+-- later than its pulls.
 with
   rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   days as (
@@ -47,5 +48,5 @@ select
   totals.warning,
   totals.info,
 from days
-asof join totals on days.pulled_at >= totals.changed_at
+asof join totals on least(date_trunc('day', days.pulled_at) + interval 1 day - interval 1 microsecond, $as_of::timestamptz) >= totals.changed_at
 order by as_of desc;

@@ -107,7 +107,7 @@ const CASES: Readonly<Record<string, Case>> = {
       list: /secrets\.keys\.list: row 1 has no key/u,
       token: /acl_policies: row 1 has no Name/u,
       single:
-        /ca_roots: 1 row\(s\) without root_id: the rejected files are in landing\/\S+\/single, under names that end in \.rejected/u,
+        /ca_roots: 1 row without root_id: the rejected files are in landing\/\S+\/single, under names that end in \.rejected/u,
     },
   },
   'a row is missing': {
@@ -199,7 +199,7 @@ describe('an invalid CSV', () => {
 
   test.each([
     ['lacks its last row', rows.rowMissing.csv!, /got 229 rows, but the service reports 230/u],
-    ['has a row without its key', rows.withoutKey.csv!, /1 row\(s\) without external_id: line 17 of workspaces\.csv/u],
+    ['has a row without its key', rows.withoutKey.csv!, /1 row without external_id: line 17 of workspaces\.csv/u],
     ['ends between two lines', faults.cutBetweenLines, /got \d+ rows, but the service reports 230/u],
     ...[2, 5, 8].map((tenth): [string, Fault, RegExp] => [
       `ends after ${tenth} tenths`,

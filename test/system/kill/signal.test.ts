@@ -58,7 +58,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     child.process.kill(signal);
     const { exit, stderr } = await child.ended;
     expect(exit, stderr).toBe(1);
-    expect(stderr).toContain(`scaler: autoscaler_health: failed: stopped by ${signal}`);
+    expect(stderr).toMatch(new RegExp(`scaler: 2 sources failed: stopped by ${signal} \\(autoscaler_health, `, 'u'));
     expect(await readdir(join(place.folder, 'data'))).toEqual([
       'landing',
       'lock',

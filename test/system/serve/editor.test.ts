@@ -156,7 +156,7 @@ describe.skipIf(!found)('the SQL editor, in a browser', () => {
     await open({ sql, project: 'no & such=project', view: 'chart' });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.locator('.share button').first().click();
-    await page.waitForFunction("document.querySelector('#site-status').textContent === 'The link is copied.'");
+    await page.locator('#site-status', { hasText: 'The link is copied.' }).waitFor({ state: 'attached' });
     const link = new URL(await page.evaluate<string>('navigator.clipboard.readText()'));
     expect(Object.fromEntries(link.searchParams)).toEqual({ sql, project: 'no & such=project', view: 'chart' });
     const frozen = new URL((await page.locator('.share a').nth(1).getAttribute('href')) ?? '', served.url);
