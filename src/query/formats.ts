@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import type { Format } from '../core/choices.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
-import { jsonSql, type ResultColumn, textSql } from './sql-text.ts';
+import { isPlain, jsonSql, type ResultColumn, textSql } from './sql-text.ts';
 
 /**
  * A text format. DuckDB renders each row as one text, so that a result is written at DuckDB's speed and never held in memory; the
@@ -24,7 +24,7 @@ const csvHeader = (columns: readonly ResultColumn[]) => `${columns.map(({ name }
 
 const csv: TextFormat = {
   mime: 'text/csv; charset=utf-8; header=present',
-  rowSql: (columns) => concat(columns.map((column) => csvFieldSql(textSql(column))).join(`, ',', `)),
+  rowSql: (columns) => concat(columns.map(csvFieldSql).join(`, ',', `)),
   begin: csvHeader,
   separator: '\n',
   end: '\n',
@@ -91,8 +91,10 @@ function concat(parts: string): string {
   return `concat(${parts})`;
 }
 
-/** Empty text is `""`, so that it differs from null. */
-function csvFieldSql(text: string): string {
+/** Empty text is `""`, so that it differs from null. Numbers, times and booleans never need quotes. */
+function csvFieldSql(column: ResultColumn): string {
+  const text = textSql(column);
+  if (isPlain(column.type)) return text;
   return `case when ${text} = '' or regexp_matches(${text}, '[",\\n\\r]') then '"' || replace(${text}, '"', '""') || '"' else ${text} end`;
 }
 

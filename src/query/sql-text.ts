@@ -90,6 +90,13 @@ export function isNumber({ typeId }: DuckDBType): boolean {
   return NUMBERS.has(typeId);
 }
 
+/** Whether the text of a value has only digits, letters and punctuation that every format writes as it is. */
+export function isPlain(type: DuckDBType): boolean {
+  return (
+    isNumber(type) || isTimestamp(type) || type.typeId === DuckDBTypeId.BOOLEAN || type.typeId === DuckDBTypeId.DATE
+  );
+}
+
 /** `2026-11-20T02:15:00Z`, with a fraction if there is one; `infinity` stays. The session's time zone is UTC. */
 function isoTimeSql(sql: string): string {
   const whole = `strftime(${sql}, '%Y-%m-%dT%H:%M:%SZ')`;

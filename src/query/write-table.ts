@@ -250,14 +250,16 @@ export async function writeLines(
   const width = Math.max(0, ...names.map(displayWidth));
   let count = 0;
   for await (const chunk of session.chunks(query, query.columns.map(textSql).join(', '))) {
-    for (const row of chunk.getRows() as Cells[]) {
-      const lines = row.map((cell, index) => {
-        const name = names[index] ?? '';
-        return `${' '.repeat(width - displayWidth(name))}${name} = ${splitCell(cell, screen).join('\n')}\n`;
-      });
-      await write(`${count === 0 ? '' : '\n'}${lines.join('')}`);
-      count++;
-    }
+    const texts = (chunk.getRows() as Cells[]).map((row) =>
+      row
+        .map((cell, index) => {
+          const name = names[index] ?? '';
+          return `${' '.repeat(width - displayWidth(name))}${name} = ${splitCell(cell, screen).join('\n')}\n`;
+        })
+        .join(''),
+    );
+    await write(`${count === 0 ? '' : '\n'}${texts.join('\n')}`);
+    count += texts.length;
   }
   return count;
 }
