@@ -176,7 +176,7 @@ class Shell {
     this.#format = found;
   }
 
-  setAsOf(text: string | undefined): void {
+  setTime(text: string | undefined): void {
     const time = text === undefined || text === 'now' ? undefined : parseTimestamp(text);
     if (text !== undefined && text !== 'now' && !time) {
       throw new TidemarkError('USAGE', `${text} is not a timestamp such as 2026-11-20`);
@@ -258,7 +258,7 @@ const COMMANDS: Readonly<Record<string, ShellCommand>> = {
   '.as_of': {
     usage: '.as_of TIME|now',
     does: 'show every table as of a time',
-    run: (shell, [time]) => shell.setAsOf(time),
+    run: (shell, [time]) => shell.setTime(time),
   },
   '.timer': {
     usage: '.timer on|off',

@@ -183,7 +183,7 @@ export class QuerySession {
     return prepared;
   }
 
-  /** The query in parentheses. EXPLAIN and PRAGMA cannot stand there: they run now, and their few rows take their place. */
+  /** The query in parentheses. EXPLAIN and PRAGMA are not valid there: they run now, and their few rows replace them. */
   async #asSubquery(text: string, statement: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
     if (SHOW_TABLES.test(text)) return `(${await this.#files.render('query/tables', {})})`;
     if (statement.statementType === StatementType.SELECT && !/^\s*pragma\b/iu.test(text)) return `(${text}\n)`;

@@ -40,7 +40,7 @@ function endOfComment(sql: string, start: number): number {
   return sql.length;
 }
 
-/** A statement without the semicolon, comments and spaces after it, so that it can stand in parentheses. */
+/** A statement without the semicolon, comments and spaces after it, so that it is valid in parentheses. */
 export function trimStatement(sql: string): string {
   let end = 0;
   for (const token of tokenize(sql)) {

@@ -2,7 +2,7 @@ import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 
 /** The time of the parameter `as_of` in an address. @throws TidemarkError USAGE if it is not a time. */
-export function readAsOf(url: URL): Date | undefined {
+export function readTime(url: URL): Date | undefined {
   const text = url.searchParams.get('as_of') ?? '';
   if (text === '') return undefined;
   const time = parseTimestamp(text);

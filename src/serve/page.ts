@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { formatTime } from '../reports/format.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
-import { readAsOf } from './as-of.ts';
+import { readTime } from './as-of.ts';
 import type { Exchange } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
@@ -65,7 +65,7 @@ const NAVIGATION = [
 
 async function describeSite(exchange: Exchange) {
   const { url, nonce } = exchange;
-  const asOf = readAsOfLeniently(url);
+  const asOf = readValidTime(url);
   const kept = [...url.searchParams].filter(([name]) => name !== 'as_of').map(([name, value]) => ({ name, value }));
   const present = new URLSearchParams(kept.map(({ name, value }): [string, string] => [name, value]));
   return {
@@ -85,9 +85,9 @@ async function describeSite(exchange: Exchange) {
 }
 
 /** The page that reports a malformed `as_of` has a layout too. */
-function readAsOfLeniently(url: URL): Date | undefined {
+function readValidTime(url: URL): Date | undefined {
   try {
-    return readAsOf(url);
+    return readTime(url);
   } catch {
     return undefined;
   }

@@ -4,14 +4,14 @@ import { TidemarkError } from '../core/errors.ts';
 import { listArchivedDates } from '../reports/archive.ts';
 import { loadReports, type Report } from '../reports/definitions.ts';
 import { formatTime, truncate } from '../reports/format.ts';
-import { readAsOf } from './as-of.ts';
+import { readTime } from './as-of.ts';
 import { renderPage } from './page.ts';
 import type { Exchange, Route } from './route.ts';
 
 async function sendReports(exchange: Exchange): Promise<void> {
   const { config, files, url } = exchange;
   const dates = await listArchivedDates(config.output);
-  const asOf = readAsOf(url)?.toISOString().slice(0, 10);
+  const asOf = readTime(url)?.toISOString().slice(0, 10);
   const date = asOf === undefined ? undefined : dates.find((one) => one <= asOf);
   const folder = date === undefined ? '' : `archive/${date}/`;
   const isKnown = asOf === undefined || date !== undefined;

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../core/errors.ts';
 import { loadSavedQueries } from '../query/saved.ts';
-import { readAsOf } from './as-of.ts';
+import { readTime } from './as-of.ts';
 import type { ColumnInfo, ResultFormat, WorkerRequest } from './protocol.ts';
 import { type Exchange, NotFoundError, type Route } from './route.ts';
 
@@ -34,7 +34,7 @@ export function toRequest(
   { config: { data, directory, sql }, url }: Pick<Exchange, 'config' | 'url'>,
   more: Pick<WorkerRequest, 'query' | 'format'> & Partial<WorkerRequest>,
 ): WorkerRequest {
-  const asOf = readAsOf(url);
+  const asOf = readTime(url);
   return { config: { data, directory, sql }, params: {}, ...(asOf && { asOf: asOf.toISOString() }), ...more };
 }
 

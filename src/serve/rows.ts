@@ -1,4 +1,4 @@
-import { readAsOf } from './as-of.ts';
+import { readTime } from './as-of.ts';
 import { readPage, toRequest } from './results.ts';
 import type { Exchange } from './route.ts';
 
@@ -21,5 +21,5 @@ export async function readRows(
 
 /** The time that a page shows: `as_of`, or now. */
 export function shownTime({ url, clock }: Pick<Exchange, 'url' | 'clock'>): Date {
-  return readAsOf(url) ?? clock.now();
+  return readTime(url) ?? clock.now();
 }

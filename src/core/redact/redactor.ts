@@ -33,7 +33,7 @@ export function createRedactor(): Redactor {
   let search: { readonly matcher: Matcher; readonly pattern: RegExp } | undefined;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
   const findSearch = () => {
-    if (known.size > 0) search ??= { matcher: createMatcher(known), pattern: anyOf(known) };
+    if (known.size > 0) search ??= { matcher: createMatcher(known), pattern: createPattern(known) };
     return search;
   };
   return {
@@ -70,15 +70,15 @@ export function createRedactor(): Redactor {
 }
 
 /** The longest first: a form may begin with another one. */
-function anyOf(forms: Iterable<string>): RegExp {
+function createPattern(forms: Iterable<string>): RegExp {
   const longestFirst = [...forms].sort((a, b) => b.length - a.length);
   return new RegExp(longestFirst.map(escapeRegExp).join('|'), 'g');
 }
 
 /** A text as a whole, a quoted text that is not the name of a JSON field, a cell of CSV, or what follows `=` or `Bearer`. */
 function wholeValuePattern(secrets: Iterable<string>): RegExp {
-  const anyOf = [...secrets].map(escapeRegExp).join('|');
-  return new RegExp(`(?<=^|["'=,\\n]|Bearer )(?:${anyOf})(?=$|["'&,\\\\\\r\\n])(?!\\\\?"\\s*:)`, 'gu');
+  const alternatives = [...secrets].map(escapeRegExp).join('|');
+  return new RegExp(`(?<=^|["'=,\\n]|Bearer )(?:${alternatives})(?=$|["'&,\\\\\\r\\n])(?!\\\\?"\\s*:)`, 'gu');
 }
 
 function escapeRegExp(text: string): string {
