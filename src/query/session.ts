@@ -219,7 +219,7 @@ export class QuerySession {
     if (this.#options.signal.aborted) throw stopError(this.#options.signal.reason);
     if (!this.#isExpired) return;
     throw new TidemarkError('DATA', `the query was stopped after ${plural(this.#limits.timeoutSeconds, 'second')}`, {
-      hint: 'give more time with --timeout SECONDS, or `sql.timeout` in the configuration',
+      hint: 'raise `sql.timeout` in the configuration; `tidemark sql` also takes --timeout SECONDS',
     });
   }
 }

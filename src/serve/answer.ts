@@ -43,7 +43,7 @@ async function answer(
     if (gone.signal.aborted) return;
     const status = errorStatus(error);
     if (status === 500) log.error(`${request.url}: ${errorMessage(error)}`);
-    await sendError(exchange, error, status);
+    await sendError(exchange, error, status, log);
   }
 }
 
@@ -59,13 +59,20 @@ async function findAndAnswer(exchange: Exchange): Promise<void> {
 }
 
 /** A response that has begun is broken off, so that its reader sees that it is not whole. */
-async function sendError(exchange: Exchange, error: unknown, status: number): Promise<void> {
+async function sendError(exchange: Exchange, error: unknown, status: number, log: Log): Promise<void> {
   const { request, response } = exchange;
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  if (request.headers.accept?.includes('text/html')) return renderError(exchange, error, status);
+  if (request.headers.accept?.includes('text/html')) {
+    try {
+      return await renderError(exchange, error, status);
+    } catch (cause) {
+      // The page of an error may have the same fault.
+      log.error(`${request.url}: ${errorMessage(cause)}`);
+    }
+  }
   const hint = error instanceof TidemarkError && error.hint ? `\n${error.hint}` : '';
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',

@@ -63,7 +63,8 @@ const NAVIGATION = [
   { path: '/sql', label: 'SQL' },
 ] as const;
 
-async function describeSite(exchange: Exchange) {
+/** What `reports/partials/site-bar.hbs` shows on every page. */
+export async function describeSite(exchange: Exchange) {
   const { url, nonce } = exchange;
   const asOf = readValidTime(url);
   const kept = [...url.searchParams].filter(([name]) => name !== 'as_of').map(([name, value]) => ({ name, value }));

@@ -1,7 +1,9 @@
+import { errorMessage } from '../core/errors.ts';
 import { createTemplateEngine, readTemplate } from '../reports/templates.ts';
 
 /** Renders a template of `reports/serve/`. */
 export interface PageTemplates {
+  /** @throws Error, which is a fault of the server */
   render(template: string, context: object): Promise<string>;
 }
 
@@ -11,7 +13,12 @@ export async function createPageTemplates(roots: readonly string[]): Promise<Pag
   return {
     async render(template, context) {
       const file = `serve/${template}.hbs`;
-      return engine.render(`reports/${file}`, await readTemplate(roots, file), context);
+      try {
+        return engine.render(`reports/${file}`, await readTemplate(roots, file), context);
+      } catch (error) {
+        // The reader cannot do anything about it: the server answers with 500 and logs it.
+        throw new Error(errorMessage(error), { cause: error });
+      }
     },
   };
 }

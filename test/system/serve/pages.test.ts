@@ -1,4 +1,4 @@
-import { cp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseElements } from '../../helpers/html.ts';
@@ -59,12 +59,23 @@ describe('as of', () => {
       '/saved',
       '/saved/changes?since=2026-01-01',
       '/nope',
+      '/reports/drift.html',
     ]) {
       const forms = (await page(path)).filter(({ tag, attributes }) => tag === 'form' && attributes.class === 'as-of');
       expect(forms.length, path).toBe(1);
       const names = forms[0]?.descendants.filter(({ tag }) => tag === 'input').map(({ attributes }) => attributes.name);
       expect(names, path).toEqual(path.includes('since') ? ['since', 'as_of'] : ['as_of']);
     }
+  });
+
+  test('of a report shows what was archived until then', async () => {
+    const { status, headers } = await server.get('/reports/drift.html?as_of=2999-01-01', HTML);
+    expect(status).toBe(303);
+    const location = String(headers.location);
+    expect(location).toMatch(/^\/reports\/archive\/\d{4}-\d\d-\d\d\/drift\.html$/u);
+    expect((await server.get(location, HTML)).body).toContain('class="as-of"');
+    const before = await server.get('/reports/drift.html?as_of=2001-01-01', HTML);
+    expect([before.status, before.body.includes('there is no report of 2001-01-01 or before')]).toEqual([404, true]);
   });
 
   test('shows a table as it was, and links keep it', async () => {
@@ -171,12 +182,21 @@ describe('saved queries', () => {
 });
 
 describe('reports', () => {
-  test('are listed with their state and time, and served as they were written', async () => {
+  test('are listed with their state and time, and served with the navigation of the site', async () => {
     expect(await text('/reports')).toMatch(/Overview[\s\S]*As of \d{4}/u);
     const { status, headers, body } = await server.get('/reports/overview.html');
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    const meta = parseElements(body).find(({ attributes }) => attributes['http-equiv'] === 'Content-Security-Policy');
-    expect(headers['content-security-policy']).toBe(`${meta?.attributes.content}; frame-ancestors 'none'`);
+    const written = await readFile(join(folder, 'out', 'overview.html'), 'utf8');
+    const [before = '', after = ''] = written.split('<body>');
+    expect(body.endsWith(after)).toBe(true);
+    expect(body.startsWith(before.slice(0, before.indexOf('<meta http-equiv')))).toBe(true);
+    expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
+    const links = parseElements(body).filter(({ tag, attributes }) => tag === 'a' && attributes.href === '/tables');
+    expect(links).toHaveLength(1);
+    const policy = String(headers['content-security-policy']);
+    const script = /script-src (?<hash>'sha256-[^']+')/u.exec(policy)?.groups?.hash ?? 'none';
+    expect(written).toContain(script.replaceAll("'", '&#x27;').replaceAll('=', '&#x3D;'));
+    expect(policy).toMatch(/default-src 'none'.*form-action 'self'; frame-ancestors 'none'$/u);
   });
 
   test('as of a day are those of the archive; before the first one, there are none', async () => {
@@ -275,6 +295,19 @@ test('errors are pages for a browser and text for others', async () => {
   expect(forOthers.headers['content-type']).toBe('text/plain; charset=utf-8');
   expect(forOthers.body).toContain('nonsense');
   expect((await server.get('//[', HTML)).status).toBe(404);
+});
+
+test('a fault in a template is an error of the server, also where the page of errors has it', async () => {
+  const other = await copyServedProject();
+  await mkdir(join(other, 'reports', 'serve'), { recursive: true });
+  await writeFile(join(other, 'reports', 'serve', 'tables.hbs'), '{{nothing here');
+  const served = await startServe(other);
+  const shown = await served.get('/tables', HTML);
+  expect([shown.status, shown.headers['content-type']]).toEqual([500, 'text/html; charset=utf-8']);
+  expect(shown.body).toContain('internal error');
+  await writeFile(join(other, 'reports', 'serve', 'error.hbs'), '{{nothing here');
+  const plain = await served.get('/tables', HTML);
+  expect([plain.status, plain.body]).toEqual([500, 'internal error\n']);
 });
 
 test('others than this machine need the token, and the workers do not know it', async () => {
