@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
-import { copyFile, readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../core/clock.ts';
 import { makeFolder, writeFileAtomic } from '../core/fs.ts';
 import type { ReportFiles } from './renderer.ts';
 
 const DATE = /^\d{4}-\d\d-\d\d$/u;
+/** A time without its colons, such as `2026-11-18T021500Z`. */
+const TIME = /^\d{4}-\d\d-\d\dT[\d.]+Z$/u;
 
 /** The UTC date, which is the name of a folder of the archive. */
 export function toUtcDate(time: Date): string {
@@ -37,11 +39,17 @@ async function archivePage(from: string, to: string): Promise<void> {
   await writeFileAtomic(to, page.replaceAll('href="subjects', 'href="../../subjects'));
 }
 
-/** Removes days of the archive that are older than `reportDays`. */
+/** Removes days of the archive, and reports of earlier times (`as-of/`), that were written more than `reportDays` ago. */
 export async function pruneArchive(out: string, now: Date, reportDays: number): Promise<void> {
-  const oldest = toUtcDate(new Date(now.getTime() - reportDays * DAY_MS));
+  const oldest = new Date(now.getTime() - reportDays * DAY_MS);
   for (const date of await listArchivedDates(out)) {
-    if (date < oldest) await rm(join(out, 'archive', date), { recursive: true });
+    if (date < toUtcDate(oldest)) await rm(join(out, 'archive', date), { recursive: true });
+  }
+  const past = join(out, 'as-of');
+  for (const name of existsSync(past) ? await readdir(past) : []) {
+    const folder = join(past, name);
+    // A folder's name is the time that its reports show, which says nothing about when they were asked for.
+    if (TIME.test(name) && (await stat(folder)).mtime < oldest) await rm(folder, { recursive: true });
   }
 }
 

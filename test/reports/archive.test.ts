@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderReports } from '../../src/reports/index.ts';
@@ -22,6 +22,23 @@ describe('the archive and the index', () => {
     const then = JSON.parse(await readFile(join(out, 'archive', '2026-11-02', 'drift.json'), 'utf8'));
     expect(then).toMatchObject({ as_of: day(2), summary: { drifted: 1 } });
     expect(await readdir(out)).not.toContainEqual(expect.stringContaining('.next'));
+  });
+
+  it('remove reports of earlier times that were written more than reportDays ago', async () => {
+    const warehouse = await createReportWarehouse();
+    const past = join(warehouse.directory, 'out', 'as-of');
+    for (const [name, written] of [
+      ['2026-10-01T021500Z', day(3)],
+      ['2026-11-03T021500Z', day(1)],
+      ['mine', day(1)],
+    ] as const) {
+      await mkdir(join(past, name), { recursive: true });
+      await writeFile(join(past, name, 'drift.html'), '');
+      await utimes(join(past, name), new Date(written), new Date(written));
+    }
+    await warehouse.pull(day(4), { workspaces: [workspace('a')] });
+    await renderReports(warehouse.options(day(4), { reportDays: 2, names: ['drift'] }));
+    expect((await readdir(past)).sort()).toEqual(['2026-10-01T021500Z', 'mine']);
   });
 
   it('list the reports with their headlines, the runs, and the days', async () => {
