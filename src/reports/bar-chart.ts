@@ -1,6 +1,6 @@
 import { scaleLinear } from 'd3-scale';
-import Handlebars from 'handlebars';
 import { seriesClass } from './charts.ts';
+import { escapeMarkup, roundPixels } from './markup.ts';
 
 export interface BarChartSpec {
   /** The accessible name of the chart. */
@@ -43,12 +43,12 @@ function drawVariant({ title, series, categories }: BarChartSpec, size: (typeof 
   const drawCategory = (category: Category, index: number) => {
     const top = MARGIN.top + index * step + CATEGORY_GAP / 2;
     const middle = top + (step - CATEGORY_GAP) / 2;
-    const label = `<text x="${labelWidth - 8}" y="${middle}" dy=".32em" text-anchor="end">${escapeXml(shorten(category.name, maxLabel))}</text>`;
+    const label = `<text x="${labelWidth - 8}" y="${middle}" dy=".32em" text-anchor="end">${escapeMarkup(shorten(category.name, maxLabel))}</text>`;
     return `${label}${drawCategoryBars(category, series, top, x)}`;
   };
   return [
     `<svg class="${name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}">`,
-    `<title>${escapeXml(title)}</title>`,
+    `<title>${escapeMarkup(title)}</title>`,
     ...x.ticks(maxTicks).map((tick) => drawTick(format(tick), x(tick), bottom, tick === 0)),
     ...categories.map(drawCategory),
     '</svg>',
@@ -65,25 +65,19 @@ function drawCategoryBars(
     .map((value, index) => {
       if (value === null) return '';
       const [from, to] = [x(0), x(value)].sort((a, b) => a - b) as [number, number];
-      const box = `x="${round(from)}" y="${top + index * BAR_HEIGHT}" width="${round(value === 0 ? 0 : Math.max(1, to - from))}" height="${BAR_HEIGHT - 1}"`;
-      const tooltip = escapeXml(`${name}: ${series[index]} ${value.toLocaleString('en-US')}`);
+      const box = `x="${roundPixels(from)}" y="${top + index * BAR_HEIGHT}" width="${roundPixels(value === 0 ? 0 : Math.max(1, to - from))}" height="${BAR_HEIGHT - 1}"`;
+      const tooltip = escapeMarkup(`${name}: ${series[index]} ${value.toLocaleString('en-US')}`);
       return `<rect class="bar ${seriesClass(index)}" ${box}><title>${tooltip}</title></rect>`;
     })
     .join('');
 }
 
 function drawTick(label: string, x: number, bottom: number, isZero: boolean): string {
-  const rule = `<path class="${isZero ? 'axis' : 'grid-line'}" d="M${round(x)},${MARGIN.top}V${bottom}"/>`;
-  return `${rule}<text x="${round(x)}" y="${bottom + 18}" text-anchor="middle">${escapeXml(label)}</text>`;
+  const rule = `<path class="${isZero ? 'axis' : 'grid-line'}" d="M${roundPixels(x)},${MARGIN.top}V${bottom}"/>`;
+  return `${rule}<text x="${roundPixels(x)}" y="${bottom + 18}" text-anchor="middle">${escapeMarkup(label)}</text>`;
 }
 
 function shorten(text: string, maxLength: number): string {
   const characters = [...text];
   return characters.length > maxLength ? `${characters.slice(0, maxLength - 1).join('')}…` : text;
 }
-
-function round(pixels: number): number {
-  return Math.round(pixels * 10) / 10;
-}
-
-const escapeXml = (text: string): string => Handlebars.escapeExpression(text);

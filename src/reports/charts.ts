@@ -1,7 +1,7 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { area, line, stack } from 'd3-shape';
 import { utcDay, utcMonth } from 'd3-time';
-import Handlebars from 'handlebars';
+import { escapeMarkup, roundPixels } from './markup.ts';
 import { alignToDays, allPoints, type Point, type Series, sortedTimes, splitAtGaps, takeNewest } from './series.ts';
 
 export interface ChartSpec {
@@ -66,8 +66,8 @@ function drawVariant(spec: ChartSpec, series: readonly Series[], size: Size): st
   const marks = kind === 'area' ? drawAreas(layers, runs, times, x, y) : drawLines(series, runs, x, y);
   const head = `<svg class="${name}" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${width} ${height}">`;
   const parts = [
-    `<title>${escapeXml(title)}</title>`,
-    `<desc>${escapeXml(describeSeries(spec.series))}</desc>`,
+    `<title>${escapeMarkup(title)}</title>`,
+    `<desc>${escapeMarkup(describeSeries(spec.series))}</desc>`,
     ...yTicks.map((tick) => drawYTick(tick, y(tick), left, width)),
     ...timeTicks(times, size.maxTicks).map(({ at, label }) => drawXTick(label, x(at), height)),
     ...drawGaps(runs, frame),
@@ -91,7 +91,7 @@ function drawLines(series: readonly Series[], runs: readonly (readonly Date[])[]
     const path = parts.map((part) => (part.length > 1 ? (toPath(part) ?? '') : '')).join('');
     const dots = parts.flatMap((part) => (count <= MAX_DOT_TIMES || part.length === 1 ? part : []));
     const drawDot = ({ at, value }: Point) =>
-      `<circle class="dot ${seriesClass(index)}" cx="${round(x(at))}" cy="${round(y(value))}" r="2.5"/>`;
+      `<circle class="dot ${seriesClass(index)}" cx="${roundPixels(x(at))}" cy="${roundPixels(y(value))}" r="2.5"/>`;
     return [`<path class="line ${seriesClass(index)}" d="${path}"/>`, ...dots.map(drawDot)];
   });
 }
@@ -134,7 +134,7 @@ function drawGaps(runs: readonly (readonly Date[])[], { x, top, bottom }: Frame)
   return runs.slice(1).map((run, index) => {
     const [from, to] = [runs[index]?.at(-1) ?? new Date(0), run[0] ?? new Date(0)];
     const title = `No complete pull between ${formatDay(from)} and ${formatDay(to)}`;
-    const path = `M${round(x(from))},${top}H${round(x(to))}V${bottom}H${round(x(from))}Z`;
+    const path = `M${roundPixels(x(from))},${top}H${roundPixels(x(to))}V${bottom}H${roundPixels(x(from))}Z`;
     return `<path class="gap" d="${path}"><title>${title}</title></path>`;
   });
 }
@@ -145,12 +145,12 @@ function drawTooltips(series: readonly Series[], { x, times, top, bottom }: Fram
   return times.map((time, index) => {
     const left = x(times[index - 1] ?? time);
     const right = x(times[index + 1] ?? time);
-    const [from, to] = [round((left + x(time)) / 2), round((right + x(time)) / 2)];
+    const [from, to] = [roundPixels((left + x(time)) / 2), roundPixels((right + x(time)) / 2)];
     const known = series.flatMap(({ name }, place) => {
       const value = values[place]?.get(time.getTime());
       return value === undefined ? [] : [`${name} ${formatCount(value)}`];
     });
-    const title = escapeXml(`${formatMoment(time)}: ${known.join(', ')}`);
+    const title = escapeMarkup(`${formatMoment(time)}: ${known.join(', ')}`);
     return `<path class="hit" d="M${from},${top}H${to}V${bottom}H${from}Z"><title>${title}</title></path>`;
   });
 }
@@ -165,14 +165,14 @@ function stackLayers(series: readonly Series[], times: readonly Date[]): readonl
 }
 
 function drawYTick(tick: number, y: number, left: number, width: number): string {
-  const at = round(y);
+  const at = roundPixels(y);
   const rule = `<path class="${tick === 0 ? 'axis' : 'grid-line'}" d="M${left},${at}H${width - MARGIN.right}"/>`;
   return `${rule}<text x="${left - 8}" y="${at}" dy=".32em" text-anchor="end">${formatCount(tick)}</text>`;
 }
 
 function drawXTick(label: string, x: number, height: number): string {
-  const tick = `<path class="axis" d="M${round(x)},${height - MARGIN.bottom}v5"/>`;
-  return `${tick}<text x="${round(x)}" y="${height - 6}" text-anchor="middle">${label}</text>`;
+  const tick = `<path class="axis" d="M${roundPixels(x)},${height - MARGIN.bottom}v5"/>`;
+  return `${tick}<text x="${roundPixels(x)}" y="${height - 6}" text-anchor="middle">${label}</text>`;
 }
 
 const DAY_STEPS = [1, 2, 3, 7, 14, 28] as const;
@@ -255,9 +255,3 @@ function formatCount(value: number): string {
   const isSmall = !Number.isInteger(value) && Math.abs(value) < 1;
   return value.toLocaleString('en-US', isSmall ? { maximumSignificantDigits: 3 } : {});
 }
-
-function round(pixels: number): number {
-  return Math.round(pixels * 10) / 10;
-}
-
-const escapeXml = (text: string): string => Handlebars.escapeExpression(text);

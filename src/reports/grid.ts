@@ -1,8 +1,6 @@
-import Handlebars from 'handlebars';
 import { EMPTY_CELL } from './format.ts';
+import { escapeMarkup } from './markup.ts';
 import type { CellView } from './table-view.ts';
-
-const escapeHtml = (text: string): string => Handlebars.escapeExpression(text);
 
 /** The rows of a table as HTML. They are most of a page, so they are not a template. */
 export function drawRows(rows: readonly (readonly CellView[])[]): string {
@@ -11,21 +9,21 @@ export function drawRows(rows: readonly (readonly CellView[])[]): string {
 
 function drawCell(cell: CellView): string {
   const kind = cell.numeric ? ' class="n"' : cell.kind === 'time' ? ' class="t"' : '';
-  const sort = cell.sort === null ? '' : ` data-v="${escapeHtml(cell.sort)}"`;
+  const sort = cell.sort === null ? '' : ` data-v="${escapeMarkup(cell.sort)}"`;
   return `<td${kind}${sort}>${drawContent(cell)}</td>`;
 }
 
 function drawContent({ text, kind, href, filter, items }: CellView): string {
   if (href !== null) {
-    const data = filter === null ? '' : ` data-filter="${escapeHtml(filter)}"`;
-    return `<a href="${escapeHtml(href)}"${data}>${isolate(text)}</a>`;
+    const data = filter === null ? '' : ` data-filter="${escapeMarkup(filter)}"`;
+    return `<a href="${escapeMarkup(href)}"${data}>${isolate(text)}</a>`;
   }
   if (items) {
     const list = items.map((item) => `<li>${isolate(item)}</li>`).join('');
     return `<details><summary>${isolate(text)}</summary><ul>${list}</ul></details>`;
   }
   if (kind === 'tag' && text !== EMPTY_CELL)
-    return `<span class="tag" data-value="${escapeHtml(text)}">${escapeHtml(text)}</span>`;
+    return `<span class="tag" data-value="${escapeMarkup(text)}">${escapeMarkup(text)}</span>`;
   return isolate(text);
 }
 
@@ -34,5 +32,5 @@ const PLAIN = /^[\w ./:@+()[\],;*#%—…−-]*$/;
 /** Text that may run from right to left does not affect its surroundings. Most text is plain and needs neither this nor escapes. */
 function isolate(text: string): string {
   if (PLAIN.test(text)) return text;
-  return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeHtml(text) : `<bdi>${escapeHtml(text)}</bdi>`;
+  return /^[\x20-\x7e—…−×]*$/u.test(text) ? escapeMarkup(text) : `<bdi>${escapeMarkup(text)}</bdi>`;
 }

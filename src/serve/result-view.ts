@@ -2,6 +2,7 @@ import Handlebars from 'handlebars';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import { parseLossless, printJson } from '../http/json.ts';
+import { escapeMarkup } from '../reports/markup.ts';
 import { pageHref, readPublishedAt } from './page.ts';
 import type { ColumnInfo } from './protocol.ts';
 import { chartResult } from './result-chart.ts';
@@ -77,7 +78,7 @@ function drawRows({ columns, rows }: ResultPage): string {
 function drawCell({ type, isNumber }: ColumnInfo, value: string | null): string {
   const kind = isNumber ? ' class="n"' : '';
   if (value === null) return `<td${kind} data-v=""><i class="null">NULL</i></td>`;
-  if (isNumber) return `<td${kind}>${escapeHtml(value)}</td>`;
+  if (isNumber) return `<td${kind}>${escapeMarkup(value)}</td>`;
   return isNested(type) ? `<td>${drawJson(value)}</td>` : `<td class="text">${drawText(value)}</td>`;
 }
 
@@ -91,7 +92,7 @@ const MAX_JSON_LENGTH = 60;
 function drawJson(text: string): string {
   if (text.length <= MAX_JSON_LENGTH) return `<code>${drawText(text)}</code>`;
   const start = drawText(text.slice(0, MAX_JSON_LENGTH).replace(/[\ud800-\udbff]$/u, ''));
-  const whole = escapeHtml(stripControls(indentJson(text)));
+  const whole = escapeMarkup(stripControls(indentJson(text)));
   return `<details><summary><code>${start}…</code></summary><pre>${whole}</pre></details>`;
 }
 
@@ -106,8 +107,6 @@ function indentJson(text: string): string {
 
 /** Text that may run from right to left does not affect its surroundings. */
 function drawText(text: string): string {
-  const escaped = escapeHtml(stripControls(text));
+  const escaped = escapeMarkup(stripControls(text));
   return /^[\x20-\x7e\n]*$/u.test(text) ? escaped : `<bdi>${escaped}</bdi>`;
 }
-
-const escapeHtml = (text: string): string => Handlebars.escapeExpression(text);
