@@ -112,10 +112,13 @@ function findCommandName(argv: readonly string[]): string | undefined {
 
 /** How to run another command with the same configuration, as a shell takes it. */
 function nameStart({ program = 'tidemark', argv }: CliIo): string {
-  const last = argv.findLastIndex((word) => word === '--config' || word.startsWith('--config='));
-  const word = argv[last] ?? '';
-  const file = word === '--config' ? argv[last + 1] : word.slice('--config='.length);
-  return file ? `${program} --config ${quoteWord(file)}` : program;
+  const options = ['--config', '--shard'].flatMap((option) => {
+    const last = argv.findLastIndex((word) => word === option || word.startsWith(`${option}=`));
+    const word = argv[last] ?? '';
+    const value = word === option ? argv[last + 1] : word.slice(option.length + 1);
+    return value ? [` ${option} ${quoteWord(value)}`] : [];
+  });
+  return `${program}${options.join('')}`;
 }
 
 function quoteWord(word: string): string {
@@ -147,6 +150,7 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
     json: options.json ?? false,
     terminal: quiet ? undefined : session.terminal,
     configFile: options.config,
+    shard: options.shard ?? session.env.TIDEMARK_SHARD,
     clock: now ? frozenClock(now) : systemClock,
     log: createLog({ write: stderr, redactor, quiet, colors: stderrColors }),
   };

@@ -1,13 +1,17 @@
 import { resolve } from 'node:path';
 import { type Config, type LoadOptions, loadConfig } from '../config/config.ts';
+import { parseShard } from '../config/shard.ts';
 import { unknownName } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 
-/** The configuration that `--config` names. */
-export function readConfig({ cwd, configFile, env, redactor }: Context, options: LoadOptions = {}): Config {
-  return loadConfig(resolve(cwd, configFile), env, redactor, options);
+/** The configuration that `--config` names, or the part of it that `--shard` names. */
+export function readConfig({ cwd, configFile, env, redactor, shard }: Context, options: LoadOptions = {}): Config {
+  return loadConfig(resolve(cwd, configFile), env, redactor, {
+    ...options,
+    ...(shard && { shard: parseShard(shard) }),
+  });
 }
 
 /** The same for a command that only reads the warehouse: it needs no token. */

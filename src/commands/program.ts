@@ -14,10 +14,11 @@ export interface GlobalOptions {
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly now?: string;
+  readonly shard?: string;
 }
 
 /** Global options with a value; the value is not the command. */
-export const OPTIONS_WITH_VALUE: ReadonlySet<string> = new Set(['--config', '--now']);
+export const OPTIONS_WITH_VALUE: ReadonlySet<string> = new Set(['--config', '--now', '--shard']);
 
 /** The command line with its global options and the style of its help, without commands. */
 export function createProgram({ stdout, stderr, colors }: ProgramOutput): Command {
@@ -30,6 +31,7 @@ export function createProgram({ stdout, stderr, colors }: ProgramOutput): Comman
     .option('--quiet', 'print warnings and errors only')
     .option('--no-color', 'print without colour')
     .option('--now <timestamp>', 'use this as the current time')
+    .option('--shard <number/count>', 'only this part of the targets, with its own warehouse (TIDEMARK_SHARD)')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help for a command')
     .helpCommand('help [command]', 'show help for a command')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { parseSmtpUrl } from './mail.ts';
@@ -11,7 +11,8 @@ import {
   type TargetKind,
   validateConfig,
 } from './schema.ts';
-import { readYamlFile, withEnvFile } from './yaml.ts';
+import { chooseShard, type Shard } from './shard.ts';
+import { readPlainYaml, readYamlFile, withEnvFile } from './yaml.ts';
 
 export type { TargetKind, Thresholds } from './schema.ts';
 
@@ -28,11 +29,15 @@ export interface Config extends Omit<RawConfig, 'targets'> {
   /** Directory of the file: `jobs/`, `queries/` and `reports/` are looked up here first. */
   readonly directory: string;
   readonly targets: readonly Target[];
+  /** The part of the targets that `targets` is, if `--shard` selects one. */
+  readonly shard?: Shard;
 }
 
 export interface LoadOptions {
   /** Whether the command talks to services. One that only reads the warehouse runs without their tokens. @default true */
   readonly needsSecrets?: boolean;
+  /** Only the targets of this shard, with a warehouse of their own. @default all targets */
+  readonly shard?: Shard;
 }
 
 /** Fields whose references only need to resolve for a command that talks to services. */
@@ -47,7 +52,7 @@ export function loadConfig(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
   redactor: Redactor,
-  { needsSecrets = true }: LoadOptions = {},
+  { needsSecrets = true, shard }: LoadOptions = {},
 ): Config {
   const directory = dirname(resolve(file));
   const value = readYamlFile(
@@ -60,7 +65,7 @@ export function loadConfig(
   );
   registerSecrets(value, redactor);
   const toAbsolute = (path: string) => resolve(directory, path);
-  return {
+  const config: Config = {
     ...value,
     file: resolve(file),
     directory,
@@ -70,6 +75,31 @@ export function loadConfig(
     targets: value.targets.map((target) => withDefaults(target, toAbsolute)),
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),
   };
+  return shard ? selectShard(config, shard) : config;
+}
+
+/**
+ * The configuration of one shard: its targets, with a warehouse and reports of its own below `shards/`. Targets with the same
+ * credential are in the same shard, because a rate limit belongs to a credential (docs/decisions/0028-shards.md).
+ */
+function selectShard(config: Config, shard: Shard): Config {
+  const references = readTokenReferences(config.file);
+  const name = ({ name: target, url, credential }: Target) =>
+    credential ?? `${new URL(url).origin} ${references.get(target)}`;
+  const folder = join('shards', String(shard.index));
+  return {
+    ...config,
+    shard,
+    data: join(config.data, folder),
+    output: join(config.output, folder),
+    targets: config.targets.filter((target) => chooseShard(name(target), shard.count) === shard.index),
+  };
+}
+
+/** The token of each target as the file names it, such as `${ACME_TOKEN}`: the token itself may change from night to night. */
+function readTokenReferences(file: string): ReadonlyMap<string | undefined, string> {
+  const { targets = [] } = readPlainYaml(file) as { readonly targets?: readonly Partial<RawTarget>[] };
+  return new Map(targets.map(({ name, token }) => [name, token ?? '']));
 }
 
 /**

@@ -63,6 +63,11 @@ const target = z.strictObject({
     .optional()
     .describe('whether listings contain everything that the service has, where the service does not tell'),
   limits: limits.default({ concurrency: 8, share: 0.9 }),
+  credential: nonEmpty
+    .optional()
+    .describe(
+      'targets with the same name of a credential are in the same shard; the reference of the token unless set',
+    ),
   lag: z
     .number()
     .nonnegative()
@@ -108,6 +113,11 @@ export const configSchema = z.strictObject({
   targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
   mail: mail.optional(),
   landingDays: positive.default(14),
+  fullReadDays: z
+    .int()
+    .nonnegative()
+    .default(7)
+    .describe('days until unchanged objects are read again; 0 for every pull'),
   reportDays: positive.default(90),
   subjectPages: z.int().nonnegative().default(1000).describe('subjects with a page of their own'),
   planDays: positive.default(90),

@@ -53,6 +53,11 @@ export function readYamlFile<T>(
   throw new TidemarkError('CONFIG', messages.join('\n'));
 }
 
+/** The content of a YAML file that `readYamlFile` has accepted, with its references as they are written. */
+export function readPlainYaml(file: string): unknown {
+  return toPlainData(parseDocument(readText(file)), file);
+}
+
 /** A configuration of 500 targets may share a few anchors; far more copies than this exhaust memory. */
 const MAX_ALIASES = 10_000;
 

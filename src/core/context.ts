@@ -55,6 +55,8 @@ export interface Context {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly configFile: string;
+  /** The part of the targets to work on, such as `3/16`. @default all */
+  readonly shard?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly redactor: Redactor;

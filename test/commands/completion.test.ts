@@ -64,6 +64,7 @@ describe('names', () => {
       '--quiet',
       '--no-color',
       '--now',
+      '--shard',
       '--version',
     ]);
     expect(await complete('demo', '--n')).not.toContain('--nights');
@@ -142,7 +143,7 @@ const FREE = [
   '--now',
   '--config',
 ];
-const FREE_METAVARS = /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|address|text|name=value|flavor)>$/u;
+const FREE_METAVARS = /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
   const program = await defineAllCommands(
