@@ -92,9 +92,31 @@ function filterReportNames(roots: readonly string[], templates: Iterable<string>
   );
 }
 
-async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<string, string>): Promise<Report> {
-  const found = await discoverFiles(files.roots, `queries/reports/${name}`, '.sql');
-  const read = (dataset: string) => loadDataset(name, dataset, files);
+/**
+ * The report of a fleet. Its queries, `queries/fleet/`, run on the engine that has the lake; those in `queries/dialects/ENGINE/fleet/`
+ * replace them.
+ */
+export async function loadFleetReport(files: SqlFiles, dialect: string): Promise<Report> {
+  const templates = await discoverFiles(files.roots, 'reports', '.hbs');
+  const choose = (path: string) => (files.has(`dialects/${dialect}/${path}`) ? `dialects/${dialect}/${path}` : path);
+  return loadReport('fleet', files, templates, { folder: 'fleet', choose });
+}
+
+/** Where the queries of a report are, below `queries/`. */
+interface QueryFolder {
+  readonly folder: string;
+  /** The file to read instead of one in the folder. @default the same */
+  readonly choose?: (path: string) => string;
+}
+
+async function loadReport(
+  name: string,
+  files: SqlFiles,
+  templates: ReadonlyMap<string, string>,
+  { folder, choose = (path) => path }: QueryFolder = { folder: `reports/${name}` },
+): Promise<Report> {
+  const found = await discoverFiles(files.roots, `queries/${folder}`, '.sql');
+  const read = (dataset: string) => loadDataset(dataset, choose(`${folder}/${dataset}`), files);
   const summary = await read('summary');
   const header = parseHeader(summary.sql);
   const own = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
@@ -119,11 +141,10 @@ async function loadReport(name: string, files: SqlFiles, templates: ReadonlyMap<
 /** The datasets about findings that every report with `-- rules:` has. */
 async function loadLead(files: SqlFiles): Promise<readonly Dataset[]> {
   const found = await discoverFiles(files.roots, `queries/reports/${LEAD}`, '.sql');
-  return Promise.all([...found.keys()].map((dataset) => loadDataset(LEAD, dataset, files)));
+  return Promise.all([...found.keys()].map((dataset) => loadDataset(dataset, `reports/${LEAD}/${dataset}`, files)));
 }
 
-async function loadDataset(report: string, name: string, files: SqlFiles): Promise<Dataset> {
-  const file = `reports/${report}/${name}`;
+async function loadDataset(name: string, file: string, files: SqlFiles): Promise<Dataset> {
   if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
   const sql = await files.read(file);
   const header = parseHeader(sql);
