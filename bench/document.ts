@@ -1,31 +1,82 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { PACKAGE_ROOT, version } from '../src/core/paths.ts';
 import { isMet, type Result } from './result.ts';
 
-/** Writes docs/benchmarks.md: the results, the machine and the versions. */
-export async function writeDocument(results: readonly Result[]): Promise<void> {
-  await writeFile(join(PACKAGE_ROOT, 'docs', 'benchmarks.md'), formatDocument(results));
+const FILE = join(PACKAGE_ROOT, 'docs', 'benchmarks.md');
+
+/** What a part measured, and how busy the machine was. */
+export interface Measured {
+  readonly name: string;
+  readonly about: string;
+  readonly results: readonly Result[];
+  /** Why there are no results. */
+  readonly skipped?: string;
+  /** Processes that ran or waited to run, over the minute before the part: `os.loadavg()`. */
+  readonly loadBefore: number;
+  readonly tookMs: number;
+  readonly at: Date;
 }
 
-function formatDocument(results: readonly Result[]): string {
+/** Writes docs/benchmarks.md. Sections of parts that were not measured stay as they are. */
+export async function writeDocument(measured: readonly Measured[], order: readonly string[]): Promise<void> {
+  const known = parseSections(await readFile(FILE, 'utf8').catch(() => ''));
+  for (const each of measured) known.set(each.name, formatSection(each));
+  const sections = order.flatMap((name) => known.get(name) ?? []);
+  await writeFile(FILE, `${HEAD}\n${sections.join('\n')}\n${formatMachine()}`);
+}
+
+const HEAD = `# Benchmarks
+
+\`npm run bench\` writes this file. \`npm run bench -- PART\` prints the results of one part, and \`npm run bench -- --update PART\` writes them here.
+[bench/README.md](../bench/README.md) describes the parts.
+
+The ratios matter, not the times: both sides of a ratio run on one machine, alternately and in separate processes. A value is the
+median of several rounds, followed by the lowest and the highest. Load is the number of processes that ran or waited to run in the minute before the part.
+`;
+
+/** The text of each section, by its heading. */
+function parseSections(text: string): Map<string, string> {
+  const sections = text.split(/^(?=## )/mu).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const [heading = ''] = section.split('\n', 1);
+      return [
+        heading.slice(3),
+        section
+          .replace(/\nMachine: [\s\S]*$/u, '')
+          .trimEnd()
+          .concat('\n'),
+      ];
+    }),
+  );
+}
+
+function formatSection({ name, about, results, skipped, loadBefore, tookMs, at }: Measured): string {
+  const took = `${Math.max(1, Math.round(tookMs / 60_000))} min`;
+  const when = `Measured on ${at.toISOString().slice(0, 10)} in ${took}, load ${loadBefore.toFixed(2)}.`;
+  const body = skipped === undefined ? `${when}\n\n${formatTable(results)}` : `Not measured: ${skipped}.\n`;
+  return `## ${name}\n\n${capitalize(about)}. ${body}`;
+}
+
+function formatTable(results: readonly Result[]): string {
   const rows = results.map((result) => {
-    const { part, what, measured, against, ratio, aim } = result;
+    const { what, measured, against, ratio, range, aim } = result;
+    const shownRange = range ? `${range[0].toFixed(2)}–${range[1].toFixed(2)}` : '';
     const verdict = aim === undefined ? ['', ''] : [`≤ ${aim}`, isMet(result) ? 'met' : '**missed**'];
-    return `| ${[part, what, measured, against, ratio.toFixed(2), ...verdict].join(' | ')} |`;
+    return `| ${[what, measured, against, ratio.toFixed(2), shownRange, ...verdict].join(' | ')} |\n`;
   });
-  return `# Benchmarks
+  return `| What | Measured | Reference | Ratio | Range | Aim | |\n|---|---|---|---|---|---|---|\n${rows.join('')}`;
+}
 
-\`npm run bench\` writes this file; \`npm run bench -- PART\` measures one part and prints its results. The ratios matter, not the
-times: both sides of a ratio run on one machine, alternately and in separate processes. Each value is the median of several rounds.
+function capitalize(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
 
-| Part | What | Measured | Reference | Ratio | Aim | |
-|---|---|---|---|---|---|---|
-${rows.join('\n')}
-
-Machine: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, ${platform()} ${arch()}.
+function formatMachine(): string {
+  return `Machine: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, ${platform()} ${arch()}.
 Versions: tidemark ${version}, Node ${process.versions.node}, @duckdb/node-api ${installed('@duckdb/node-api')}.
 `;
 }

@@ -1,40 +1,89 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeDocument } from './document.ts';
+import { parseArgs } from 'node:util';
+import { type Measured, writeDocument } from './document.ts';
 import { parts } from './parts.ts';
-import { isMet, type Part, type Result } from './result.ts';
+import { isMet, type Part, type Result, type Size, Skipped } from './result.ts';
 
-/** `npm run bench` measures every part and writes docs/benchmarks.md; `npm run bench -- PART…` only prints the results of these parts. */
-export async function main(names: readonly string[]): Promise<void> {
-  const log = (text: string) => process.stderr.write(`${text}\n`);
-  const unknown = names.find((name) => !parts.some((part) => part.name === name));
-  if (unknown !== undefined) {
-    log(`no part ${unknown}; there are:\n${parts.map(({ name, about }) => `  ${name.padEnd(8)} ${about}`).join('\n')}`);
+const USAGE = 'npm run bench -- [--quick | --large] [--update] [PART…]';
+
+/**
+ * Without parts, measures all of them and writes docs/benchmarks.md; with parts, prints their results. `--update` writes the sections
+ * of these parts. Exits with 1 if an aim is missed.
+ */
+export async function main(argv: readonly string[]): Promise<void> {
+  const options = readOptions(argv);
+  if (typeof options === 'string') {
+    log(options);
     process.exitCode = 2;
     return;
   }
-  const chosen = parts.filter(({ name }) => names.length === 0 || names.includes(name));
-  const results: Result[] = [];
-  for (const part of chosen) results.push(...(await measure(part, log)));
-  if (names.length === 0) await writeDocument(results);
-  process.exitCode = results.every(isMet) ? 0 : 1;
+  const { chosen, size, isWritten } = options;
+  const measured: Measured[] = [];
+  for (const part of chosen) {
+    measured.push(await measure(part, size));
+    // After each part: what is measured is kept if a later part fails.
+    if (isWritten) await writeDocument(measured, NAMES);
+  }
+  process.exitCode = measured.every(({ results }) => results.every(isMet)) ? 0 : 1;
 }
 
-async function measure(part: Part, log: (text: string) => void): Promise<readonly Result[]> {
-  log(`${part.name}: ${part.about}`);
+const NAMES = parts.map(({ name }) => name);
+
+const log = (text: string) => process.stderr.write(`${text}\n`);
+
+interface Options {
+  readonly chosen: readonly Part[];
+  readonly size: Size;
+  readonly isWritten: boolean;
+}
+
+/** @returns a message when the arguments are not valid */
+function readOptions(argv: readonly string[]): Options | string {
+  const flags = { quick: { type: 'boolean' }, large: { type: 'boolean' }, update: { type: 'boolean' } } as const;
+  const known = [...argv]
+    .filter((argument) => argument.startsWith('-'))
+    .every((argument) => argument.slice(2) in flags);
+  if (!known) return `usage: ${USAGE}`;
+  const { values, positionals } = parseArgs({ args: [...argv], options: flags, allowPositionals: true });
+  const unknown = positionals.find((name) => !parts.some((part) => part.name === name));
+  if (unknown !== undefined) {
+    return `no part ${unknown}; there are:\n${parts.map(({ name, about }) => `  ${name.padEnd(9)} ${about}`).join('\n')}`;
+  }
+  const size = values.quick ? 'quick' : values.large ? 'large' : 'usual';
+  if (size === 'quick' && values.update) return 'results of --quick are not written: they say nothing about speed';
+  const isWritten = size !== 'quick' && (values.update === true || positionals.length === 0);
+  const chosen = parts.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  return { chosen, size, isWritten };
+}
+
+async function measure(part: Part, size: Size): Promise<Measured> {
+  const { name, about } = part;
+  const [loadBefore = Number.NaN] = loadavg();
+  log(`${name}: ${about} (load ${loadBefore.toFixed(2)})`);
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-bench-'));
+  const at = new Date();
+  const measured = (results: readonly Result[]) => {
+    return { name, about, results, loadBefore, tookMs: Date.now() - at.getTime(), at };
+  };
   try {
-    const results = await part.measure({ folder, log: (text) => log(`  ${text}`) });
+    const results = await part.measure({ folder, size, log: (text) => log(`  ${text}`) });
     for (const result of results) process.stdout.write(`${formatLine(result)}\n`);
-    return results;
+    log(`  took ${Math.round((Date.now() - at.getTime()) / 1000)} s`);
+    return measured(results);
+  } catch (error) {
+    if (!(error instanceof Skipped)) throw error;
+    log(`  skipped: ${error.message}`);
+    return { ...measured([]), skipped: error.message };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 function formatLine(result: Result): string {
-  const { part, what, measured, against, ratio, aim } = result;
+  const { part, what, measured, against, ratio, range, aim } = result;
+  const spread = range ? ` [${range[0].toFixed(2)}–${range[1].toFixed(2)}]` : '';
   const verdict = aim === undefined ? '' : `, aim ${aim}: ${isMet(result) ? 'met' : 'MISSED'}`;
-  return `${part.padEnd(8)} ${ratio.toFixed(2).padStart(6)}  ${what}: ${measured} against ${against}${verdict}`;
+  return `${part.padEnd(9)} ${ratio.toFixed(2).padStart(6)}${spread}  ${what}: ${measured} against ${against}${verdict}`;
 }

@@ -7,21 +7,33 @@ export interface Result {
   /** The reference: measured in the same run, or a constant. */
   readonly against: string;
   readonly ratio: number;
+  /** The lowest and the highest ratio of the rounds; undefined for results of one round. */
+  readonly range?: Range;
   /** The highest acceptable ratio; undefined for results without a limit. */
   readonly aim?: number;
 }
 
+export type Range = readonly [low: number, high: number];
+
+/** `quick` shows in a minute that the parts work, `large` adds the sizes that take many minutes. */
+export type Size = 'quick' | 'usual' | 'large';
+
 export interface Bench {
   /** An empty folder, removed at the end. */
   readonly folder: string;
+  readonly size: Size;
   readonly log: (text: string) => void;
 }
 
 export interface Part {
   readonly name: string;
   readonly about: string;
+  /** @throws Skipped when the part cannot be measured here */
   readonly measure: (bench: Bench) => Promise<readonly Result[]>;
 }
+
+/** Why a part is not measured on this machine. */
+export class Skipped extends Error {}
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -41,12 +53,41 @@ export function medianRatio(
   rounds: readonly Round[],
   show: (value: number) => string,
   whose: string,
-): Pick<Result, 'measured' | 'against' | 'ratio'> {
+): Pick<Result, 'measured' | 'against' | 'ratio' | 'range'> {
+  const ratios = rounds.map(({ measured, against }) => measured / against);
   return {
-    measured: show(median(rounds.map(({ measured }) => measured))),
-    against: `${show(median(rounds.map(({ against }) => against)))} ${whose}`,
-    ratio: median(rounds.map(({ measured, against }) => measured / against)),
+    measured: showValues(
+      rounds.map(({ measured }) => measured),
+      show,
+    ),
+    against: `${showValues(
+      rounds.map(({ against }) => against),
+      show,
+    )} ${whose}`,
+    ratio: median(ratios),
+    ...(rounds.length > 1 && { range: [Math.min(...ratios), Math.max(...ratios)] }),
   };
+}
+
+/** Compares the median of values with a limit. The ratio is that to the limit. */
+export function compareWithLimit(
+  values: readonly number[],
+  limit: number,
+  show: (value: number) => string,
+): Pick<Result, 'measured' | 'against' | 'ratio' | 'range' | 'aim'> {
+  return {
+    measured: showValues(values, show),
+    against: `${show(limit)}, the limit`,
+    ratio: median(values) / limit,
+    ...(values.length > 1 && { range: [Math.min(...values) / limit, Math.max(...values) / limit] }),
+    aim: 1,
+  };
+}
+
+/** The median, and the lowest and the highest value of several. */
+export function showValues(values: readonly number[], show: (value: number) => string): string {
+  const shown = show(median(values));
+  return values.length > 1 ? `${shown} (${show(Math.min(...values))}–${show(Math.max(...values))})` : shown;
 }
 
 export function isMet({ ratio, aim }: Result): boolean {
