@@ -13,21 +13,21 @@ with
   ),
   counts as (
     select
-      rollup.target as target,
+      entry.target as target,
       min(last_nights.night) as night,
-      coalesce(sum(case when rollup.measure = 'workspaces' then rollup.value end), 0) as workspaces,
-      coalesce(sum(case when rollup.measure = 'workspaces_drifted' then rollup.value end), 0) as drifted,
-      coalesce(sum(case when rollup.measure = 'workspaces_drift_unknown' then rollup.value end), 0) as not_assessed,
-      coalesce(sum(case when rollup.measure = 'workspaces_checks_failed' then rollup.value end), 0) as failing,
-      coalesce(sum(case when rollup.measure = 'workspaces_checks_errored' then rollup.value end), 0) as errored,
-      coalesce(sum(case when rollup.measure = 'agents' then rollup.value end), 0) as agents,
-      coalesce(sum(case when rollup.measure = 'agents_live' then rollup.value end), 0) as live_agents,
-      coalesce(sum(case when rollup.measure = 'findings_critical' then rollup.value end), 0) as critical,
-      coalesce(sum(case when rollup.measure = 'findings_warning' then rollup.value end), 0) as warning
-    from rollup_nights rollup
+      sum(case when entry.measure = 'workspaces' then entry.value end) as workspaces,
+      sum(case when entry.measure = 'workspaces_drifted' then entry.value end) as drifted,
+      sum(case when entry.measure = 'workspaces_drift_unknown' then entry.value end) as not_assessed,
+      sum(case when entry.measure = 'workspaces_checks_failed' then entry.value end) as failing,
+      sum(case when entry.measure = 'workspaces_checks_errored' then entry.value end) as errored,
+      sum(case when entry.measure = 'agents' then entry.value end) as agents,
+      sum(case when entry.measure = 'agents_live' then entry.value end) as live_agents,
+      sum(case when entry.measure = 'findings_critical' then entry.value end) as critical,
+      sum(case when entry.measure = 'findings_warning' then entry.value end) as warning
+    from rollup_nights entry
     join last_nights
-      on last_nights.target = rollup.target and last_nights.measure = rollup.measure and last_nights.night = rollup.night
-    group by rollup.target
+      on last_nights.target = entry.target and last_nights.measure = entry.measure and last_nights.night = entry.night
+    group by entry.target
   )
 select
   counts.target as target,
@@ -46,4 +46,4 @@ select
 from counts
 cross join nights
 left join behind on behind.target = counts.target
-order by critical desc, warning desc, drifted desc, target;
+order by coalesce(counts.critical, 0) desc, coalesce(counts.warning, 0) desc, coalesce(counts.drifted, 0) desc, counts.target;

@@ -6,11 +6,11 @@ with
   last_nights as (select target, measure, max(night) as night from rollup_nights group by target, measure),
   organizations as (select target, min(night) as night from last_nights group by target),
   counts as (
-    select rollup.target, rollup.measure, sum(rollup.value) as value
-    from rollup_nights rollup
+    select entry.target, entry.measure, sum(entry.value) as value
+    from rollup_nights entry
     join last_nights
-      on last_nights.target = rollup.target and last_nights.measure = rollup.measure and last_nights.night = rollup.night
-    group by rollup.target, rollup.measure
+      on last_nights.target = entry.target and last_nights.measure = entry.measure and last_nights.night = entry.night
+    group by entry.target, entry.measure
   ),
   behind as (
     select count(*) as workspaces
@@ -22,16 +22,16 @@ select
   (select count(*) from organizations) as organizations,
   (select count(*) from organizations cross join nights where organizations.night < nights.newest) as stale_organizations,
   (select count(distinct target) from source_state where status <> 'complete') as incomplete_organizations,
-  coalesce(sum(case when measure = 'workspaces' then value end), 0) as workspaces,
-  coalesce(sum(case when measure = 'workspaces_drifted' then value end), 0) as drifted,
-  coalesce(sum(case when measure = 'workspaces_drift_unknown' then value end), 0) as not_assessed,
-  coalesce(sum(case when measure = 'workspaces_checks_failed' then value end), 0) as failing,
-  coalesce(sum(case when measure = 'workspaces_checks_errored' then value end), 0) as errored,
-  coalesce(sum(case when measure = 'agents' then value end), 0) as agents,
-  coalesce(sum(case when measure = 'agents_live' then value end), 0) as live_agents,
-  coalesce(sum(case when measure = 'findings_critical' then value end), 0) as critical,
-  coalesce(sum(case when measure = 'findings_warning' then value end), 0) as warning,
-  coalesce(sum(case when measure = 'findings_info' then value end), 0) as info,
-  coalesce(sum(case when measure = 'rules_unassessed' then value end), 0) as rules_not_assessed,
+  sum(case when measure = 'workspaces' then value end) as workspaces,
+  sum(case when measure = 'workspaces_drifted' then value end) as drifted,
+  sum(case when measure = 'workspaces_drift_unknown' then value end) as not_assessed,
+  sum(case when measure = 'workspaces_checks_failed' then value end) as failing,
+  sum(case when measure = 'workspaces_checks_errored' then value end) as errored,
+  sum(case when measure = 'agents' then value end) as agents,
+  sum(case when measure = 'agents_live' then value end) as live_agents,
+  sum(case when measure = 'findings_critical' then value end) as critical,
+  sum(case when measure = 'findings_warning' then value end) as warning,
+  sum(case when measure = 'findings_info' then value end) as info,
+  sum(case when measure = 'rules_unassessed' then value end) as rules_not_assessed,
   (select workspaces from behind) as behind
 from counts;

@@ -4,15 +4,15 @@
 -- labels: night=Night; organizations=Organizations; drifted=Drifting; failing=Failing checks; critical=Critical; warning=Warnings
 with nights as (select max(night) as newest from rollup_nights)
 select
-  rollup.night as night,
-  count(distinct rollup.target) as organizations,
-  coalesce(sum(case when rollup.measure = 'workspaces' then rollup.value end), 0) as workspaces,
-  coalesce(sum(case when rollup.measure = 'workspaces_drifted' then rollup.value end), 0) as drifted,
-  coalesce(sum(case when rollup.measure = 'workspaces_checks_failed' then rollup.value end), 0) as failing,
-  coalesce(sum(case when rollup.measure = 'findings_critical' then rollup.value end), 0) as critical,
-  coalesce(sum(case when rollup.measure = 'findings_warning' then rollup.value end), 0) as warning
-from rollup_nights rollup
+  entry.night as night,
+  count(distinct entry.target) as organizations,
+  coalesce(sum(case when entry.measure = 'workspaces' then entry.value end), 0) as workspaces,
+  coalesce(sum(case when entry.measure = 'workspaces_drifted' then entry.value end), 0) as drifted,
+  coalesce(sum(case when entry.measure = 'workspaces_checks_failed' then entry.value end), 0) as failing,
+  coalesce(sum(case when entry.measure = 'findings_critical' then entry.value end), 0) as critical,
+  coalesce(sum(case when entry.measure = 'findings_warning' then entry.value end), 0) as warning
+from rollup_nights entry
 cross join nights
-where rollup.night > nights.newest - interval '365' day
-group by rollup.night
+where entry.night > nights.newest - interval '365' day
+group by entry.night
 order by night;

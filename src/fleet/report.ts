@@ -67,12 +67,13 @@ async function readDataset(engine: FleetEngine, { sql, file }: Dataset): Promise
   }
 }
 
-/** What is stale or not assessed is not clean. */
+/** What is stale or not assessed is not clean; a number is null where no organization has it. */
 function assessFleet(summary: Row): ReportState {
   const isAbove = (...columns: readonly string[]) => columns.some((column) => Number(summary[column]) > 0);
   if (isAbove('critical')) return 'critical';
   if (isAbove('warning')) return 'warning';
-  return isAbove('stale_organizations', 'incomplete_organizations', 'not_assessed', 'rules_not_assessed')
+  const isKnown = summary.critical !== null && summary.drifted !== null;
+  return !isKnown || isAbove('stale_organizations', 'incomplete_organizations', 'not_assessed', 'rules_not_assessed')
     ? 'unknown'
     : 'ok';
 }
@@ -81,8 +82,11 @@ function describeFleet(summary: Row): string {
   const count = (column: string) => Number(summary[column]);
   const stale = count('stale_organizations');
   return [
-    `${plural(count('organizations'), 'organization')}: ${plural(count('critical'), 'critical finding')}`,
-    `${formatNumber(count('drifted'))} of ${plural(count('workspaces'), 'workspace')} drift`,
+    plural(count('organizations'), 'organization'),
+    summary.critical === null ? 'findings are not known' : plural(count('critical'), 'critical finding'),
+    summary.drifted === null
+      ? 'drift is not known'
+      : `drift in ${formatNumber(count('drifted'))} of ${plural(count('workspaces'), 'workspace')}`,
     ...(stale > 0 ? [`${plural(stale, 'organization')} stale`] : []),
   ].join(', ');
 }

@@ -54,10 +54,10 @@ describe('the report of a fleet', () => {
       agents: 5,
       live_agents: 1,
       behind: 2,
-      headline: '2 organizations: 0 critical findings, 6 of 35 workspaces drift, 1 organization stale',
+      headline: '2 organizations, 0 critical findings, drift in 6 of 35 workspaces, 1 organization stale',
     });
     expect(report.data.organizations).toMatchObject([
-      { target: 'acme', night: '2026-11-20', workspaces: 30, drifted: 6, behind: 2, stale: '' },
+      { target: 'acme', night: '2026-11-20', workspaces: 30, drifted: 6, live_agents: null, stale: '' },
       { target: 'beta', night: '2026-11-18', workspaces: 5, drifted: 0, agents: 2, stale: 'stale' },
     ]);
     expect(report.data.worst_movers).toEqual([
@@ -84,6 +84,13 @@ describe('the report of a fleet', () => {
     const page = await readFile(join(out, 'fleet.html'), 'utf8');
     expect(page).toContain('1 organization stale');
     expect(page).not.toContain('<b>beta');
+  });
+
+  test('knows no findings where no organization has evaluated any', async () => {
+    const engine = await openTables(TABLES.replace("('acme', null, '2026-11-20', 'findings_critical', 0), ", ''));
+    const { data } = await renderFleetReport({ engine, files, out: await tempFolder(), generatedAt: new Date() });
+    expect(data.summary).toMatchObject({ critical: null });
+    expect(data.summary.headline).toContain('findings are not known');
   });
 
   test('of a lake without a night is an error', async () => {
