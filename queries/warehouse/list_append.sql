@@ -1,5 +1,5 @@
 -- Adds the members that were added or moved.
 insert into {{table}}_members by name
 select {{key}}, member, nth, rank, $as_of::timestamptz as valid_from
-from ranked
-where held_row is null;
+from member_changes
+where rank is not null;

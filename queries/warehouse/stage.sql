@@ -1,5 +1,4 @@
--- An empty stage with the columns of a table.
+-- An empty stage. {{columns}}: null values of the types of the table.
 create or replace temp table stage_{{table}} as
 select {{columns}}
-from {{table}}_history
 limit 0;

@@ -150,7 +150,8 @@ async function stageNext(table: Table, load: Load, rowsBefore: number): Promise<
     checkRowDrop(table, { ...delta, deleted }, load.run.config.shrinkPercent);
   }
   return async () => {
-    if (isChanged(changes)) await mergeStage(database, files, table, target, load.run.asOf.toISOString());
+    if (isChanged(changes))
+      await mergeStage(database, files, table, { target, asOf: load.run.asOf.toISOString(), changes });
     else await keepVersions(database, files, table, target);
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
-import { historyTable, type Table } from './tables.ts';
+import { columnList, historyTable, type Table } from './tables.ts';
 
 /** Rows of one table of one target that a load changes. */
 export interface Changes {
@@ -22,7 +22,6 @@ export async function compareStage(
   table: Table,
   target: string,
 ): Promise<Changes> {
-  if (table.members) await extractListColumn(database, files, table);
   const parts = templateParts(table);
   const differences = await database.write(await files.render('warehouse/compare_stage', parts), { target });
   if (differences === 0) return { deleted: 0, inserted: 0, changed: 0 };
@@ -42,20 +41,24 @@ export async function countUnlistedDeletions(
   return Number(count?.rows);
 }
 
-/**
- * Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones.
- * @param asOf later than any `valid_from` of the table (ISO 8601)
- */
+interface MergeOptions {
+  readonly target: string;
+  /** Later than any `valid_from` of the table (ISO 8601). */
+  readonly asOf: string;
+  /** What `compareStage` returned. */
+  readonly changes: Changes;
+}
+
+/** Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones. */
 export async function mergeStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  target: string,
-  asOf: string,
+  { target, asOf, changes }: MergeOptions,
 ): Promise<void> {
-  const parts = templateParts(table);
+  const parts = { ...templateParts(table), columns: columnList(table) };
   const params = { as_of: asOf };
-  if (table.members) await mergeListColumn(database, files, table, { target, ...params });
+  if (table.members) await mergeListColumn(database, files, table, { target, asOf, changes });
   await database.run(await files.render('warehouse/close_versions', parts), params);
   await database.run(await files.render('warehouse/append_versions', parts), params);
   await keepVersions(database, files, table, target);
@@ -64,7 +67,6 @@ export async function mergeStage(
 /** Ends a merge, and is all of it where `compareStage` found no difference: computed columns change without a new version. */
 export async function keepVersions(database: Database, files: SqlFiles, table: Table, target: string): Promise<void> {
   const parts = templateParts(table);
-  if (table.members) await database.run(await files.render('warehouse/list_drop', parts));
   if (table.computed.length > 0) {
     await database.run(await files.render('warehouse/refresh_computed', { ...parts, ...computedParts(table) }), {
       target,
@@ -105,33 +107,29 @@ function computedParts({ computed }: Table): Record<string, string> {
 /**
  * Some columns list every workspace that uses something. A change of one workspace would store the whole list again, so the history
  * of such a column is stored per member (`T_members`), with a digest of the list in the row (`T_rows`). The view `T_history`
- * puts the list together again.
+ * puts the list together again. The stage has both: the digest in the column, so that rows are compared and stored without the
+ * list, and the list in `LIST_TEXT`.
  */
-
-/** Moves the lists out of a filled stage and leaves their digests there. */
-async function extractListColumn(database: Database, files: SqlFiles, table: Table): Promise<void> {
-  const parts = { table: table.name, key: keyList(table), list: quoteIdent(table.members ?? '') };
-  await database.run(await files.render('warehouse/list_extract', parts));
-  await database.run(await files.render('warehouse/list_digest', parts));
-}
 
 /** Writes the members that were added, removed or moved in changed rows. Must run before the rows themselves are merged. */
 async function mergeListColumn(
   database: Database,
   files: SqlFiles,
   table: Table,
-  params: { readonly target: string; readonly as_of: string },
+  { target, asOf, changes }: MergeOptions,
 ): Promise<void> {
   const parts = {
     table: table.name,
     key: keyList(table),
     listsKey: keyList(table, 'lists.'),
-    splitKey: keyList(table, 'split.'),
-    changedKey: sameKey(table, 'changed', 'lists'),
-    heldKey: sameKey(table, 'held', 'split'),
-    memberKey: sameKey(table, 'version', 'member'),
+    heldKey: sameKey(table, 'held', 'lists'),
   };
-  await database.run(await files.render('warehouse/list_rank', parts), params);
+  const params = { target, as_of: asOf };
+  if (changes.deleted + changes.changed === 0) {
+    await database.run(await files.render('warehouse/list_fill', parts), params);
+    return;
+  }
+  await database.run(await files.render('warehouse/list_changes', parts), params);
   await database.run(await files.render('warehouse/list_close', parts), params);
   await database.run(await files.render('warehouse/list_append', parts), params);
 }

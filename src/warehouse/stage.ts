@@ -4,7 +4,7 @@ import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/store.ts';
 import { type Database, firstLine, type SqlParams } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
-import { type Column, columnList, historyTable, ORDINAL, type Table } from './tables.ts';
+import { type Column, historyTable, ORDINAL, type Table } from './tables.ts';
 import type { Row } from './values.ts';
 
 /** A landed file with its absolute path. */
@@ -34,7 +34,8 @@ export async function loadFiles(database: Database, files: SqlFiles, spec: LoadS
   const { table, landed, asOf } = spec;
   const loads = await readLoads(files, table, landed);
   if (loads.length === 0 && asOf === undefined) {
-    await database.run(await files.render('warehouse/stage', { table: table.name, columns: columnList(table) }));
+    const columns = stagedColumns(table, new Set()).join(',\n  ');
+    await database.run(await files.render('warehouse/stage', { table: table.name, columns }), { target: spec.target });
   }
   let rows = 0;
   for (const [index, load] of loads.entries()) {
@@ -100,12 +101,24 @@ async function renderLoad(
   { query, createsStage }: Load & { readonly createsStage: boolean },
   loaded?: ReadonlySet<string>,
 ): Promise<string> {
-  const cleaned = table.columns.map((column) => `${cleanColumn(column, loaded)} as ${quoteIdent(column.name)}`);
-  const columns = asOf === undefined ? cleaned : [...cleaned, '$as_of::timestamptz as valid_from'];
+  const staged = stagedColumns(table, loaded);
+  const columns = asOf === undefined ? staged : [...staged, '$as_of::timestamptz as valid_from'];
   const parts = { columns: columns.join(',\n  '), rows: query };
   if (createsStage) return files.render('warehouse/stage_rows', { ...parts, table: table.name });
   const into = asOf === undefined ? `stage_${table.name}` : historyTable(table);
   return files.render('warehouse/load_rows', { ...parts, into });
+}
+
+/** The column of a stage with the text of the list, for a table with a list column: that column has a digest of it. */
+export const LIST_TEXT = 'list_text';
+
+function stagedColumns(table: Table, loaded?: ReadonlySet<string>): readonly string[] {
+  const cleaned = table.columns.map((column) => ({ name: column.name, value: cleanColumn(column, loaded) }));
+  const list = cleaned.find(({ name }) => name === table.members);
+  const columns = cleaned.map(
+    ({ name, value }) => `${name === list?.name ? `md5(${value})` : value} as ${quoteIdent(name)}`,
+  );
+  return list ? [...columns, `${list.value} as ${LIST_TEXT}`] : columns;
 }
 
 /** The value of a column, with the type that the table declares. */
@@ -217,7 +230,9 @@ async function numberRepeats(
     table: current ? historyTable(table) : `stage_${table.name}`,
     filter: current ? 'target = $target and valid_to is null' : 'true',
     key,
-    order: order.map((name) => `${quoteIdent(name)}::varchar nulls first`).join(', '),
+    order: order
+      .map((name) => `${quoteIdent(name === table.members ? LIST_TEXT : name)}::varchar nulls first`)
+      .join(', '),
   });
   await database.run(sql, current);
 }

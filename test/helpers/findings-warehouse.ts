@@ -4,11 +4,11 @@ import { configSchema, type Thresholds } from '../../src/config/schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type AssessedTarget, evaluateFindings, type FindingsSummary } from '../../src/findings/evaluate.ts';
 import type { Database, SqlParam } from '../../src/warehouse/database.ts';
-import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
-import { columnList, loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
+import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { openCopy } from './prepared.ts';
+import { createStage, mergeFilledStage } from './stage.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
 export type Rows = readonly Readonly<Record<string, SqlParam>>[];
@@ -62,14 +62,13 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
     );
   const hold = async (at: string, target: string, name: string, rows: Rows) => {
     const table = tables.get(name)!;
-    await database.run(await files.render('warehouse/stage', { table: name, columns: columnList(table) }));
+    await createStage(database, table);
     for (const row of rows) {
       const columns = ['target', ...Object.keys(row)];
       const sql = `insert into stage_${name} (${columns.map(quoteIdent).join(', ')}) values (${columns.map((c) => `$${c}`).join(', ')})`;
       await database.run(sql, { ...row, target });
     }
-    await compareStage(database, files, table, target);
-    await mergeStage(database, files, table, target, at);
+    await mergeFilledStage(database, files, table, { target, asOf: at });
   };
 
   return {

@@ -7,10 +7,10 @@ import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import { summarizePlaybooks } from '../../src/remediation/registry.ts';
 import { type RenderOptions, type ReportData, readReportData } from '../../src/reports/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
-import { columnList, loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
+import { loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
 import { openCopy } from './prepared.ts';
+import { createStage, mergeFilledStage } from './stage.ts';
 import { tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -96,15 +96,14 @@ async function fill(
   target: string,
   asOf: string,
 ): Promise<void> {
-  await database.run(await files.render('warehouse/stage', { table: table.name, columns: columnList(table) }));
+  await createStage(database, table);
   const shape = Object.fromEntries(table.columns.map(({ name, type }) => [name, type.toUpperCase()]));
   const columns = table.columns.map(({ name }) => `entry.${quoteIdent(name)}`).join(', ');
   const json = JSON.stringify(rows.map((row) => ({ ...row, target })));
   await database.run(
-    `insert into stage_${table.name} select ${columns} from (select unnest(from_json(${quoteLiteral(json)}, ${quoteLiteral(JSON.stringify([shape]))})) as entry)`,
+    `insert into stage_${table.name} by name select ${columns} from (select unnest(from_json(${quoteLiteral(json)}, ${quoteLiteral(JSON.stringify([shape]))})) as entry)`,
   );
-  await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, target, asOf);
+  await mergeFilledStage(database, files, table, { target, asOf });
   await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
 }
 

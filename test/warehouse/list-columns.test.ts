@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRandom } from '../../src/sandbox/random.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+import { createStage, mergeFilledStage } from '../helpers/stage.ts';
 
 const files = createSqlFiles([PACKAGE_ROOT]);
 let folder: string;
@@ -34,16 +34,13 @@ const dayTime = (run: number) => new Date(Date.UTC(2026, 0, 1 + run)).toISOStrin
 
 /** Loads lists by version, as one pull does. */
 async function load(lists: Lists, run: number, target = 'acme'): Promise<void> {
-  await database.run(
-    'create or replace temp table stage_tf_versions as select * exclude (valid_from, valid_to) from tf_versions_history limit 0',
-  );
+  await createStage(database, table);
   for (const [version, workspaces] of Object.entries(lists)) {
     const sql =
       'insert into stage_tf_versions by name select $target as target, $version as version, $workspaces as workspaces';
     await database.run(sql, { target, version, workspaces });
   }
-  await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, target, dayTime(run));
+  await mergeFilledStage(database, files, table, { target, asOf: dayTime(run) });
 }
 
 async function listsAt(run: number, target = 'acme'): Promise<Lists> {

@@ -4,10 +4,10 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { compareStage, mergeStage } from '../../src/warehouse/history.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+import { createStage, mergeFilledStage } from '../helpers/stage.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
@@ -158,13 +158,10 @@ test('an existing warehouse gets the ordinal without a new version of any row', 
   const open = async () => (await migrate(database, files, tables))();
   const table = tables.get('providers') as Table;
   const load = async (asOf: string) => {
-    const columns = 'select * exclude (valid_from, valid_to) from providers_history limit 0';
-    await database.run(`create or replace temp table stage_providers as ${columns}`);
+    await createStage(database, table);
     const row = "'acme' as target, 'aws' as name, 'a/aws' as source, '5.0.0' as version, 'w1, w2' as workspaces";
     await database.run(`insert into stage_providers by name select ${row}`);
-    const delta = await compareStage(database, files, table, 'acme');
-    await mergeStage(database, files, table, 'acme', asOf);
-    return delta;
+    return mergeFilledStage(database, files, table, { target: 'acme', asOf });
   };
   await open();
   await load('2026-11-01T00:00:00Z');

@@ -1,1 +1,0 @@
-drop table lists_{{table}};

@@ -1,0 +1,28 @@
+-- Adds all members of the lists of new rows.
+insert into {{table}}_members by name
+with
+  added as (
+    select {{key}}, string_split(list_text, ', ') as names
+    from stage_{{table}}
+    where rowid in (select stage_row from delta_{{table}} where stage_row is not null)
+  ),
+  lists as (
+    select *, row_number() over () as list_id, len(names) = len(list_distinct(names)) as is_distinct
+    from added
+  ),
+  repeating as (
+    select {{key}}, list_id, unnest(names) as member, generate_subscripts(names, 1) as position
+    from lists
+    where not is_distinct
+  )
+select {{key}}, unnest(names) as member, 1 as nth, generate_subscripts(names, 1)::double as rank, $as_of::timestamptz as valid_from
+from lists
+where is_distinct
+union all
+select
+  {{key}},
+  member,
+  row_number() over (partition by list_id, member order by position) as nth,
+  position as rank,
+  $as_of::timestamptz as valid_from,
+from repeating;
