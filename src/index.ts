@@ -49,11 +49,20 @@ export {
 } from './remediation/define.ts';
 export type { ApiClient } from './services/api-client.ts';
 export type * from './services/api-results.ts';
-export type { RequestOptions, ServiceClient } from './services/client.ts';
+export type { Conditions, RequestOptions, ServiceClient } from './services/client.ts';
 export { autoscaler, mesh, operations, platform, scheduler, secrets } from './services/index.ts';
 export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
 export type { ResponsePage, ServiceResponse } from './services/response.ts';
-export { defineSource, type ExtractContext, type SourceDefinition } from './sources/source.ts';
+export {
+  defineSource,
+  type ExtractContext,
+  type ListedObject,
+  type ObjectList,
+  type ObjectReader,
+  type ObjectRequest,
+  type SourceDefinition,
+  type Unchanged,
+} from './sources/source.ts';
 export type { Row, Value } from './warehouse/values.ts';
 
 export interface TidemarkOptions extends Plugin {

@@ -7,6 +7,7 @@ select
   count(*) as pulls,
   count(*) filter (where status = 'complete') as complete,
   sum(requests) as requests,
+  sum(reused) as reused,
   sum(throttled) as throttled,
   round(sum(throttle_wait_ms) / 1000, 1) as waited_seconds,
   sum(bytes) as bytes,

@@ -19,5 +19,10 @@ select
   end as age,
   coalesce(status <> 'complete' or hours > $stale_hours, true) as stale,
   error,
+  (
+    select max(reused)
+    from pulls
+    where pulls.target = states.target and pulls.source = states.source and pulls.as_of = states.as_of
+  ) as reused,
 from states
 order by target, source;

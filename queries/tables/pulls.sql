@@ -1,4 +1,7 @@
 -- grain: one row per run, target and source
+-- identity: run_id, target, source
+-- logged_at: as_of
+-- written_once: yes
 -- renamed_columns: throttle_wait_ms from waited_ms, extracted_at from landed_at, throttled from turned_away
 create table if not exists pulls (
   run_id varchar not null, -- run
@@ -17,5 +20,6 @@ create table if not exists pulls (
   as_of timestamptz not null, -- the time that the rows are valid from
   extracted_at timestamptz, -- when the rows were extracted; earlier than as_of if an earlier landing was loaded
   throttled bigint, -- responses with status 429
-  note varchar -- what a reader of the rows should know although the pull is complete, such as a plugin that could not list
+  note varchar, -- what a reader of the rows should know although the pull is complete, such as a plugin that could not list
+  reused bigint -- objects that are proven to be as the last pull read them, and were taken from it
 );

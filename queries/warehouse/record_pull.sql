@@ -10,6 +10,7 @@ select
   $retries::bigint as retries,
   $throttle_wait_ms::bigint as throttle_wait_ms,
   $bytes::bigint as bytes,
+  $reused::bigint as reused,
   $started_at::timestamptz as started_at,
   $finished_at::timestamptz as finished_at,
   $error as error,

@@ -11,8 +11,10 @@ export interface RequestMetrics {
   bytes: number;
   /** Rows in the responses so far; for the progress display only. */
   rows: number;
+  /** Objects that are as the last pull read them, and were not read again. */
+  reused: number;
 }
 
 export function createRequestMetrics(): RequestMetrics {
-  return { requests: 0, retries: 0, throttled: 0, throttleWaitMs: 0, bytes: 0, rows: 0 };
+  return { requests: 0, retries: 0, throttled: 0, throttleWaitMs: 0, bytes: 0, rows: 0, reused: 0 };
 }

@@ -37,6 +37,22 @@ export interface Manifest {
   readonly expected_rows: number | null;
   /** What a reader of the rows should know, such as a plugin that could not list. */
   readonly notes?: readonly string[];
+  /** Which objects may be in it that were read for an earlier landing; absent where a source reads no objects. */
+  readonly reads?: ReadState;
+}
+
+/** How the objects of a landing were read. The next pull compares it, and so knows what it may take from this landing. */
+export interface ReadState {
+  /** Digest of everything but the token that decides what a read returns: service, flavor, program, tables. */
+  readonly reader: string;
+  /** A salted checksum of 32 bits of the token: it shows another token, and does not reveal this one. */
+  readonly token: string;
+  /** When every object was last read, ISO 8601. */
+  readonly full_read_at: string;
+  /** The index of each list, by its name, where the service sends one. */
+  readonly indexes: Readonly<Record<string, string>>;
+  /** Number of objects that were taken from the landing before. */
+  readonly reused: number;
 }
 
 /** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */
@@ -91,6 +107,22 @@ export async function readManifests(config: Config, runId: string): Promise<Read
     }
   }
   return manifests;
+}
+
+/** The manifest of a source that was extracted at this time, if its landing is still there. */
+export async function findManifest(
+  config: Config,
+  { target, source }: Pick<Manifest, 'target' | 'source'>,
+  extractedAt: Date,
+): Promise<Manifest | undefined> {
+  const second = Math.floor(extractedAt.getTime() / 1000) * 1000;
+  for (const run of await listLandings(config)) {
+    const file = join(landingDirectory(config, run, target), `${source}.json`);
+    if (parseRunStart(run) !== second || !existsSync(file)) continue;
+    const manifest = await readManifest(file);
+    if (manifest && Date.parse(manifest.as_of) === extractedAt.getTime()) return manifest;
+  }
+  return undefined;
 }
 
 /** Undefined for an incomplete file, which a power failure may leave: the source then has no landing. */

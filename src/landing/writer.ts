@@ -7,7 +7,8 @@ import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
 import { dropColumns, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
-import { type LandingFile, type Manifest, targetFingerprint } from './store.ts';
+import { type ObjectTag, TAG_FIELD } from './objects.ts';
+import { type LandingFile, type Manifest, type ReadState, targetFingerprint } from './store.ts';
 
 interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */
@@ -44,6 +45,7 @@ export class LandingWriter {
   #csvColumns: readonly string[] = [];
   #expectedRows: number | undefined;
   readonly #notes: string[] = [];
+  #reads: ReadState | undefined;
   /** Names of files that were allocated, complete or not. */
   readonly #allocated: string[] = [];
   readonly #registered: LandingFile[] = [];
@@ -59,6 +61,21 @@ export class LandingWriter {
   /** Writes one line: `fields`, and under `body` the JSON text of a response with its numbers as they came. */
   writeJson(fields: Readonly<Record<string, string | number | null>>, body?: string): Promise<void> {
     return this.#json.write(this.#options.redactor.text(formatLine(fields, body)));
+  }
+
+  /** Writes one line as `writeJson` does, with a tag by which the next pull finds it. */
+  writeObject(tag: ObjectTag, fields: Readonly<Record<string, string | number | null>>, body: string): Promise<void> {
+    return this.#json.write(this.#options.redactor.text(formatLine({ [TAG_FIELD]: tag, ...fields }, body)));
+  }
+
+  /** Writes lines of an earlier landing again. */
+  copyLines(lines: readonly string[]): Promise<void> {
+    return this.#json.write(this.#options.redactor.text(lines.join('')));
+  }
+
+  /** Records how the objects of the landing were read. */
+  setReads(reads: ReadState): void {
+    this.#reads = reads;
   }
 
   /** Writes lines of CSV. `columns` is the header, the same in every call. */
@@ -134,6 +151,7 @@ export class LandingWriter {
       ],
       expected_rows: this.#expectedRows ?? null,
       ...(this.#notes.length > 0 && { notes: this.#notes }),
+      ...(this.#reads && { reads: this.#reads }),
     };
     await writeManifest(directory, manifest);
     return manifest;
@@ -171,7 +189,10 @@ export class LandingWriter {
   }
 }
 
-function formatLine(fields: Readonly<Record<string, string | number | null>>, body: string | undefined): string {
+function formatLine(
+  fields: Readonly<Record<string, string | number | null | ObjectTag>>,
+  body: string | undefined,
+): string {
   const start = JSON.stringify(fields).slice(0, -1);
   if (body === undefined) return `${start}}\n`;
   const comma = start === '{' ? '' : ',';

@@ -12,6 +12,7 @@ import { BoundExceededError, type Bounds, PageCounter, readBounds } from '../ser
 import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
+import { ObjectReuse, type ReuseTools } from './reuse.ts';
 import type { ActivePull, RunContext } from './run.ts';
 
 /** A way to extract a source: its own, or one of its fallbacks. */
@@ -21,6 +22,8 @@ export type Strategy = SourceDefinition['extract'];
 export interface Connection {
   readonly client: ServiceClient;
   readonly once: ExtractContext['once'];
+  /** What objects of the last pull are found by; undefined to read every object. */
+  readonly reuse: ReuseTools | undefined;
 }
 
 export function openLanding(run: RunContext, { target, source, metrics }: ActivePull): LandingWriter {
@@ -41,7 +44,7 @@ export function openLanding(run: RunContext, { target, source, metrics }: Active
 export async function extract(
   run: RunContext,
   pull: ActivePull,
-  { client, once }: Connection,
+  { client, once, reuse: tools }: Connection,
   strategy: Strategy,
   landing: LandingWriter,
 ): Promise<Manifest> {
@@ -50,6 +53,8 @@ export async function extract(
   const { metrics, source } = pull;
   const bounds = readBounds(client.target);
   const timer = startTimeBound(bounds, source.name, failed);
+  const reuse = new ObjectReuse(run, pull, landing, tools);
+  metrics.reused = 0;
   await strategy({
     client: boundClient(bindClient(client, { metrics, signal }), bounds, source.name, metrics),
     landing,
@@ -57,10 +62,12 @@ export async function extract(
     metrics,
     asOf: run.asOf.toISOString(),
     once,
+    objects: (list) => reuse.objects(list),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
-  }).finally(() => {
+  }).finally(async () => {
     clearTimeout(timer);
     release();
+    await reuse.end();
   });
   return landing.commit();
 }

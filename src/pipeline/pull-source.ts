@@ -43,7 +43,7 @@ export async function pullSource(run: RunContext, pull: ActivePull, options: Pul
 /** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
 async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
   const { source, target, metrics } = pull;
-  let { once } = options;
+  let { once, reuse } = options;
   let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
   let missing: MissingColumnError | undefined;
   for (;;) {
@@ -51,7 +51,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     const landing = openLanding(run, pull);
     let hasLanded = false;
     try {
-      const manifest = await extract(run, pull, { client: options.client, once }, strategy, landing);
+      const manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
       hasLanded = true;
       return await loadLanding(run, pull, manifest, options);
     } catch (error) {
@@ -64,6 +64,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
       if (strategies.length === 0) throw withRejectedHint(missing ?? error, run, pull);
       run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
       metrics.retries++;
+      reuse = undefined;
       once = createOnce(); // a shared result may be what was wrong
     }
   }

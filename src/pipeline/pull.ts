@@ -12,6 +12,7 @@ import { createOnce, startRunBound } from './extract.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
+import { prepareReuse, type ReuseTools } from './reuse.ts';
 import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -83,9 +84,11 @@ export async function pullSources(
   const running: RunContext = { ...run, log: progress.log, signal };
   // Services respond while the schema is migrated.
   const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
+  const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
+  const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
   const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
-  const tools = { running, clients, shared, progress, resumable, acceptShrink, replay };
+  const tools = { running, clients, shared, progress, resumable, acceptShrink, replay, reuse };
   try {
     const ends = await Promise.allSettled(
       pulls.map((pull) =>
@@ -116,11 +119,12 @@ interface PullTools {
   readonly resumable: ReadonlyMap<string, Manifest>;
   readonly acceptShrink: readonly string[];
   readonly replay: Landing | undefined;
+  readonly reuse: ReuseTools | undefined;
 }
 
 async function pullOne(
   pull: Pull,
-  { running, clients, shared, progress, resumable, acceptShrink, replay }: PullTools,
+  { running, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
 ): Promise<PullOutcome> {
   const { target, source } = pull;
   const active = {
@@ -134,6 +138,7 @@ async function pullOne(
   const outcome = await pullSource(running, active, {
     client: clients.get(target),
     once: shared.get(target.name) ?? createOnce(),
+    reuse,
     acceptDrop: acceptShrink.includes(source.name),
     ...(replay && { replay: replay.manifests.get(pullKey(pull)) ?? 'missing' }),
     ...(manifest && { resumable: manifest }),

@@ -120,7 +120,8 @@ async function chooseValidFrom({ database, files }: Warehouse, now: Date): Promi
 
 /** Adds a counter if the warehouse has a run of the same second, or a landing has the name. */
 async function allocateRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
-  const base = formatRunId(asOf);
+  // The runs of all shards meet in the lake.
+  const base = config.shard ? `${formatRunId(asOf)}-s${config.shard.index}` : formatRunId(asOf);
   const [row] = await database.rows(await files.read('warehouse/count_run_ids'), { run_id: base });
   for (let counter = Number(row?.taken) + 1; ; counter++) {
     const candidate = counter === 1 ? base : `${base}-${counter}`;
@@ -175,6 +176,8 @@ export interface PullOutcome {
   readonly retries: number;
   readonly throttle_wait_ms: number;
   readonly bytes: number;
+  /** Objects that are as the last pull read them, and were not read again. */
+  readonly reused: number;
   readonly inserted: number;
   readonly changed: number;
   readonly deleted: number;
@@ -204,6 +207,7 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: 
     retries: metrics.retries,
     throttle_wait_ms: Math.round(metrics.throttleWaitMs),
     bytes: metrics.bytes,
+    reused: metrics.reused,
     inserted: delta?.inserted ?? 0,
     changed: delta?.changed ?? 0,
     deleted: delta?.deleted ?? 0,

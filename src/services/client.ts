@@ -42,8 +42,16 @@ export interface RequestOptions {
   readonly create?: boolean;
   /** Attempts when the service fails or does not respond: few when the caller can request less instead. */
   readonly maxServerErrorAttempts?: number;
+  /** What an earlier response said of its version. A service that still has it may answer 304, without a body. */
+  readonly conditions?: Conditions;
   /** Called just before each request is sent; what it throws prevents the request. */
   readonly beforeRequest?: () => void;
+}
+
+/** Sent as `If-None-Match` and `If-Modified-Since`. */
+export interface Conditions {
+  readonly etag?: string;
+  readonly modified?: string;
 }
 
 export interface DownloadOptions extends RequestOptions {
@@ -54,7 +62,10 @@ export interface DownloadOptions extends RequestOptions {
 /** Calls the operations of one target. Every method throws ServiceError, or TidemarkError USAGE before anything is sent. */
 export interface ServiceClient {
   readonly target: Target;
-  /** An empty LIST returns `{"data":{"keys":[]}}`; an autoscaler that is not alive returns status 503. */
+  /**
+   * An empty LIST returns `{"data":{"keys":[]}}`; an autoscaler that is not alive returns status 503; only a request with
+   * `conditions` returns 304.
+   */
   call<O extends Operation>(operation: O, args?: OperationArgs<O>, options?: RequestOptions): Promise<ServiceResponse>;
   /** Every page of a list. A list without pagination is one page. */
   pages<O extends Operation>(
@@ -129,14 +140,22 @@ function prepareRequest(
   requestOptions: RequestOptions,
 ) {
   const args = (given ?? {}) as Args;
-  const { body, metrics = createRequestMetrics(), write = false, ...sendOptions } = requestOptions;
+  const { body, metrics = createRequestMetrics(), write = false, conditions, ...sendOptions } = requestOptions;
   collectSecrets(operation, args, body, redactor);
   validateRequest(operation, target, args, body, log);
   const permission = describePermission(operation, target, args);
-  const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes };
-  const request = (useFallbackPath: boolean, pageQuery: QueryPairs) =>
-    buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
+  const conditional = conditionalHeaders(conditions);
+  const isConditional = Object.keys(conditional).length > 0;
+  const context = { operation, args, permission, redactor, maxBytes: timeouts.maxResponseBytes, isConditional };
+  const request = (useFallbackPath: boolean, pageQuery: QueryPairs) => {
+    const built = buildRequest(operation, target, { args, body, write, useFallbackPath, pageQuery });
+    return { ...built, headers: { ...built.headers, ...conditional } };
+  };
   return { context, request, sendOptions: { signal: undefined, ...sendOptions, metrics } };
+}
+
+function conditionalHeaders({ etag, modified }: Conditions = {}): Readonly<Record<string, string>> {
+  return { ...(etag && { 'If-None-Match': etag }), ...(modified && { 'If-Modified-Since': modified }) };
 }
 
 /** Validates once; the result sends the request, with the query of a page. */

@@ -30,6 +30,8 @@ interface ReadContext {
   readonly permission: string;
   readonly redactor: Redactor;
   readonly maxBytes: number;
+  /** Whether the request allows the answer 304. */
+  readonly isConditional: boolean;
 }
 
 /** At most this much of an error's body is read. */
@@ -43,6 +45,10 @@ export async function readResponse(
 ): Promise<Result<ServiceResponse>> {
   const { operation, args, redactor, maxBytes } = context;
   const { status, headers } = response;
+  if (status === 304 && context.isConditional) {
+    await response.body?.cancel();
+    return { ok: true, value: toResponse(status, headers, '') };
+  }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
   if (!isSuccess) return readNonSuccess(response, progress, context);
   const text = await readText(response, { ...progress, maxBytes });

@@ -1,25 +1,48 @@
 import { ServiceError } from '../http/errors.ts';
+import type { ResponsePage } from '../services/response.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
-import { checkListAndRead, listThenRead } from './shared/list-and-read.ts';
-import { assertSubject, type ExtractContext, optionalString, requiredString, type SourceDefinition } from './source.ts';
+import { checkListAndRead, listThenLand } from './shared/list-and-read.ts';
+import {
+  assertSubject,
+  type ExtractContext,
+  listIndex,
+  optionalString,
+  requiredString,
+  type SourceDefinition,
+} from './source.ts';
 
 /** ACL policies. Their rules are returned only by reading each policy. */
 export const aclPolicies: SourceDefinition = {
   name: 'acl_policies',
   kind: 'scheduler',
   operations: [scheduler.policies.list, scheduler.policies.read],
+  unchanged: { list: 'ModifyIndex' },
   async extract(context) {
     const { client, landing } = context;
-    const relist = () => listPolicies(context);
-    const read = async (name: string) => {
-      const response = await client.call(scheduler.policies.read, { policy_name: name });
-      assertSubject(response.json(), 'Name', name, 'acl_policies');
-      await landing.writeJson({ name }, response.text);
-      landing.expectRows(1);
-    };
-    const items = await relist();
-    await listThenRead(context, { items, relist, read });
-    if (client.target.flavor === 'hashicorp' && !items.includes(ANONYMOUS)) await read(ANONYMOUS).catch(ignoreRefusal);
+    const { policies, index } = await listPolicies(context);
+    const readPolicy = (name: string, options = {}) =>
+      client.call(scheduler.policies.read, { policy_name: name }, options);
+    await listThenLand(context, {
+      name: 'policies',
+      items: policies,
+      index,
+      relist: async () => (await listPolicies(context)).policies,
+      toName: ({ name }) => name,
+      toObject: ({ item }) => ({ item }),
+      request: ({ name }) => ({
+        fields: { name },
+        read: (options) => readPolicy(name, options),
+        check: (response) => assertSubject(response.json(), 'Name', name, 'acl_policies'),
+      }),
+      isRow: true,
+    });
+    const isListed = policies.some(({ name }) => name === ANONYMOUS);
+    if (client.target.flavor !== 'hashicorp' || isListed) return;
+    const response = await readPolicy(ANONYMOUS).catch(ignoreRefusal);
+    if (!response) return;
+    assertSubject(response.json(), 'Name', ANONYMOUS, 'acl_policies');
+    await landing.writeJson({ name: ANONYMOUS }, response.text);
+    landing.expectRows(1);
   },
   checkAccess: (client) =>
     checkListAndRead(client, scheduler.policies.list, {}, (policy) => {
@@ -32,14 +55,22 @@ export const aclPolicies: SourceDefinition = {
 const ANONYMOUS = 'anonymous';
 
 /** The policy does not exist, or an older version does not show it. */
-function ignoreRefusal(error: unknown): void {
+function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof ServiceError) || error.status === undefined || error.status >= 500) throw error;
+  return undefined;
 }
 
-async function listPolicies({ client }: ExtractContext): Promise<readonly string[]> {
-  const names: string[] = [];
-  for await (const page of client.pages(scheduler.policies.list)) {
-    for (const item of page.items) names.push(requiredString(item, 'Name', 'acl_policies', names.length));
-  }
-  return names;
+interface ListedPolicy {
+  readonly name: string;
+  readonly item: unknown;
+}
+
+async function listPolicies({ client }: ExtractContext) {
+  const pages: ResponsePage[] = [];
+  for await (const page of client.pages(scheduler.policies.list)) pages.push(page);
+  const items = pages.flatMap((page) => page.items);
+  const policies = items.map(
+    (item, row): ListedPolicy => ({ name: requiredString(item, 'Name', 'acl_policies', row), item }),
+  );
+  return { policies, index: listIndex(pages) };
 }

@@ -1,5 +1,5 @@
 import { secrets } from '../services/secrets/operations.ts';
-import { checkListAndRead, listNames, listThenRead } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkListAndRead, listNames, listThenLand, listThenRead } from './shared/list-and-read.ts';
 import type { ExtractContext, SourceDefinition } from './source.ts';
 
 /** The keys of every KMS provider: docs/services/secrets.md#key-distributions. */
@@ -7,6 +7,7 @@ export const keyDistributions: SourceDefinition = {
   name: 'key_distributions',
   kind: 'secrets',
   operations: [secrets.kms.list, secrets['kms-keys'].list, secrets['kms-keys'].read],
+  unchanged: CONDITIONAL,
   async extract(context) {
     const relist = () => listNames(context, secrets.kms.list);
     await listThenRead(context, {
@@ -22,15 +23,18 @@ export const keyDistributions: SourceDefinition = {
 };
 
 async function extractProvider(context: ExtractContext, provider: string): Promise<void> {
-  const { client, landing } = context;
+  const { client } = context;
   const relist = () => listNames(context, secrets['kms-keys'].list, { name: provider });
-  await listThenRead(context, {
+  await listThenLand(context, {
+    name: `distributions of ${provider}`,
     items: await relist(),
     relist,
-    read: async (key) => {
-      const response = await client.call(secrets['kms-keys'].read, { name: provider, key_name: key });
-      await landing.writeJson({ provider_name: provider, key_name: key }, response.text);
-      landing.expectRows(1);
-    },
+    toName: (key) => key,
+    toObject: (item) => ({ item }),
+    request: (key) => ({
+      fields: { provider_name: provider, key_name: key },
+      read: (options) => client.call(secrets['kms-keys'].read, { name: provider, key_name: key }, options),
+    }),
+    isRow: true,
   });
 }

@@ -1,5 +1,5 @@
 import { secrets } from '../services/secrets/operations.ts';
-import { checkNamed, extractNamed } from './shared/list-and-read.ts';
+import { CONDITIONAL, checkNamed, extractNamed } from './shared/list-and-read.ts';
 import type { SourceDefinition } from './source.ts';
 
 /** KMS providers, without their credentials. */
@@ -7,6 +7,7 @@ export const kmsProviders: SourceDefinition = {
   name: 'kms_providers',
   kind: 'secrets',
   operations: [secrets.kms.list, secrets.kms.read],
+  unchanged: CONDITIONAL,
   extract: (context) => extractNamed(context, secrets.kms.list, secrets.kms.read),
   checkAccess: (client) => checkNamed(client, secrets.kms.list, secrets.kms.read),
 };

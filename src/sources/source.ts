@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import type { LandingWriter } from '../landing/writer.ts';
-import type { ServiceClient } from '../services/client.ts';
+import type { RequestOptions, ServiceClient } from '../services/client.ts';
 import type { Operation } from '../services/operation.ts';
 import type { ServiceResponse } from '../services/response.ts';
 
@@ -22,8 +22,54 @@ export interface SourceDefinition {
   readonly extract: (context: ExtractContext) => Promise<void>;
   /** Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. @returns the last response, if there is one */
   readonly checkAccess: (client: ServiceClient) => Promise<ServiceResponse | undefined>;
+  /** What proves that an object is as the last pull read it, so that it is not read again. @default nothing: every object is read */
+  readonly unchanged?: Unchanged;
   /** Other strategies, used in order when the service fails or the data is invalid. @default `extract` once more */
   readonly fallbacks?: readonly ((context: ExtractContext) => Promise<void>)[];
+}
+
+/**
+ * The proof that an object of a list is unchanged: its whole list item is as it was, and has these fields. Without fields, only an
+ * `ETag` or `Last-Modified` of the service proves it: such an object is requested, and a service answers 304 without a body.
+ */
+export interface Unchanged {
+  /** Fields of a list item that rise with every change of what reading the object returns, such as `ModifyIndex`. @default none */
+  readonly list?: string | readonly string[];
+  /** Whether the object may change although its list item does not. @default never */
+  readonly unless?: (item: unknown) => boolean;
+}
+
+/** A list whose objects are read one by one. */
+export interface ObjectList {
+  /** Distinguishes the lists of a source. */
+  readonly name: string;
+  readonly objects: readonly ListedObject[];
+  /** The index that the service sends with the list (`X-Nomad-Index`, `X-Consul-Index`), if it sends one. */
+  readonly index?: string | undefined;
+}
+
+export interface ListedObject {
+  /** Unique in the list. */
+  readonly key: string;
+  /** The item of the list. */
+  readonly item: unknown;
+  /** Other items that the object is made of. Where one is undefined, nothing proves that the object is unchanged. @default none */
+  readonly parts?: readonly unknown[];
+}
+
+/** Writes objects of a list to the landing. */
+export interface ObjectReader {
+  /** Writes an object as the last pull read it if that is proven to be its present state, else as `read` returns it. */
+  readonly land: (key: string, request: ObjectRequest) => Promise<void>;
+}
+
+export interface ObjectRequest {
+  /** Fields of the line, beside the response under `body`. */
+  readonly fields: Readonly<Record<string, string | number | null>>;
+  /** Reads the object. The options belong to its request. */
+  readonly read: (options: RequestOptions) => Promise<ServiceResponse>;
+  /** Throws if the response is not about the object. */
+  readonly check?: (response: ServiceResponse) => void;
 }
 
 /** What a source may use during an extraction. */
@@ -37,6 +83,8 @@ export interface ExtractContext {
   readonly asOf: string;
   /** Makes a request once per run and target, for all sources that use the same name. */
   readonly once: <T>(name: string, request: () => Promise<T>) => Promise<T>;
+  /** Compares a list with the last pull. It decides which objects need not be read again, as the source's `unchanged` declares. */
+  readonly objects: (list: ObjectList) => Promise<ObjectReader>;
   /** Processes a few items at a time, so that sources take turns at the rate limit. The first failure ends it. */
   readonly forEachLimited: <T>(items: readonly T[], work: (item: T) => Promise<void>) => Promise<void>;
 }
@@ -79,6 +127,14 @@ export function assertSubject(response: unknown, field: string, name: string, so
   if (actual === name) return;
   const problem = actual === undefined ? `has no ${field}` : 'describes another item';
   throw new TidemarkError('DATA', `${source}: the response for ${name} ${problem}`);
+}
+
+/** The index that a service sends with a list of these pages: the lowest, if they differ. */
+export function listIndex(pages: readonly Pick<ServiceResponse, 'headers'>[]): string | undefined {
+  const found = pages.map(({ headers }) => headers.get('x-nomad-index') ?? headers.get('x-consul-index'));
+  const indexes = found.flatMap((text) => (text !== null && /^\d{1,20}$/u.test(text) ? BigInt(text) : []));
+  if (indexes.length === 0 || indexes.length < found.length) return undefined;
+  return String(indexes.sort((a, b) => (a < b ? -1 : 1))[0]);
 }
 
 /** The text of a field; undefined when it is missing, null or empty. */

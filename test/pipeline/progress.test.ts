@@ -48,6 +48,7 @@ const outcome = (source: string, status: PullOutcome['status'] = 'complete'): Pu
   retries: 0,
   throttle_wait_ms: 0,
   bytes: 1,
+  reused: 0,
   inserted: 7,
   changed: 0,
   deleted: 0,

@@ -45,6 +45,13 @@ export class SchedulerContext {
     return { status: 200, headers: this.indexHeaders() };
   }
 
+  /** The index of a table: of its last change, or of its last deletion. */
+  tableHeaders(records: Iterable<{ readonly modifyIndex: number }>, deletedAt: number): Record<string, string> {
+    if (this.flavor === 'spec') return {};
+    const index = [...records].reduce((highest, { modifyIndex }) => Math.max(highest, modifyIndex), deletedAt);
+    return { 'x-nomad-index': String(index) };
+  }
+
   indexHeaders(): Record<string, string> {
     if (this.flavor === 'spec') return {};
     return { 'x-nomad-index': String(this.#index), 'x-nomad-lastcontact': '0', 'x-nomad-knownleader': 'true' };

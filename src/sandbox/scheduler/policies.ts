@@ -32,6 +32,8 @@ export class Policies implements Resource {
   readonly records = new Map<string, Policy>();
   /** Whether the caller may see the policy. */
   isVisible: (request: Request, name: string) => boolean = () => true;
+  /** The index of the last deletion. */
+  #deletedAt = 1;
   readonly #context: SchedulerContext;
 
   constructor(context: SchedulerContext) {
@@ -57,7 +59,11 @@ export class Policies implements Resource {
       ({ name }) => name.startsWith(prefix) && this.isVisible(request, name),
     );
     const sorted = found.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return this.#context.json(sorted.map((policy) => this.#object(policy, false)));
+    const headers = this.#context.tableHeaders(this.records.values(), this.#deletedAt);
+    return this.#context.json(
+      sorted.map((policy) => this.#object(policy, false)),
+      headers,
+    );
   }
 
   #read(request: Request): Response {
@@ -66,7 +72,7 @@ export class Policies implements Resource {
     if (!this.isVisible(request, name)) throw new HttpError(403, 'Permission denied');
     const policy = this.records.get(name);
     if (!policy) throw new HttpError(404, 'ACL policy not found');
-    return this.#context.json(this.#object(policy, true));
+    return this.#context.json(this.#object(policy, true), this.#context.tableHeaders([policy], 1));
   }
 
   #write(request: Request): Response {
@@ -92,7 +98,7 @@ export class Policies implements Resource {
 
   /** Deleting a policy that does not exist succeeds. */
   #delete({ params }: Request): Response {
-    if (this.records.delete(params.policy_name!)) this.#context.nextIndex();
+    if (this.records.delete(params.policy_name!)) this.#deletedAt = this.#context.nextIndex();
     return this.#context.empty();
   }
 

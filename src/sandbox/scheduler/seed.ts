@@ -6,7 +6,17 @@ import { COMPANY_SCHEDULER } from './company.ts';
 import type { SchedulerContext } from './context.ts';
 import { type BackupPlan, GIB, type SchedulerEstate, type VolumePlan, type VolumeUse } from './estate.ts';
 import { HOSTILE_SCHEDULER } from './hostile.ts';
-import { addExternal, addSnapshot, CEPH, EBS, HEX, NFS, type Plugins, type StoragePlugin } from './plugins.ts';
+import {
+  addExternal,
+  addSnapshot,
+  CEPH,
+  EBS,
+  type ExternalVolumeRecord,
+  HEX,
+  NFS,
+  type Plugins,
+  type StoragePlugin,
+} from './plugins.ts';
 import type { Policies, Policy } from './policies.ts';
 import { DEFAULT_DEFINITION, type VolumeRecord, type Volumes } from './volumes.ts';
 
@@ -38,7 +48,7 @@ function seedVolume(records: SchedulerRecords, random: Random, plan: VolumePlan,
   const plugin = records.plugins.named(plan.plugin)!;
   const capacity = records.estate.capacityBytes(plan, random);
   const external = addExternal(plugin, random, capacity);
-  const volume = createVolume(records, random, plan, external.id, slot);
+  const volume = createVolume(records, random, plan, external, slot);
   if (plan.exhausted) volume.exhaustedAt = daysBefore(start, 1.5);
   if (plan.abnormal !== undefined) Object.assign(external, { abnormal: true, status: plan.abnormal });
   records.volumes.set(volume);
@@ -51,7 +61,7 @@ function createVolume(
   { context, plugins, estate }: SchedulerRecords,
   random: Random,
   plan: VolumePlan,
-  externalId: string,
+  { id: externalId, capacityBytes }: ExternalVolumeRecord,
   slot: number,
 ): VolumeRecord {
   const writer = { AccessMode: 'single-node-writer', AttachmentMode: 'file-system' };
@@ -80,6 +90,7 @@ function createVolume(
     backupSlot: plan.backup === 'regular' ? slot % BACKUP_DAYS : null,
     createIndex: index,
     modifyIndex: index,
+    capacityBytes,
     definition: DEFAULT_DEFINITION,
   };
 }

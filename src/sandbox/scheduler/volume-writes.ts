@@ -100,7 +100,6 @@ export class VolumeWrites implements Resource {
 
   #remove(volume: VolumeRecord): Response {
     this.#volumes.delete(volume);
-    this.#context.nextIndex();
     return this.#context.empty();
   }
 
@@ -111,7 +110,7 @@ export class VolumeWrites implements Resource {
     const saved = items.map((item) => {
       const identity = this.#identity(item, request);
       const plugin = this.#validate(item, identity);
-      const volume = this.#createVolume(item, identity, resolveExternal(item, identity, plugin));
+      const volume = this.#createVolume(item, identity, plugin, resolveExternal(item, identity, plugin));
       this.#volumes.set(volume);
       return volume;
     });
@@ -175,7 +174,7 @@ export class VolumeWrites implements Resource {
   }
 
   /** A volume as registered: schedulable and unclaimed. Secrets in the item are not stored. */
-  #createVolume(item: Body, { id, namespace }: Identity, externalId: string): VolumeRecord {
+  #createVolume(item: Body, { id, namespace }: Identity, plugin: StoragePlugin, externalId: string): VolumeRecord {
     const { nodes } = this.#context;
     const index = this.#context.nextIndex();
     const replaced = this.#volumes.records.get(volumeKey(namespace, id));
@@ -198,6 +197,7 @@ export class VolumeWrites implements Resource {
       backupSlot: replaced?.backupSlot ?? null,
       createIndex: replaced?.createIndex ?? index,
       modifyIndex: index,
+      capacityBytes: plugin.externals.get(externalId)?.capacityBytes ?? 0n,
       definition: parseDefinition(item),
     };
   }

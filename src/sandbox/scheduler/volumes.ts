@@ -50,6 +50,8 @@ export interface VolumeRecord extends Claimable {
   /** The day of a backup round (`BACKUP_DAYS`) on which its snapshot is created; null when it has no backups. */
   backupSlot: number | null;
   readonly createIndex: number;
+  /** What the storage provider said when the volume was registered: Nomad does not ask it again. */
+  readonly capacityBytes: bigint;
   readonly definition: VolumeDefinition;
 }
 
@@ -57,6 +59,8 @@ export interface VolumeRecord extends Claimable {
 export class Volumes implements Resource {
   /** By `volumeKey`. */
   readonly records = new Map<string, VolumeRecord>();
+  /** The index of the last deletion. */
+  #deletedAt = 1;
   readonly #context: SchedulerContext;
   readonly #plugins: Plugins;
   readonly #allocations: Allocations;
@@ -97,6 +101,15 @@ export class Volumes implements Resource {
 
   delete({ namespace, id }: VolumeRecord): void {
     this.records.delete(volumeKey(namespace, id));
+    this.#deletedAt = this.#context.nextIndex();
+  }
+
+  /** The index of the last change of any volume, which answers about volumes have in Nomad. */
+  #json(body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+    return this.#context.json(body, {
+      ...this.#context.tableHeaders(this.records.values(), this.#deletedAt),
+      ...headers,
+    });
   }
 
   listItem(volume: VolumeRecord) {
@@ -108,13 +121,13 @@ export class Volumes implements Resource {
     checkBlockingQuery(request);
     const isHashicorp = this.#context.flavor === 'hashicorp';
     const type = request.query.get('type');
-    if (type === null || (type === 'host' && isHashicorp)) return this.#context.json([]);
+    if (type === null || (type === 'host' && isHashicorp)) return this.#json([]);
     if (type !== 'csi') throw new HttpError(404, 'resource not found');
     const found = this.#filter(request);
-    if (!isHashicorp) return this.#context.json(found.map((volume) => this.listItem(volume)));
+    if (!isHashicorp) return this.#json(found.map((volume) => this.listItem(volume)));
     // Nomad pages in the order of namespace and ID, and the token is the next of them.
     const page = paginateByKey(request, found, ({ namespace, id }) => `${namespace}.${id}`);
-    return this.#context.json(
+    return this.#json(
       page.items.map((volume) => this.listItem(volume)),
       page.nextToken === '' ? {} : { 'x-nomad-nexttoken': page.nextToken },
     );
@@ -124,7 +137,7 @@ export class Volumes implements Resource {
     checkBlockingQuery(request);
     const volume = this.find(request);
     if (!volume) throw new HttpError(404, 'volume not found');
-    return this.#context.json(this.document(volume));
+    return this.#json(this.document(volume));
   }
 
   #filter(request: Request): VolumeRecord[] {
@@ -239,7 +252,7 @@ export class Volumes implements Resource {
       Parameters: definition.parameters,
       Context: definition.context,
       RequestedTopologies: definition.requestedTopologies,
-      Capacity: this.external(volume)?.capacityBytes ?? 0,
+      Capacity: volume.capacityBytes,
       RequestedCapacityMin: definition.capacityMin,
       RequestedCapacityMax: definition.capacityMax,
       CloneID: definition.cloneId,

@@ -3,17 +3,46 @@ import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
-import { type ExtractContext, requiredString } from '../source.ts';
+import { type ExtractContext, type ListedObject, type ObjectRequest, requiredString } from '../source.ts';
 
-interface ListAndRead<T> {
+interface ItemList<T> {
   readonly items: readonly T[];
   /** Lists the items again. */
   readonly relist: () => Promise<readonly T[]>;
-  readonly read: (item: T) => Promise<void>;
   /** Identifies an item. @default the item itself */
   readonly toName?: (item: T) => string;
   /** Names an item in messages, where its name alone does not find it. @default not named: the operation is */
   readonly describe?: (item: T) => string;
+}
+
+interface ListAndRead<T> extends ItemList<T> {
+  readonly read: (item: T) => Promise<void>;
+}
+
+interface ListAndLand<T> extends ItemList<T> {
+  /** Distinguishes the lists of a source. */
+  readonly name: string;
+  readonly index?: string | undefined;
+  readonly toName: (item: T) => string;
+  /** What the list says of the item. */
+  readonly toObject: (item: T) => Omit<ListedObject, 'key'>;
+  readonly request: (item: T) => ObjectRequest;
+  /** Whether an object is a row of the source's main table, so that the service reports one more. */
+  readonly isRow: boolean;
+}
+
+/** Writes each object of a list to the landing. What the last pull read is written again where that is proven to be the same. */
+export async function listThenLand<T>(context: ExtractContext, list: ListAndLand<T>): Promise<void> {
+  const { name, index, items, toName, toObject, request, isRow } = list;
+  const objects = items.map((item) => ({ key: toName(item), ...toObject(item) }));
+  const reader = await context.objects({ name, index, objects });
+  await listThenRead(context, {
+    ...list,
+    read: async (item) => {
+      await reader.land(toName(item), request(item));
+      if (isRow) context.landing.expectRows(1);
+    },
+  });
 }
 
 /**
@@ -60,18 +89,21 @@ export async function listNames(
 
 /** Lists names, then writes what reading each of them returns. */
 export async function extractNamed(context: ExtractContext, list: Operation, read: Operation): Promise<void> {
-  const { client, landing, once } = context;
+  const { client, once } = context;
   const relist = () => listNames(context, list);
-  await listThenRead(context, {
+  await listThenLand(context, {
+    name: list.name,
     items: await once(list.name, relist),
     relist,
-    read: async (name) => {
-      const response = await client.call(read, { name });
-      await landing.writeJson({ name }, response.text);
-      landing.expectRows(1);
-    },
+    toName: (name) => name,
+    toObject: (item) => ({ item }),
+    request: (name) => ({ fields: { name }, read: (options) => client.call(read, { name }, options) }),
+    isRow: true,
   });
 }
+
+/** For services that may send an `ETag`, and have no index in their lists. */
+export const CONDITIONAL = {} as const;
 
 /**
  * Lists, then reads the first item: permission to list does not include permission to read.

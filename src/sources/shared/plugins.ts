@@ -1,38 +1,41 @@
 import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
-import { listItems, type ServiceResponse } from '../../services/response.ts';
+import { listItems, type ResponsePage, type ServiceResponse } from '../../services/response.ts';
 import { listPlugins } from '../../services/scheduler/bodies.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
-import { type ExtractContext, optionalString, requiredString } from '../source.ts';
+import { type ExtractContext, listIndex, optionalString, requiredString } from '../source.ts';
 import { checkListAndRead } from './list-and-read.ts';
 
 export interface ListedVolume {
   readonly id: string;
   readonly namespace: string | undefined;
   readonly plugin: string | undefined;
+  readonly item: unknown;
 }
 
 interface VolumeList {
   /** JSON texts of the pages. */
   readonly pages: readonly string[];
   readonly volumes: readonly ListedVolume[];
+  /** `listIndex` of the pages. */
+  readonly index: string | undefined;
 }
 
 export async function fetchVolumes({ client }: ExtractContext): Promise<VolumeList> {
-  const pages: string[] = [];
+  const pages: ResponsePage[] = [];
   const volumes: ListedVolume[] = [];
   for await (const page of client.pages(scheduler.volumes.list, { type: 'csi' })) {
-    pages.push(page.text);
+    pages.push(page);
     for (const item of page.items) {
       volumes.push(parseListedVolume(item, requiredString(item, 'ID', 'volumes', volumes.length)));
     }
   }
-  return { pages, volumes };
+  return { pages: pages.map(({ text }) => text), volumes, index: listIndex(pages) };
 }
 
 export function parseListedVolume(item: unknown, id: string): ListedVolume {
-  return { id, namespace: optionalString(item, 'Namespace'), plugin: optionalString(item, 'PluginID') };
+  return { id, namespace: optionalString(item, 'Namespace'), plugin: optionalString(item, 'PluginID'), item };
 }
 
 /** The list of volumes, which three sources need. */
@@ -103,16 +106,37 @@ async function fetchPlugins(context: ExtractContext): Promise<readonly string[]>
   return [...new Set([...registered, ...running])].sort();
 }
 
-async function fetchRunningPlugins({ client, landing, once }: ExtractContext): Promise<readonly string[]> {
+async function fetchRunningPlugins(context: ExtractContext): Promise<readonly string[]> {
+  const plugins = await fetchPluginItems(context);
+  if (Array.isArray(plugins)) return plugins.flatMap((item) => optionalString(item, 'ID') ?? []);
+  context.landing.addNote(`plugins that no registered volume names are unknown: ${(plugins as ServiceError).message}`);
+  return [];
+}
+
+/** The items of the list of plugins, which only the real product has; or why it does not show them. */
+async function fetchPluginItems({ client, once }: ExtractContext): Promise<readonly unknown[] | ServiceError> {
   if (client.target.flavor !== 'hashicorp') return [];
   try {
     const response = await once('plugins', () => client.call(listPlugins, { type: 'csi' }));
-    return listItems(listPlugins, response).flatMap((item) => optionalString(item, 'ID') ?? []);
+    return listItems(listPlugins, response);
   } catch (error) {
     if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
-    landing.addNote(`plugins that no registered volume names are unknown: ${error.message}`);
-    return [];
+    return error;
   }
+}
+
+/**
+ * What a read of a volume takes from its plugin, such as the version, has the plugin's index and not the volume's. Without
+ * `flavor: hashicorp` there is no list of plugins.
+ * @returns the item of a volume's plugin; undefined where the service does not show it
+ */
+export async function createPluginLookup(
+  context: ExtractContext,
+): Promise<(volume: ListedVolume) => readonly unknown[]> {
+  if (context.client.target.flavor !== 'hashicorp') return () => [];
+  const plugins = await fetchPluginItems(context);
+  const byId = new Map(Array.isArray(plugins) ? plugins.map((item) => [optionalString(item, 'ID'), item]) : []);
+  return ({ plugin }) => [plugin === undefined ? undefined : byId.get(plugin)];
 }
 
 /** Lists volumes, then what the plugin of the first one has. */

@@ -81,7 +81,7 @@ function volumeRow({ plugins }: SchedulerState, volume: VolumeRecord, flavor: Fl
     modify_index: volume.modifyIndex,
     requested_capabilities: volume.capabilities,
     provider_version: filled(plugin?.version),
-    capacity_bytes: live ? digits(plugin?.externals.get(volume.externalId)?.capacityBytes ?? 0) : null,
+    capacity_bytes: live ? digits(volume.capacityBytes) : null,
     requested_capacity_min_bytes: live ? 0 : null,
     requested_capacity_max_bytes: live ? 0 : null,
     mount_options: live ? { FSType: 'ext4' } : null,

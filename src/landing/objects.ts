@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { LandingFile } from './store.ts';
+
+/** The name of the tag in a line. No field of a service begins with an underscore and has this name. */
+export const TAG_FIELD = '_object';
+
+/** Identifies an object of a list in its lines of a landing, and says in which state it was read. */
+export interface ObjectTag {
+  /** Of the list. */
+  readonly list: string;
+  /** Of the object in the list. */
+  readonly key: string;
+  /** `digestItem` of the list's item; absent where the list does not prove the state of the object. */
+  readonly item?: string;
+  /** Values of the fields that rise with every change, as decimal digits or text. */
+  readonly index?: readonly string[];
+  /** `ETag` of the response. */
+  readonly etag?: string;
+  /** `Last-Modified` of the response. */
+  readonly modified?: string;
+}
+
+/** A digest of JSON that does not depend on the order of fields. Numbers may be bigint. */
+export function digestItem(item: unknown): string {
+  const text = JSON.stringify(item, (_, value: unknown) => {
+    if (typeof value === 'bigint') return `${value}n`;
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isMap ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  });
+  return createHash('sha256')
+    .update(text ?? '')
+    .digest('base64');
+}
+
+const BLOCK_BYTES = 1024 * 1024;
+
+interface Range {
+  readonly start: number;
+  readonly length: number;
+}
+
+interface LandedObject {
+  readonly tag: ObjectTag;
+  readonly lines: readonly Range[];
+}
+
+/** The objects of an earlier landing. Only their tags and positions are in memory. */
+export class LandedObjects {
+  readonly #file: FileHandle;
+  readonly #objects: ReadonlyMap<string, LandedObject>;
+
+  private constructor(file: FileHandle, objects: ReadonlyMap<string, LandedObject>) {
+    this.#file = file;
+    this.#objects = objects;
+  }
+
+  /** @returns undefined if the file is missing, or is not as its manifest says */
+  static async open(path: string, { sha256 }: Pick<LandingFile, 'sha256'>): Promise<LandedObjects | undefined> {
+    const objects = new Map<string, LandedObject>();
+    const hash = createHash('sha256');
+    try {
+      for await (const { line, ...range } of readLines(path, (chunk) => hash.update(chunk))) {
+        const tag = readTag(line);
+        if (tag === undefined) continue;
+        const name = objectName(tag);
+        const known = objects.get(name) ?? { tag, lines: [] };
+        objects.set(name, { tag, lines: [...known.lines, range] });
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    return hash.digest('hex') === sha256 ? new LandedObjects(await open(path), objects) : undefined;
+  }
+
+  find(object: Pick<ObjectTag, 'list' | 'key'>): ObjectTag | undefined {
+    return this.#objects.get(objectName(object))?.tag;
+  }
+
+  /** The lines of an object, each with its line break. */
+  async lines(object: Pick<ObjectTag, 'list' | 'key'>): Promise<readonly string[]> {
+    const lines: string[] = [];
+    for (const { start, length } of this.#objects.get(objectName(object))?.lines ?? []) {
+      const { buffer } = await this.#file.read(Buffer.alloc(length), 0, length, start);
+      lines.push(`${buffer.toString('utf8')}\n`);
+    }
+    return lines;
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+}
+
+function objectName({ list, key }: Pick<ObjectTag, 'list' | 'key'>): string {
+  return JSON.stringify([list, key]);
+}
+
+/** The tag of a line; undefined for a line that no object has, or that was masked until it was no JSON. */
+function readTag(line: string): ObjectTag | undefined {
+  if (!line.startsWith(`{"${TAG_FIELD}":`)) return undefined;
+  try {
+    return (JSON.parse(line) as Readonly<Record<string, ObjectTag>>)[TAG_FIELD];
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The lines of a file with their positions in bytes. */
+async function* readLines(path: string, onChunk: (chunk: Buffer) => void): AsyncGenerator<Range & { line: string }> {
+  let start = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { highWaterMark: BLOCK_BYTES }) as AsyncIterable<Buffer>) {
+    onChunk(chunk);
+    const bytes = Buffer.concat([rest, chunk]);
+    let from = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, from)) {
+      yield { line: bytes.toString('utf8', from, end), start: start + from, length: end - from };
+      from = end + 1;
+    }
+    start += from;
+    rest = bytes.subarray(from);
+  }
+}
