@@ -1,4 +1,5 @@
 -- grain: one row per change of a finding's state or severity; the last one at or before a time is the state at that time
+-- logged_at: changed_at
 create table if not exists finding_events (
   finding_id varchar not null, -- the finding
   target varchar not null, -- name of the target in tidemark.yaml

@@ -1,4 +1,5 @@
 -- grain: one row per digest and recipient
+-- identity: message_id
 create table if not exists outbox (
   message_id varchar not null, -- Message-ID of the mail: derived from job, run and recipient
   target varchar, -- targets of the digest, comma-separated

@@ -1,4 +1,5 @@
 -- grain: one row per rule and target that was ever assessed
+-- identity: target, rule
 -- renamed_from: finding_assessments
 create table if not exists rule_evaluations (
   target varchar not null, -- name of the target in tidemark.yaml

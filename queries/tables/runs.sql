@@ -1,4 +1,6 @@
 -- grain: one row per run of a job or of a pull
+-- identity: run_id
+-- logged_at: started_at
 create table if not exists runs (
   run_id varchar not null, -- ID of the run: its start in UTC, with a counter for runs in the same second
   target varchar, -- targets of the run, comma-separated

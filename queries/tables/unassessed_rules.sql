@@ -1,4 +1,5 @@
 -- grain: one row per rule, target and period in which the rule could not be assessed there
+-- identity: target, rule, since
 create table if not exists unassessed_rules (
   target varchar not null, -- name of the target in tidemark.yaml
   rule varchar not null, -- rule; its findings are kept as they were, and new ones may be missing

@@ -4,6 +4,8 @@ import { findFile } from '../core/paths.ts';
 
 /** SQL text from `queries/`, by path without `.sql`. A file beside the configuration overrides the package's. */
 export interface SqlFiles {
+  /** Whether there is such a file. */
+  has(name: string): boolean;
   read(name: string): Promise<string>;
   /** The text with each `{{name}}` replaced, comments removed: for identifiers, which cannot be bound as parameters. */
   render(name: string, parts: Readonly<Record<string, string>>): Promise<string>;
@@ -22,7 +24,8 @@ export function createSqlFiles(roots: readonly string[]): SqlFiles {
     cache.set(name, text); // before it is read: hundreds of callers request the same text at once
     return text;
   };
-  return { read, roots, render: async (name, parts) => fillTemplate(name, await read(name), parts) };
+  const has = (name: string): boolean => findFile(roots, `queries/${name}.sql`) !== undefined;
+  return { has, read, roots, render: async (name, parts) => fillTemplate(name, await read(name), parts) };
 }
 
 function fillTemplate(name: string, template: string, parts: Readonly<Record<string, string>>): string {

@@ -26,6 +26,12 @@ export interface Table {
   readonly grain: string;
   /** Columns that identify a row within its target; empty for logs. */
   readonly key: readonly string[];
+  /** Columns that identify a row of a log in the lake; empty if only the whole row does. */
+  readonly identity: readonly string[];
+  /** The column of a log that says when a row was written. */
+  readonly loggedAt: string | undefined;
+  /** Rows of a log belong to the run in `run_id`, and do not change after it. */
+  readonly isWrittenOnce: boolean;
   /** The source that fills it; undefined for logs such as `runs`. */
   readonly source: string | undefined;
   /** A table of the program's own, which no catalogue shows. */
@@ -34,7 +40,7 @@ export interface Table {
   readonly volatile: boolean;
   /** Rows are listed plugin by plugin, and the landing has a line with `error` for one that could not be listed. */
   readonly byPlugin: boolean;
-  /** A column that lists members; its history is kept per member (see list-columns.ts). */
+  /** A column that lists members; its history is kept per member. */
   readonly members: string | undefined;
   /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
   readonly computed: readonly string[];
@@ -72,6 +78,9 @@ function parseTable(name: string, ddl: string): Table {
     ddl,
     grain: header.grain ?? '',
     key: header.key?.split(/,\s*/u) ?? [],
+    identity: header.identity?.split(/,\s*/u) ?? [],
+    loggedAt: header.logged_at,
+    isWrittenOnce: header.written_once === 'yes',
     source: header.source,
     internal: header.internal === 'yes',
     volatile: header.volatile === 'yes',

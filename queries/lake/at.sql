@@ -1,0 +1,55 @@
+-- The rows of a relation as of a time: the last state before it, with the changes since.
+-- {{changes}}, {{state}}, {{runs}}: tables of the lake; {{present}}: the time; {{identity}}: what identifies a row;
+-- {{fields}}: what the row has; {{columns}}: the same as the result names it
+-- A row counts once its publish is in {{runs}}. Of two rows with the same identity and time, that of the later publish counts.
+-- The names here begin with `lake_`, as those of no column do.
+with
+  lake_bounds as (
+    select {{present}} as lake_present
+    from {{runs}}
+  ),
+  lake_since as (
+    select max(lake_s.as_of) as lake_since_time
+    from {{state}} as lake_s
+    cross join lake_bounds
+    where lake_s.as_of <= lake_present and lake_s.publish in (select publish from {{runs}})
+  ),
+  lake_base as (
+    select max(lake_s.publish) as lake_base_publish
+    from {{state}} as lake_s
+    cross join lake_since
+    where lake_s.as_of = lake_since_time and lake_s.publish in (select publish from {{runs}})
+  ),
+  lake_known as (
+    select 'insert' as op, lake_s.as_of as as_of, lake_s.publish as publish, {{fields}}
+    from {{state}} as lake_s
+    cross join lake_since
+    cross join lake_base
+    where lake_s.as_of = lake_since_time and lake_s.publish = lake_base_publish
+    union all
+    select lake_c.op as op, lake_c.as_of as as_of, lake_c.publish as publish, {{fields}}
+    from {{changes}} as lake_c
+    cross join lake_bounds
+    cross join lake_since
+    cross join lake_base
+    where
+      lake_c.publish in (select publish from {{runs}})
+      and lake_c.as_of <= lake_present
+      and (
+        lake_since_time is null
+        or lake_c.as_of > lake_since_time
+        or (lake_c.as_of = lake_since_time and lake_c.publish > lake_base_publish)
+      )
+  ),
+  lake_newest as (
+    select *, row_number() over (partition by {{identity}}, as_of order by publish desc) as lake_place
+    from lake_known
+  ),
+  lake_latest as (
+    select op, {{fields}}, row_number() over (partition by {{identity}} order by as_of desc) as lake_rank
+    from lake_newest
+    where lake_place = 1 and op <> 'void'
+  )
+select {{columns}}
+from lake_latest
+where lake_rank = 1 and op <> 'delete'

@@ -1,0 +1,2 @@
+create or replace {{temp}} macro {{name}}(at_time) as table
+{{query}};

@@ -1,0 +1,7 @@
+-- The versions of a relation of the lake, oldest first, so that a query of a time reads few parts of the table.
+insert into {{stored}} by name
+select {{columns}}, valid_from, valid_to
+from (
+{{query}}
+)
+order by valid_from;

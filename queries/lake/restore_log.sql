@@ -1,0 +1,5 @@
+insert into {{stored}} by name
+select {{columns}}
+from (
+{{query}}
+);

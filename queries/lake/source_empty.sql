@@ -1,0 +1,3 @@
+-- A table of the lake without data files
+select {{typed}}
+where false

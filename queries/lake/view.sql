@@ -1,0 +1,2 @@
+create or replace {{temp}} view {{name}} as
+{{query}};

@@ -1,0 +1,3 @@
+select publish
+from lake_runs
+order by publish;

@@ -1,0 +1,156 @@
+import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { type Database, openDatabase } from '../warehouse/database.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
+import { noWarehouseError } from '../warehouse/session.ts';
+import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
+import { ConflictError } from './delta-log.ts';
+import { changesTable } from './layout.ts';
+import { BEGINNING } from './pending.ts';
+import { createLakeReader, createTableView } from './reader.ts';
+import { commitTable, type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
+import { listRelations, type Relation, RUNS } from './relations.ts';
+import type { LakeStore } from './store.ts';
+
+export interface PublishedTable {
+  readonly table: string;
+  readonly rows: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface PublishResult {
+  /** Number of the publish; null if the lake had everything already. */
+  readonly publish: number | null;
+  /** The time up to which the lake has runs, ISO 8601. */
+  readonly as_of: string;
+  readonly tables: readonly PublishedTable[];
+}
+
+export interface PublishOptions {
+  readonly config: Config;
+  readonly store: LakeStore;
+  readonly now: Date;
+}
+
+/** Publishes that overlap begin again. More than these in a row means that they never end. */
+const ATTEMPTS = 10;
+const MAX_PAUSE_MS = 500;
+
+/**
+ * Appends to the lake what the published warehouse has and the lake does not. Readers see it when `runs` is committed, which is last:
+ * all of it or nothing. What a killed publish has left is never seen, and the next publish writes it again.
+ * @throws TidemarkError UNREACHABLE without a warehouse or a run; UNSAFE if the lake has runs that the warehouse does not have; LOCKED if
+ * other publishes do not end
+ */
+export async function publishToLake(options: PublishOptions): Promise<PublishResult> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    try {
+      return await publishOnce(options);
+    } catch (error) {
+      // A publish of a later run may have ended after this one had opened the warehouse.
+      const isPassing = error instanceof TidemarkError && error.code === 'UNSAFE' && attempt === 1;
+      if (!(error instanceof ConflictError) && !isPassing) throw error;
+      await sleep(randomInt(MAX_PAUSE_MS));
+    }
+  }
+  throw new TidemarkError('LOCKED', `other publishes to ${options.store.name} do not end`, {
+    hint: 'let one process publish at a time',
+  });
+}
+
+async function publishOnce({ config, store, now }: PublishOptions): Promise<PublishResult> {
+  const paths = warehouseFiles(config.data);
+  if (!existsSync(paths.published)) throw noWarehouseError(paths.published);
+  const database = await openDatabase(paths.published, {
+    readOnly: true,
+    memoryLimit: config.memoryLimit,
+    tempDirectory: paths.temp,
+  });
+  try {
+    const files = createSqlFiles(overlayRoots(config.directory));
+    const relations = await listRelations(database, files, await loadTables(files));
+    const publishing = await beginPublish(store, database, files, now);
+    const result = await publishRelations(publishing, relations);
+    if (result.publish === null) await store.remove(claimPath(publishing.publish));
+    return result;
+  } finally {
+    database.close();
+  }
+}
+
+async function beginPublish(store: LakeStore, database: Database, files: SqlFiles, now: Date): Promise<Publishing> {
+  const reader = createLakeReader(store, database, files);
+  const { transactions } = await reader.snapshot(changesTable(RUNS));
+  await createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
+  await database.run(await files.read('lake/visible'));
+  const [range] = await database.rows(await files.read('lake/range'));
+  if (typeof range?.latest !== 'string') {
+    throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
+  }
+  const after = typeof range.published === 'string' ? range.published : BEGINNING;
+  if (range.is_ahead === true) throw aheadError(store, after);
+  const publishes = await database.rows(await files.read('lake/visible_publishes'));
+  const visible = new Set(publishes.map(({ publish }) => Number(publish)));
+  const publish = await claimNumber(store, Math.max(0, ...transactions.values(), ...visible) + 1, now);
+  return { store, database, files, reader, publish, nowMs: now.getTime(), after, now: range.latest, visible };
+}
+
+/** What makes a publish visible. */
+const RUN_FIELDS = [
+  { name: 'publish', type: 'long', nullable: true, metadata: {} },
+  { name: 'as_of', type: 'timestamp', nullable: true, metadata: {} },
+] as const;
+
+function aheadError({ name }: LakeStore, asOf: string): TidemarkError {
+  return new TidemarkError('UNSAFE', `${name} has runs up to ${asOf}, and this warehouse does not`, {
+    hint: 'the lake belongs to another warehouse, or this one was restored from an older backup: publish to a new folder, or get the warehouse from the lake with `tidemark lake restore`',
+  });
+}
+
+const claimPath = (publish: number): string => `_publishes/${String(publish).padStart(10, '0')}.json`;
+
+/** Takes the next number that no publish has had, not even one that was killed: its rows must never become visible. */
+async function claimNumber(store: LakeStore, first: number, now: Date): Promise<number> {
+  const claim = `${JSON.stringify({ startedAt: now.toISOString() })}\n`;
+  for (let publish = first; ; publish++) {
+    if (await store.createIfAbsent(claimPath(publish), claim)) return publish;
+  }
+}
+
+/** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
+async function publishRelations(publishing: Publishing, relations: readonly Relation[]): Promise<PublishResult> {
+  const committed: StagedTable[] = [];
+  for (const relation of relations) {
+    if (relation.name === RUNS) continue;
+    committed.push(...(await commitRelation(publishing, await stageRelation(publishing, relation))));
+  }
+  const runs = relations.filter(({ name }) => name === RUNS);
+  const isDue = committed.length > 0;
+  for (const relation of runs) {
+    const staged = await stageRelation(publishing, relation, { isRepeated: isDue });
+    committed.push(...(await commitRelation(publishing, staged)));
+  }
+  return {
+    publish: committed.length > 0 ? publishing.publish : null,
+    as_of: publishing.now,
+    tables: committed.map(({ table, adds }) => ({
+      table,
+      rows: adds.reduce((sum, { tags }) => sum + Number(tags?.rows ?? 0), 0),
+      files: adds.length,
+      bytes: adds.reduce((sum, { size }) => sum + size, 0),
+    })),
+  };
+}
+
+/** The changes of a relation come after its state: those of `runs` make the publish visible. */
+async function commitRelation(publishing: Publishing, staged: readonly StagedTable[]): Promise<readonly StagedTable[]> {
+  const due = staged.filter(({ adds, design }) => adds.length > 0 || design.metaData);
+  for (const table of [...due].reverse()) await commitTable(publishing, table);
+  return due;
+}

@@ -1,0 +1,118 @@
+import type { Database } from '../warehouse/database.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { readCheckpointFile } from './checkpoint.ts';
+import { type AddAction, type DeltaField, parseFields, readSnapshot, type Snapshot } from './delta-log.ts';
+import { changesTable, describedRelation, type LakeRelation, PARTITION, stateTable } from './layout.ts';
+import { RUNS } from './relations.ts';
+import { lakeType } from './schema.ts';
+import type { LakeStore } from './store.ts';
+
+/** Reads tables of a lake with DuckDB, by the files that their logs name. */
+export interface LakeReader {
+  readonly store: LakeStore;
+  readonly database: Database;
+  readonly files: SqlFiles;
+  /** The log of a table, read once. */
+  snapshot(table: string): Promise<Snapshot>;
+}
+
+export function createLakeReader(store: LakeStore, database: Database, files: SqlFiles): LakeReader {
+  const snapshots = new Map<string, Promise<Snapshot>>();
+  return {
+    store,
+    database,
+    files,
+    snapshot(table) {
+      const known =
+        snapshots.get(table) ??
+        readSnapshot(store, table, (path) => readCheckpointFile(database, files, store.locate(path)));
+      snapshots.set(table, known);
+      return known;
+    },
+  };
+}
+
+/**
+ * The relations of a lake, `runs` first: its log is read before those of the others, so that they contain all that it makes visible.
+ */
+export async function listLakeRelations(reader: LakeReader): Promise<readonly LakeRelation[]> {
+  const folders = await reader.store.folders();
+  const suffix = changesTable('');
+  const names = folders.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length));
+  const ordered = [...names.filter((name) => name === RUNS), ...names.filter((name) => name !== RUNS).sort()];
+  const relations: LakeRelation[] = [];
+  for (const name of ordered) {
+    const relation = describedRelation((await reader.snapshot(changesTable(name))).metaData);
+    if (relation) relations.push(relation);
+  }
+  return relations;
+}
+
+interface TableViewOptions {
+  /** @default those of the table */
+  readonly fields?: readonly DeltaField[];
+  /** @default every file */
+  readonly keep?: (file: AddAction) => boolean;
+}
+
+/** Creates a temporary view of a table of the lake. */
+export async function createTableView(
+  reader: LakeReader,
+  view: string,
+  table: string,
+  { fields, keep = () => true }: TableViewOptions = {},
+): Promise<void> {
+  const { metaData, files } = await reader.snapshot(table);
+  const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => !PARTITIONS.has(name));
+  const paths = [...files.values()].filter(keep).map(({ path }) => locateFile(reader.store, table, path));
+  const query = await renderSource(reader.files, stored, paths);
+  await reader.database.run(await reader.files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
+}
+
+/** Columns that are in the log and not in the files. */
+const PARTITIONS: ReadonlySet<string> = new Set(Object.values(PARTITION));
+
+async function renderSource(files: SqlFiles, fields: readonly DeltaField[], paths: readonly string[]): Promise<string> {
+  const typed = fields.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', ');
+  if (paths.length === 0) return files.render('lake/source_empty', { typed });
+  return files.render('lake/source', {
+    typed,
+    fields: fields.map(({ name }) => quoteIdent(name)).join(', '),
+    files: paths.map(quoteLiteral).join(', '),
+  });
+}
+
+/** The path of a data file for DuckDB; the log has it as a URI. */
+export function locateFile(store: LakeStore, table: string, path: string): string {
+  return store.locate(`${table}/${decodeURIComponent(path)}`);
+}
+
+const DUCKDB_TYPES: Readonly<Record<string, string>> = {
+  string: 'varchar',
+  byte: 'tinyint',
+  short: 'smallint',
+  long: 'bigint',
+  binary: 'blob',
+  timestamp: 'timestamptz',
+};
+
+function toDuckdbType(type: DeltaField['type']): string {
+  if (typeof type === 'string') return DUCKDB_TYPES[type] ?? type;
+  return `${toDuckdbType(type.elementType)}[]`;
+}
+
+/** The value of a field as the warehouse has it. */
+export function toWarehouse(field: string, type: string): string {
+  const isSame = lakeType(type).written.toUpperCase() === type.toUpperCase() || type === 'TIMESTAMP WITH TIME ZONE';
+  return isSame ? quoteIdent(field) : `${quoteIdent(field)}::${type}`;
+}
+
+/** Creates temporary views of the changes and the state of every relation, under the names of the tables. */
+export async function createTableViews(reader: LakeReader): Promise<readonly LakeRelation[]> {
+  const relations = await listLakeRelations(reader);
+  for (const { name } of relations) {
+    await createTableView(reader, changesTable(name), changesTable(name));
+    await createTableView(reader, stateTable(name), stateTable(name));
+  }
+  return relations;
+}

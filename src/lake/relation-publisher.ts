@@ -1,0 +1,206 @@
+import type { Database } from '../warehouse/database.ts';
+import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { checkpointIfDue } from './checkpoint.ts';
+import { writePending } from './data-files.ts';
+import {
+  type Action,
+  type AddAction,
+  APP_ID,
+  appendCommit,
+  applyCommit,
+  findPublish,
+  PROTOCOL,
+  type Snapshot,
+} from './delta-log.ts';
+import { describedSince, designTable, PARTITION, stateTable, type TableDesign, tableName } from './layout.ts';
+import {
+  BEGINNING,
+  findDifferences,
+  findHistoryChanges,
+  findJournalChanges,
+  findLogChanges,
+  findRollupChanges,
+  findState,
+  repeatLastRun,
+} from './pending.ts';
+import { monthName, quarterStart, quartersBetween } from './quarters.ts';
+import { createTableView, type LakeReader } from './reader.ts';
+import { type Relation, RUNS } from './relations.ts';
+import type { LakeStore } from './store.ts';
+import { DUCKDB, renderHeld } from './views.ts';
+
+/** A publish in progress. */
+export interface Publishing {
+  readonly store: LakeStore;
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly reader: LakeReader;
+  /** Its number, which no other publish has. */
+  readonly publish: number;
+  readonly nowMs: number;
+  /** `as_of` of the last run that the lake has; `-infinity` for none. */
+  readonly after: string;
+  /** `as_of` of the last run of the warehouse. */
+  readonly now: string;
+  /** The publishes that readers see. */
+  readonly visible: ReadonlySet<number>;
+}
+
+/** Rows of a table that a publish has written to files, not yet in the log. */
+export interface StagedTable {
+  readonly table: string;
+  readonly snapshot: Snapshot;
+  readonly design: TableDesign;
+  readonly adds: readonly AddAction[];
+}
+
+type Part = 'changes' | 'state';
+
+interface StageOptions {
+  /** Writes the last run once more if no run has changed: `runs` makes a publish visible. @default false */
+  readonly isRepeated?: boolean;
+}
+
+/**
+ * Writes the data files of what a relation has and the lake does not: its changes, and its state if a quarter has begun. Nothing of it
+ * is in a log until `commitTable`.
+ */
+export async function stageRelation(
+  publishing: Publishing,
+  relation: Relation,
+  { isRepeated = false }: StageOptions = {},
+): Promise<readonly StagedTable[]> {
+  const [changes, state] = [
+    await prepare(publishing, relation, 'changes'),
+    await prepare(publishing, relation, 'state'),
+  ];
+  await findChanges(publishing, relation, changes);
+  if (isRepeated) await repeatLastRun(publishing, relation, changes.design.relation);
+  const staged = { ...changes, adds: await writePending(publishing, changes.design.relation, 'changes') };
+  return [staged, { ...state, adds: await stageStates(publishing, relation, changes, state) }];
+}
+
+interface PreparedTable extends Omit<StagedTable, 'adds'> {
+  /** A publish that readers see has described the table as it is now. */
+  readonly isCurrent: boolean;
+}
+
+async function prepare(publishing: Publishing, relation: Relation, part: Part): Promise<PreparedTable> {
+  const table = tableName(relation.name, part);
+  const snapshot = await publishing.reader.snapshot(table);
+  const isConfirmed = publishing.visible.has(describedSince(snapshot.metaData));
+  const design = designTable(relation, part, snapshot.metaData, { ...publishing, isConfirmed });
+  return { table, snapshot, design, isCurrent: !design.metaData };
+}
+
+async function findChanges(publishing: Publishing, relation: Relation, changes: PreparedTable): Promise<void> {
+  const held = changes.design.relation;
+  const context = changes.isCurrent ? publishing : { ...publishing, after: BEGINNING };
+  const hold = () => holdRows(publishing, changes);
+  if (relation.kind === 'rollup') return findRollupChanges(context, relation, held);
+  if (relation.kind === 'journal') return findJournalChanges(context, relation, held);
+  if (relation.kind === 'register') {
+    return findLogChanges(context, relation, held, hold);
+  }
+  if (changes.isCurrent) return findHistoryChanges(context, relation, held, hold);
+  return findDifferences(context, relation, held, () => holdLog(publishing, changes));
+}
+
+/** Fills `lake_held` with the present rows of the lake. It reads the state of the last quarter and the files since. */
+async function holdRows({ reader, files, database, after }: Publishing, changes: PreparedTable): Promise<void> {
+  const { design, isCurrent, table } = changes;
+  const state = stateTable(design.relation.name);
+  const begun = isCurrent && after !== BEGINNING ? monthName(quarterStart(new Date(after))) : undefined;
+  const states = [...(await reader.snapshot(state)).files.values()];
+  const hasState =
+    begun !== undefined && states.some(({ partitionValues }) => partitionValues[PARTITION.state] === begun);
+  const keep = ({ partitionValues }: AddAction): boolean =>
+    !hasState || String(partitionValues[PARTITION.changes]) >= begun;
+  await createTableView(reader, 'lake_changes', table, { fields: design.fields, keep });
+  const fields = design.fields.filter(({ name }) => name !== 'op');
+  await createTableView(reader, 'lake_state', state, { fields });
+  const query = await renderHeld({ files, dialect: DUCKDB, table: localTable, runs: 'lake_runs' }, design.relation);
+  await database.run(await files.render('lake/held', { query }));
+}
+
+/** Fills `lake_held` with every change that readers of the lake see. */
+async function holdLog({ reader, files, database }: Publishing, changes: PreparedTable): Promise<void> {
+  const { design, table } = changes;
+  await createTableView(reader, 'lake_changes', table, { fields: design.fields });
+  const parts = {
+    changes: 'lake_changes',
+    runs: 'lake_runs',
+    identity: design.relation.identity.map(quoteIdent).join(', '),
+    fields: design.relation.columns.map(({ field }) => quoteIdent(field)).join(', '),
+  };
+  await database.run(await files.render('lake/held_log', parts));
+}
+
+/** The views of a publish, by the table of the lake that a query names. */
+function localTable(name: string): string {
+  return name.endsWith('_state') ? 'lake_state' : 'lake_changes';
+}
+
+/** A history has a state at the start of each quarter, a log at the first publish of each quarter. */
+async function stageStates(
+  publishing: Publishing,
+  relation: Relation,
+  changes: PreparedTable,
+  state: PreparedTable,
+): Promise<readonly AddAction[]> {
+  if (relation.kind === 'journal' || relation.kind === 'rollup') return [];
+  const adds: AddAction[] = [];
+  const isNew = !changes.isCurrent || !state.isCurrent || publishing.after === BEGINNING;
+  for (const time of await stateTimes(publishing, relation, isNew)) {
+    await findState(publishing, relation, state.design.relation, time.toISOString());
+    adds.push(...(await writePending(publishing, state.design.relation, 'state')));
+  }
+  return adds;
+}
+
+async function stateTimes(
+  { database, files, after, now }: Publishing,
+  relation: Relation,
+  isNew: boolean,
+): Promise<readonly Date[]> {
+  const until = new Date(now);
+  if (relation.kind === 'register') {
+    return isNew || quarterStart(until).getTime() > Date.parse(after) ? [until] : [];
+  }
+  if (!isNew) return quartersBetween(new Date(after), until);
+  const [row] = await database.rows(await files.render('lake/first_version', { stored: quoteIdent(relation.stored) }));
+  return typeof row?.first === 'string' ? quartersBetween(new Date(row.first), until) : [];
+}
+
+/**
+ * Commits the files of a table, in one commit with its new description if it has changed. Does nothing for a table without either.
+ * @throws ConflictError if the table is that of runs and another publish has committed to it
+ */
+export async function commitTable(
+  publishing: Publishing,
+  { table, snapshot, design, adds }: StagedTable,
+): Promise<void> {
+  if (adds.length === 0 && !design.metaData) return;
+  const { store, database, files, publish, nowMs } = publishing;
+  const actions: readonly Action[] = [
+    {
+      commitInfo: {
+        timestamp: nowMs,
+        operation: 'WRITE',
+        operationParameters: { mode: 'Append' },
+        isBlindAppend: true,
+      },
+    },
+    ...(snapshot.version < 0 ? [{ protocol: PROTOCOL }] : []),
+    ...(design.metaData ? [{ metaData: design.metaData }] : []),
+    { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
+    ...adds.map((add) => ({ add })),
+  ];
+  const isRuns = design.relation.name === RUNS;
+  const version = await appendCommit(store, table, actions, {
+    after: snapshot.version,
+    ...(isRuns && { conflicts: (other) => findPublish(other) !== undefined }),
+  });
+  const after = applyCommit(snapshot, version, actions);
+  if (after) await checkpointIfDue(store, database, files, table, after);
+}

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { makeFolder } from '../core/fs.ts';
+import type { Log } from '../core/log.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { type Database, openDatabase } from '../warehouse/database.ts';
+import { recordFingerprint } from '../warehouse/integrity.ts';
+import { migrate } from '../warehouse/migrate.ts';
+import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
+import { withWarehouseLock } from '../warehouse/session.ts';
+import { createSqlFiles, quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
+import type { LakeRelation } from './layout.ts';
+import { createLakeReader, createTableViews } from './reader.ts';
+import { listRelations, type Relation } from './relations.ts';
+import type { LakeStore } from './store.ts';
+import { DUCKDB, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
+
+export interface RestoredTable {
+  readonly table: string;
+  readonly rows: number;
+}
+
+export interface RestoreOptions {
+  readonly config: Config;
+  readonly store: LakeStore;
+  readonly now: Date;
+  readonly log: Log;
+}
+
+/**
+ * Makes the warehouse of the data folder out of a lake: every table with its history, as of the last publish.
+ * @throws TidemarkError UNSAFE if there is a warehouse already; DATA if the lake has no publish
+ */
+export async function restoreFromLake({ config, store, now, log }: RestoreOptions): Promise<readonly RestoredTable[]> {
+  const paths = warehouseFiles(config.data);
+  const existing = [paths.published, paths.work].find(existsSync);
+  if (existing) {
+    throw new TidemarkError('UNSAFE', `there is a warehouse already: ${existing}`, {
+      hint: 'move it away first, or set `data` to another folder',
+    });
+  }
+  return withWarehouseLock({ config, purpose: 'lake restore', now, log }, async () => {
+    await makeFolder(dirname(paths.work));
+    try {
+      const restored = await fillWarehouse(config, store);
+      await publishFile(paths.work, paths.published, config.groupRead ? 0o440 : 0o400);
+      await recordFingerprint(paths.work);
+      return restored;
+    } catch (error) {
+      for (const file of [paths.work, `${paths.work}.wal`]) await rm(file, { force: true });
+      throw error;
+    }
+  });
+}
+
+async function fillWarehouse(config: Config, store: LakeStore): Promise<readonly RestoredTable[]> {
+  const { work, temp } = warehouseFiles(config.data);
+  const database = await openDatabase(work, { memoryLimit: config.memoryLimit, tempDirectory: temp });
+  try {
+    const files = createSqlFiles(overlayRoots(config.directory));
+    const tables = await loadTables(files);
+    const finishMigration = await migrate(database, files, tables);
+    const held = new Map((await createTableViews(createLakeReader(store, database, files))).map((r) => [r.name, r]));
+    if (!held.has('runs')) {
+      throw new TidemarkError('DATA', `${store.name} is not a lake`, {
+        hint: 'name the folder that `tidemark lake publish` wrote',
+      });
+    }
+    const restored: RestoredTable[] = [];
+    for (const relation of await listRelations(database, files, tables)) {
+      const source = held.get(relation.name);
+      if (source && relation.kind !== 'rollup') restored.push(await fillTable(database, files, relation, source));
+    }
+    await finishMigration();
+    await database.run('checkpoint');
+    return restored;
+  } finally {
+    database.close();
+  }
+}
+
+async function fillTable(
+  database: Database,
+  files: SqlFiles,
+  relation: Relation,
+  source: LakeRelation,
+): Promise<RestoredTable> {
+  const writer: ViewWriter = { files, dialect: DUCKDB, table: quoteIdent };
+  const isHistory = relation.kind === 'history';
+  const query = isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST);
+  const known = new Set(source.columns.map(({ name }) => name));
+  const columns = relation.columns.filter(({ name }) => known.has(name));
+  const sql = await files.render(isHistory ? 'lake/restore_history' : 'lake/restore_log', {
+    stored: quoteIdent(relation.stored),
+    columns: columns.map(({ name, type }) => `${quoteIdent(name)}::${type} as ${quoteIdent(name)}`).join(', '),
+    query,
+  });
+  return { table: relation.stored, rows: await database.write(sql) };
+}

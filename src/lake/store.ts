@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { TidemarkError } from '../core/errors.ts';
+import { syncFolder, syncPath } from '../core/fs.ts';
+
+/** A file of the lake. */
+export interface StoredFile {
+  /** Path within the lake, with `/` on every platform. */
+  readonly path: string;
+  readonly bytes: number;
+  /** When it was written, in milliseconds since 1970. */
+  readonly modifiedMs: number;
+}
+
+/**
+ * Where a lake is kept. Paths are relative to the lake. What a method has written is on disk when it returns, and is complete whenever
+ * it is visible.
+ */
+export interface LakeStore {
+  /** What messages call the store. */
+  readonly name: string;
+  /** Writes a file unless it exists. @returns whether it was written */
+  createIfAbsent(path: string, content: string): Promise<boolean>;
+  /** The same for a local file, which stays. */
+  createFileIfAbsent(path: string, file: string): Promise<boolean>;
+  /** Writes a file, or replaces it as a whole. */
+  put(path: string, content: string): Promise<void>;
+  /** Moves a local file into the store. */
+  putFile(path: string, file: string): Promise<void>;
+  /** A path for a local file that is about to be put. Its folder exists. */
+  scratch(): Promise<string>;
+  /** All files below a folder, also in folders within it. None if the folder does not exist. */
+  list(folder: string): Promise<readonly StoredFile[]>;
+  /** The folders of tables. */
+  folders(): Promise<readonly string[]>;
+  /** @throws an error with the code ENOENT if the file does not exist */
+  read(path: string): Promise<string>;
+  remove(path: string): Promise<void>;
+  /** The path of a file for DuckDB. */
+  locate(path: string): string;
+}
+
+/** Folder of files that are being written: no table has its name. */
+export const STAGING = '_staging';
+
+/** A lake in a directory, which may be on a network. Its file system must have hard links. */
+export function createDirectoryStore(root: string): LakeStore {
+  const locate = (path: string): string => join(root, path);
+  const scratch = async (): Promise<string> => {
+    const folder = locate(STAGING);
+    await mkdir(folder, { recursive: true });
+    return join(folder, randomBytes(8).toString('hex'));
+  };
+  const stage = async (write: (file: string) => Promise<void>, place: (file: string) => Promise<void>) => {
+    const temporary = await scratch();
+    try {
+      await write(temporary);
+      await place(temporary);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  };
+  const linkNew = async (from: string, path: string): Promise<boolean> => {
+    const to = locate(path);
+    await mkdir(dirname(to), { recursive: true });
+    const isCreated = await link(from, to).then(() => true, refuseExisting(root));
+    await syncFolder(dirname(to));
+    return isCreated;
+  };
+  const replace = async (from: string, path: string): Promise<void> => {
+    await mkdir(dirname(locate(path)), { recursive: true });
+    await rename(from, locate(path));
+    await syncFolder(dirname(locate(path)));
+  };
+  return {
+    name: root,
+    locate,
+    async createIfAbsent(path, content) {
+      let isCreated = false;
+      await stage(
+        (file) => writeSynced(file, content),
+        async (file) => {
+          isCreated = await linkNew(file, path);
+        },
+      );
+      return isCreated;
+    },
+    async createFileIfAbsent(path, file) {
+      let isCreated = false;
+      await stage(
+        (copy) => copySynced(file, copy),
+        async (copy) => {
+          isCreated = await linkNew(copy, path);
+        },
+      );
+      return isCreated;
+    },
+    put: (path, content) =>
+      stage(
+        (file) => writeSynced(file, content),
+        (file) => replace(file, path),
+      ),
+    async putFile(path, file) {
+      await syncPath(file);
+      await replace(file, path);
+    },
+    scratch,
+    list: (folder) => listFiles(root, locate(folder)),
+    folders: () => listFolders(root),
+    read: (path) => readFile(locate(path), 'utf8'),
+    remove: (path) => rm(locate(path), { force: true }),
+  };
+}
+
+/** Without the content in it, a file must not get its name: readers take an empty log file for a commit without data. */
+async function writeSynced(file: string, content: string): Promise<void> {
+  const handle = await open(file, 'wx');
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function copySynced(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  await syncPath(to);
+}
+
+const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV']);
+
+function refuseExisting(root: string): (error: NodeJS.ErrnoException) => false {
+  return (error) => {
+    if (error.code === 'EEXIST') return false;
+    if (!NO_HARD_LINKS.has(error.code ?? '')) throw error;
+    throw new TidemarkError('DATA', `${root} is on a file system without hard links`, {
+      hint: 'keep the lake on one that has them, such as ext4, XFS or NFS: without them two writers can overwrite each other',
+      cause: error,
+    });
+  };
+}
+
+async function listFolders(root: string): Promise<readonly string[]> {
+  const entries = await readdir(root, { withFileTypes: true }).catch(ignoreMissing);
+  return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('_')).map(({ name }) => name);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}
+
+async function listFiles(root: string, folder: string): Promise<readonly StoredFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(ignoreMissing);
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const found = await Promise.all(files.map((file) => statFile(root, file)));
+  return found.flat().sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** A file that is gone since it was listed is not listed. */
+async function statFile(root: string, file: string): Promise<readonly StoredFile[]> {
+  try {
+    const { size, mtimeMs } = await stat(file);
+    return [{ path: relative(root, file).replaceAll('\\', '/'), bytes: size, modifiedMs: mtimeMs }];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,97 @@
+import { stat } from 'node:fs/promises';
+import type { Database } from '../warehouse/database.ts';
+import { firstLine } from '../warehouse/database.ts';
+import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { hashFile } from './data-files.ts';
+import { type AddAction, logFolder } from './delta-log.ts';
+import { createLakeReader, type LakeReader, locateFile } from './reader.ts';
+import type { LakeStore, StoredFile } from './store.ts';
+
+export interface LakeProblem {
+  readonly table: string;
+  readonly file: string;
+  readonly problem: string;
+}
+
+export interface VerifyResult {
+  readonly tables: number;
+  readonly files: number;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Files that no log names: `tidemark lake vacuum` removes them. */
+  readonly unnamed: number;
+  readonly problems: readonly LakeProblem[];
+}
+
+/** Compares every file that a log names with its size, its checksum and its number of rows. */
+export async function verifyLake(store: LakeStore, database: Database, files: SqlFiles): Promise<VerifyResult> {
+  const reader = createLakeReader(store, database, files);
+  const problems: LakeProblem[] = [];
+  const total = { files: 0, rows: 0, bytes: 0, unnamed: 0 };
+  const tables = await listTables(store);
+  for (const table of tables) {
+    const { files: named } = await reader.snapshot(table);
+    for (const add of named.values()) {
+      const problem = await findProblem(reader, table, add);
+      if (problem !== undefined) problems.push({ table, file: add.path, problem });
+      total.files += 1;
+      total.rows += expectedRows(add) ?? 0;
+      total.bytes += add.size;
+    }
+    total.unnamed += (await listUnnamed(reader, table)).length;
+  }
+  return { tables: tables.length, ...total, problems };
+}
+
+/** The tables of a lake: the folders with a log. */
+export async function listTables(store: LakeStore): Promise<readonly string[]> {
+  const tables: string[] = [];
+  for (const folder of (await store.folders()).toSorted()) {
+    if ((await store.list(logFolder(folder))).length > 0) tables.push(folder);
+  }
+  return tables;
+}
+
+/** The data files of a table that its log does not name, now or as replaced by an engine. */
+export async function listUnnamed(reader: LakeReader, table: string): Promise<readonly StoredFile[]> {
+  const stored = await reader.store.list(table); // before the log is read: what is committed in between is named
+  const { files, removed } = await reader.snapshot(table);
+  const named = new Set([...files.keys(), ...removed.keys()].map((path) => `${table}/${decodeURIComponent(path)}`));
+  return stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
+}
+
+function expectedRows({ stats }: AddAction): number | undefined {
+  const { numRecords } = JSON.parse(stats ?? '{}') as { readonly numRecords?: number };
+  return numRecords;
+}
+
+async function findProblem(reader: LakeReader, table: string, add: AddAction): Promise<string | undefined> {
+  const file = locateFile(reader.store, table, add.path);
+  const size = await stat(file).then(
+    (found) => found.size,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    },
+  );
+  if (size === undefined) return 'is missing';
+  if (size !== add.size) return `has ${size} bytes instead of ${add.size}`;
+  const { sha256 } = add.tags ?? {};
+  if (sha256 !== undefined && (await hashFile(file)) !== sha256) return 'has another checksum';
+  return compareRows(reader, file, expectedRows(add));
+}
+
+async function compareRows(
+  { database, files }: LakeReader,
+  file: string,
+  expected: number | undefined,
+): Promise<string | undefined> {
+  if (expected === undefined) return undefined;
+  const sql = await files.render('lake/row_counts', { files: quoteLiteral(file) });
+  try {
+    const [row] = await database.rows(sql);
+    return Number(row?.rows) === expected ? undefined : `has ${row?.rows} rows instead of ${expected}`;
+  } catch (error) {
+    return `cannot be read: ${firstLine(error)}`;
+  }
+}

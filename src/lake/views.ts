@@ -1,0 +1,134 @@
+import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { changesTable, type LakeRelation, rowFields, stateTable } from './layout.ts';
+import { RUNS } from './relations.ts';
+
+/** How an engine writes what its SQL has of its own. */
+export interface Dialect {
+  /** Its name, and the folder of its files in `queries/dialects`; undefined for those of `queries` themselves. */
+  readonly folder: string | undefined;
+  quote(identifier: string): string;
+}
+
+export const DUCKDB: Dialect = { folder: undefined, quote: quoteIdent };
+
+/** Writes the queries of a relation over the tables of the lake. */
+export interface ViewWriter {
+  readonly files: SqlFiles;
+  readonly dialect: Dialect;
+  /** The name of a table of the lake. */
+  table(name: string): string;
+  /** The publishes that count, with the columns `publish` and `as_of`. @default the changes of runs */
+  readonly runs?: string;
+}
+
+/** The file of the engine, or else the common one. */
+export async function renderFor(
+  { files, dialect }: Pick<ViewWriter, 'files' | 'dialect'>,
+  name: string,
+  parts: Readonly<Record<string, string>>,
+): Promise<string> {
+  const own = dialect.folder === undefined ? undefined : `dialects/${dialect.folder}/${name}`;
+  const text = await files.render(own !== undefined && files.has(own) ? own : name, parts);
+  return text.trim();
+}
+
+/** The time up to which the lake has runs. */
+export const LATEST = 'max(as_of)';
+
+interface QueryParts extends Readonly<Record<string, string>> {
+  readonly columns: string;
+}
+
+function queryParts(writer: ViewWriter, relation: LakeRelation, columns: string): QueryParts {
+  const { quote } = writer.dialect;
+  return {
+    changes: writer.table(changesTable(relation.name)),
+    state: writer.table(stateTable(relation.name)),
+    runs: writer.runs ?? writer.table(changesTable(RUNS)),
+    identity: relation.identity.map(quote).join(', '),
+    fields: rowFields(relation).map(quote).join(', '),
+    columns,
+  };
+}
+
+/** Columns under the names of the warehouse. */
+function namedColumns({ dialect: { quote } }: ViewWriter, { columns }: LakeRelation): string {
+  return columns
+    .map(({ name, field }) => (name === field ? quote(name) : `${quote(field)} as ${quote(name)}`))
+    .join(', ');
+}
+
+/**
+ * The rows of a relation at a time.
+ * @param present SQL over the rows of `runs_changes`, such as `LATEST`
+ * @param members the relation with the members of its list, if it has one
+ */
+export async function renderAt(
+  writer: ViewWriter,
+  relation: LakeRelation,
+  present: string,
+  members?: LakeRelation,
+): Promise<string> {
+  const query = (part: LakeRelation) =>
+    renderFor(writer, 'lake/at', { ...queryParts(writer, part, namedColumns(writer, part)), present });
+  if (!members) return query(relation);
+  return renderFor(writer, 'lake/list_at', {
+    ...(await listParts(writer, relation)),
+    rows: await query(relation),
+    members: await query(members),
+  });
+}
+
+/** The present rows of a relation under the names of the lake, with the counter of equal rows. */
+export function renderHeld(writer: ViewWriter, relation: LakeRelation): Promise<string> {
+  const fields = rowFields(relation).map(writer.dialect.quote).join(', ');
+  return renderFor(writer, 'lake/at', { ...queryParts(writer, relation, fields), present: LATEST });
+}
+
+/** The versions of the rows of a relation. */
+export async function renderHistory(
+  writer: ViewWriter,
+  relation: LakeRelation,
+  members?: LakeRelation,
+): Promise<string> {
+  const query = (part: LakeRelation) =>
+    renderFor(writer, 'lake/history', queryParts(writer, part, namedColumns(writer, part)));
+  if (!members) return query(relation);
+  return renderFor(writer, 'lake/list_history', {
+    ...(await listParts(writer, relation)),
+    rows: await query(relation),
+    members: await query(members),
+  });
+}
+
+/** What puts a list together again: the relation has its digest, and each member is a row of another. */
+async function listParts(writer: ViewWriter, relation: LakeRelation): Promise<Readonly<Record<string, string>>> {
+  const { quote } = writer.dialect;
+  const list = quote(relation.list?.column ?? '');
+  const key = relation.identity.map((field) =>
+    quote(relation.columns.find((column) => column.field === field)?.name ?? field),
+  );
+  const keyOf = (table: string) => key.map((name) => `${table}.${name} as ${name}`).join(', ');
+  const same = (one: string, other: string) =>
+    key.map((name) => renderSame(writer, `${one}.${name}`, `${other}.${name}`));
+  return {
+    list,
+    key: key.join(', '),
+    versionKey: keyOf('lake_row'),
+    qualifiedKey: key.map((name) => `lake_row.${name}`).join(', '),
+    sameMember: same('lake_member', 'lake_row').join(' and '),
+    sameList: same('lake_lists', 'lake_row').join(' and '),
+    aggregate: await renderFor(writer, 'lake/list_aggregate', {}),
+    columns: relation.columns
+      .map(({ name }) =>
+        quote(name) === list
+          ? `case when lake_row.${list} is null then null else lake_lists.lake_list end as ${list}`
+          : `lake_row.${quote(name)} as ${quote(name)}`,
+      )
+      .join(', '),
+  };
+}
+
+function renderSame({ dialect }: ViewWriter, one: string, other: string): string {
+  return dialect.folder === 'spark' ? `${one} <=> ${other}` : `${one} is not distinct from ${other}`;
+}
