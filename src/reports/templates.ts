@@ -9,35 +9,55 @@ export interface TemplateEngine {
   render(name: string, source: string, context: object): string;
 }
 
+type Partials = readonly (readonly [name: string, text: string])[];
+
+/** Compiled templates that an engine keeps, and engines that the process keeps: each changes only when a file is edited. */
+const MAX_TEMPLATES = 200;
+const MAX_ENGINES = 8;
+
+/** By format and partials: a process that renders again, such as the daemon, compiles nothing twice. */
+const engines = new Map<string, TemplateEngine>();
+
 /**
- * An isolated Handlebars with the helpers and the partials of `reports/partials`: `NAME.hbs` for HTML, `NAME.txt.hbs` for text.
+ * The engine with the helpers and the partials of `reports/partials`: `NAME.hbs` for HTML, `NAME.txt.hbs` for text.
  * @param roots folders that contain `reports/`; the first one that has a file wins
  */
 export async function createTemplateEngine(roots: readonly string[], format: TemplateFormat): Promise<TemplateEngine> {
+  const paths = [...(await discoverFiles(roots, 'reports/partials', '.hbs'))].filter(
+    ([file]) => file.endsWith('.txt') === (format === 'text'),
+  );
+  const partials = await Promise.all(
+    paths.map(async ([file, path]) => [file.replace(/\.txt$/u, ''), await readFile(path, 'utf8')] as const),
+  );
+  const key = JSON.stringify([format, partials]);
+  const engine = engines.get(key) ?? buildEngine(partials, format);
+  keep(engines, key, engine, MAX_ENGINES);
+  return engine;
+}
+
+/** An isolated Handlebars with the helpers and these partials, text by name. */
+function buildEngine(partials: Partials, format: TemplateFormat): TemplateEngine {
   const handlebars = Handlebars.create();
   const options = { strict: true, noEscape: format === 'text', preventIndent: true };
-  for (const [file, path] of await discoverFiles(roots, 'reports/partials', '.hbs')) {
-    const isText = file.endsWith('.txt');
-    if (isText === (format === 'text')) {
-      handlebars.registerPartial(
-        file.replace(/\.txt$/u, ''),
-        handlebars.compile(await readFile(path, 'utf8'), options),
-      );
-    }
-  }
+  for (const [name, text] of partials) handlebars.registerPartial(name, handlebars.compile(text, options));
   registerHelpers(handlebars, format);
   const compiled = new Map<string, Handlebars.TemplateDelegate>();
   return {
     render(name, source, context) {
       try {
         const template = compiled.get(source) ?? handlebars.compile(source, options);
-        compiled.set(source, template);
+        keep(compiled, source, template, MAX_TEMPLATES);
         return template(context);
       } catch (error) {
         throw new TidemarkError('DATA', `${name}: ${errorMessage(error)}`, { cause: error });
       }
     },
   };
+}
+
+function keep<T>(cache: Map<string, T>, key: string, value: T, limit: number): void {
+  if (!cache.has(key) && cache.size >= limit) cache.clear();
+  cache.set(key, value);
 }
 
 /** The content of `reports/NAME`. @throws TidemarkError DATA where it does not exist */

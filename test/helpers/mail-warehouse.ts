@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../src/config/config.ts';
 import { configSchema } from '../../src/config/schema.ts';
@@ -8,8 +8,9 @@ import { evaluateFindings } from '../../src/findings/evaluate.ts';
 import { type ComposeOptions, type ComposeResult, composeMessages, type MailJob } from '../../src/mail/compose.ts';
 import type { Message } from '../../src/mail/message.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
-import { copyEmptyWarehouse } from './prepared.ts';
+import { copyEmptyWarehouse, prepareOnce } from './prepared.ts';
 import { createReportWarehouse, type ReportWarehouse } from './report-warehouse.ts';
+import type { Cleanup } from './temp.ts';
 
 export const PLATFORM = {
   name: 'acme',
@@ -46,9 +47,12 @@ export interface MailWarehouse extends ReportWarehouse {
   digest(asOf: string, more?: Partial<ComposeOptions>): Promise<Message>;
 }
 
-/** @param from a warehouse file to copy; @default one without rows */
-export async function createMailWarehouse(config?: Config, from?: string): Promise<MailWarehouse> {
-  const warehouse = await createReportWarehouse(undefined, from);
+/**
+ * @param from a warehouse file to copy; @default one without rows
+ * @param cleanup when the warehouse goes; @default at the end of the test
+ */
+export async function createMailWarehouse(config?: Config, from?: string, cleanup?: Cleanup): Promise<MailWarehouse> {
+  const warehouse = await createReportWarehouse(undefined, from, cleanup);
   const own = config ?? mailConfig(warehouse.directory);
   const { database, files } = warehouse;
   const compose: MailWarehouse['compose'] = (asOf, more = {}) =>
@@ -74,6 +78,22 @@ export async function createMailWarehouse(config?: Config, from?: string): Promi
       return messages[0];
     },
   };
+}
+
+/** The file of a warehouse that `fill` fills once in a run of the tests. Tests copy it. */
+export async function prepareMailWarehouse(
+  name: string,
+  fill: (warehouse: MailWarehouse) => Promise<void>,
+): Promise<string> {
+  const prepared = await prepareOnce(name, async (folder) => {
+    const ends: (() => Promise<void>)[] = [];
+    const warehouse = await createMailWarehouse(undefined, undefined, (end) => ends.push(end));
+    await fill(warehouse);
+    await warehouse.database.run('checkpoint');
+    await copyFile(warehouse.file, join(folder, 'warehouse.duckdb'));
+    for (const end of ends.reverse()) await end();
+  });
+  return join(prepared, 'warehouse.duckdb');
 }
 
 /** Publishes an empty warehouse. */

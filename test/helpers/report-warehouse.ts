@@ -11,7 +11,7 @@ import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../s
 import { loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
 import { openCopy } from './prepared.ts';
 import { createStage, mergeFilledStage } from './stage.ts';
-import { tempFolder } from './temp.ts';
+import { type Cleanup, tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -32,17 +32,21 @@ export interface ReportWarehouse {
   options(asOf: string, more?: Partial<RenderOptions>): RenderOptions;
 }
 
-/** @param from a warehouse file to copy; @default one without rows */
+/**
+ * @param from a warehouse file to copy; @default one without rows
+ * @param cleanup when the warehouse goes; @default at the end of the test
+ */
 export async function createReportWarehouse(
   roots: readonly string[] = [PACKAGE_ROOT],
   from?: string,
+  cleanup: Cleanup = onTestFinished,
 ): Promise<ReportWarehouse> {
-  const directory = await tempFolder();
+  const directory = await tempFolder(cleanup);
   const file = join(directory, 'warehouse.duckdb');
   const database = await openCopy(file, from);
   const files = createSqlFiles(roots);
   const tables = await loadTables(files);
-  onTestFinished(() => database.close());
+  cleanup(async () => database.close());
   let runs = (await database.rows('select run_id from runs')).length;
   const options: ReportWarehouse['options'] = (asOf, more = {}) => ({
     database,

@@ -1,10 +1,26 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 
 /** Registers what to do at the end: `onTestFinished` inside a test, `afterAll` for a whole file. */
 export type Cleanup = (end: () => Promise<void>) => void;
+
+/**
+ * What several tests of a file look at and none of them changes: created on first use, and cleaned up at the end of the file.
+ * Call it outside of tests.
+ */
+export function share<T>(create: (cleanup: Cleanup) => Promise<T>): () => Promise<T> {
+  const ends: (() => Promise<void>)[] = [];
+  let created: Promise<T> | undefined;
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return () => {
+    created ??= create((end) => ends.push(end));
+    return created;
+  };
+}
 
 /** An empty folder that is removed at the end of the test. */
 export async function tempFolder(cleanup: Cleanup = onTestFinished): Promise<string> {

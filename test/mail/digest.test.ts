@@ -1,11 +1,15 @@
-import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { subjectPath } from '../../src/reports/subjects.ts';
-import { createMailWarehouse, type MailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
-import { prepareOnce } from '../helpers/prepared.ts';
+import {
+  createMailWarehouse,
+  type MailWarehouse,
+  mailConfig,
+  NIGHTLY,
+  PLATFORM,
+  prepareMailWarehouse,
+} from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { type Cleanup, share, tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const SECOND = '2026-11-19T02:15:00Z';
@@ -14,15 +18,36 @@ const THIRD = '2026-11-20T02:15:00Z';
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 3, ...more });
 
 /** A copy of a warehouse after two runs. */
-async function twoRuns() {
-  const prepared = await prepareOnce('mail-of-two-runs', async (folder) => {
-    const warehouse = await createMailWarehouse();
-    await fillTwoRuns(warehouse);
-    await warehouse.database.run('checkpoint');
-    await copyFile(warehouse.file, join(folder, 'warehouse.duckdb'));
-  });
-  return createMailWarehouse(undefined, join(prepared, 'warehouse.duckdb'));
+async function twoRuns(cleanup?: Cleanup) {
+  const file = await prepareMailWarehouse('mail-of-two-runs', fillTwoRuns);
+  return createMailWarehouse(undefined, file, cleanup);
 }
+
+/** The warehouse after two runs with the digest of the second. No test changes it. */
+const secondRun = share(async (cleanup) => {
+  const warehouse = await twoRuns(cleanup);
+  return { warehouse, message: await warehouse.digest(SECOND) };
+});
+
+/** The warehouse after two runs and a third whose pull failed. No test changes it. */
+const failedRun = share(async (cleanup) => {
+  const warehouse = await twoRuns(cleanup);
+  await warehouse.pull(THIRD, { workspaces: 'failed' });
+  await warehouse.evaluate(THIRD);
+  return { warehouse, message: await warehouse.digest(THIRD) };
+});
+
+/** A copy of a warehouse after one run that found nothing. */
+async function quietRun(cleanup?: Cleanup) {
+  const file = await prepareMailWarehouse('mail-of-a-quiet-run', async (warehouse) => {
+    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
+    await warehouse.evaluate(FIRST);
+  });
+  return createMailWarehouse(undefined, file, cleanup);
+}
+
+/** The warehouse after a quiet run. No test changes it. */
+const quiet = share(quietRun);
 
 async function fillTwoRuns(warehouse: MailWarehouse) {
   await warehouse.pull(FIRST, {
@@ -37,8 +62,7 @@ async function fillTwoRuns(warehouse: MailWarehouse) {
 
 describe('a digest', () => {
   test('has a subject with the metrics that are not zero or changed', async () => {
-    const warehouse = await twoRuns();
-    const { subject } = await warehouse.digest(SECOND);
+    const { subject } = (await secondRun()).message;
     // the workspace `gone` was deleted, so it is neither drifting nor resolved, as in the report
     expect(subject).toBe('Tidemark acme: 3 drifting (+2 −1), 1 failing its checks (+1)');
   });
@@ -52,14 +76,13 @@ describe('a digest', () => {
   });
 
   test('has the numbers of the drift report', async () => {
-    const warehouse = await twoRuns();
+    const { warehouse } = await secondRun();
     const { summary } = await warehouse.data('drift', SECOND);
     expect(summary).toMatchObject({ drifted: 3, newly_drifted: 2, resolved: 1 });
   });
 
   test('lists new, resolved and open findings, in both parts', async () => {
-    const warehouse = await twoRuns();
-    const { text, html } = await warehouse.digest(SECOND);
+    const { text, html } = (await secondRun()).message;
     const part = (from: string, to: string) => text.slice(text.indexOf(from), text.indexOf(to));
     expect(part('New: 3', 'Resolved')).toMatch(
       /2 checks of workspace e failed.*new workspace.*Workspace c drifts.*Workspace d drifts/su,
@@ -70,10 +93,7 @@ describe('a digest', () => {
   });
 
   test('says which rules could not be assessed, since when and why, and is not quiet then', async () => {
-    const warehouse = await createMailWarehouse();
-    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
-    await warehouse.evaluate(FIRST);
-    expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
+    const warehouse = await quietRun();
     await warehouse.database.run(
       `insert into unassessed_rules by name
        select 'acme' as target, 'empty-agent-pool' as rule, 'info' as severity, 'the list is partial' as reason, $at::timestamptz as since`,
@@ -122,17 +142,12 @@ describe('a digest', () => {
   });
 
   test('is all quiet without findings', async () => {
-    const warehouse = await createMailWarehouse();
-    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
-    await warehouse.evaluate(FIRST);
+    const warehouse = await quiet();
     expect((await warehouse.digest(FIRST)).subject).toBe('Tidemark acme: all quiet');
   });
 
   test('names stale sources with their age and the reason, also in the subject', async () => {
-    const warehouse = await twoRuns();
-    await warehouse.pull(THIRD, { workspaces: 'failed' });
-    await warehouse.evaluate(THIRD);
-    const { subject, text, html } = await warehouse.digest(THIRD);
+    const { subject, text, html } = (await failedRun()).message;
     expect(subject).toContain('no fresh data, 3 drifting');
     for (const part of [text, html]) {
       expect(part).toMatch(
@@ -167,15 +182,11 @@ describe('a digest', () => {
   });
 
   test('shows no change for a run without a complete pull', async () => {
-    const warehouse = await twoRuns();
-    await warehouse.pull(THIRD, { workspaces: 'failed' });
-    await warehouse.evaluate(THIRD);
-    expect((await warehouse.digest(THIRD)).text).toContain('workspaces drifting: 3 (no change)');
+    expect((await failedRun()).message.text).toContain('workspaces drifting: 3 (no change)');
   });
 
   test('shows the trend as bars and in words', async () => {
-    const warehouse = await twoRuns();
-    const { html, text } = await warehouse.digest(SECOND);
+    const { html, text } = (await secondRun()).message;
     expect(html).toContain('aria-label="workspaces drifting per day: 3 3"');
     expect(text).toContain('workspaces drifting, 2026-11-18 to 2026-11-19: 3 to 3 over 2 days, 3 now');
   });
@@ -188,18 +199,17 @@ describe('a digest', () => {
     await warehouse.evaluate(later);
     const { text } = await warehouse.digest(later);
     expect(text).toMatch(/Open the longest\n-+\n7 days: Workspace a drifts/u);
-    expect((await warehouse.digest(SECOND)).text).not.toContain('Open the longest');
+    expect((await secondRun()).message.text).not.toContain('Open the longest');
   });
 
   test('links to the reports if reportsUrl is set, and otherwise attaches their pages', async () => {
     const folder = await tempFolder();
-    const warehouse = await twoRuns();
+    const { warehouse, message: plain } = await secondRun();
     const served = mailConfig(folder, { reportsUrl: 'https://reports.internal/tidemark/' });
     const linked = await warehouse.digest(SECOND, { config: served });
     expect(linked.html).toContain('<a href="https://reports.internal/tidemark/drift.html"');
     expect(linked.text).toContain('All reports: https://reports.internal/tidemark/index.html');
     expect(linked.pages).toEqual([]);
-    const plain = await warehouse.digest(SECOND);
     expect(plain.pages).toEqual([
       { name: 'drift', date: '2026-11-19' },
       { name: 'check-failure', date: '2026-11-19' },
@@ -208,16 +218,14 @@ describe('a digest', () => {
   });
 
   test('says why the recipient receives it', async () => {
-    const warehouse = await twoRuns();
-    expect((await warehouse.digest(SECOND)).text).toContain(
-      'You receive this mail because jobs/nightly.yaml names you under mail.to.',
-    );
+    const { warehouse, message: sent } = await secondRun();
+    expect(sent.text).toContain('You receive this mail because jobs/nightly.yaml names you under mail.to.');
     const asked = await warehouse.digest(SECOND, { to: ['me@acme.example'] });
     expect(asked.text).toContain('You receive this mail because it was requested with tidemark mail nightly --to.');
   });
 
   test('includes notes and attachments', async () => {
-    const warehouse = await twoRuns();
+    const { warehouse } = await secondRun();
     const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
     const message = await warehouse.digest(SECOND, {
       notes: ['reap-dead-agents: 2 actions planned'],
@@ -244,25 +252,20 @@ describe('`when`', () => {
   });
 
   test('`changed` sends when a source fails', async () => {
-    const warehouse = await twoRuns();
-    await warehouse.pull(THIRD, { workspaces: 'failed' });
-    await warehouse.evaluate(THIRD);
+    const { warehouse } = await failedRun();
     expect((await warehouse.compose(THIRD, { job: job('changed') })).messages).toHaveLength(1);
   });
 
   test('`findings` skips a run without findings', async () => {
-    const warehouse = await createMailWarehouse();
-    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
-    await warehouse.evaluate(FIRST);
+    const warehouse = await quiet();
     const { messages, skipped } = await warehouse.compose(FIRST, { job: job('findings') });
     expect([messages, skipped[0]?.reason]).toEqual([[], 'there are no findings']);
-    expect((await (await twoRuns()).compose(SECOND, { job: job('findings') })).messages).toHaveLength(1);
+    const found = (await secondRun()).warehouse;
+    expect((await found.compose(SECOND, { job: job('findings') })).messages).toHaveLength(1);
   });
 
   test('is ignored for a requested digest', async () => {
-    const warehouse = await createMailWarehouse();
-    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
-    await warehouse.evaluate(FIRST);
+    const warehouse = await quiet();
     expect((await warehouse.compose(FIRST, { job: job('findings'), isRequested: true })).messages).toHaveLength(1);
   });
 });
@@ -423,9 +426,7 @@ describe('the lists of a digest', () => {
   });
 
   test('have one line for several findings of a subject that no other shares', async () => {
-    const warehouse = await createMailWarehouse();
-    await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
-    await warehouse.evaluate(FIRST);
+    const warehouse = await quietRun();
     await warehouse.pull(SECOND, { workspaces: [drifting('a', { checks_failed: 1 })] });
     await warehouse.evaluate(SECOND);
     const { text } = await warehouse.digest(SECOND);

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { renderReports } from '../../src/reports/index.ts';
+import { createTemplateEngine } from '../../src/reports/templates.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const AS_OF = '2026-11-01T02:15:00Z';
 
@@ -35,6 +37,19 @@ const MINE = {
   'queries/reports/mine/list.sql': LIST,
   'reports/mine.hbs': PAGE,
 };
+
+it('compiles templates once in a process, and again after a partial was edited', async () => {
+  const root = await tempFolder();
+  await mkdir(join(root, 'reports', 'partials'), { recursive: true });
+  const create = async (partial: string) => {
+    await writeFile(join(root, 'reports', 'partials', 'own.hbs'), partial);
+    return createTemplateEngine([root], 'html');
+  };
+  const first = await create('one');
+  expect(first.render('x', '{{> own}}', {})).toBe('one');
+  expect(await create('one')).toBe(first);
+  expect((await create('two')).render('x', '{{> own}}', {})).toBe('two');
+});
 
 describe('a custom report', () => {
   it('needs only SQL and a template', async () => {

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RenderOptions } from '../../src/reports/index.ts';
 import { renderReports } from '../../src/reports/index.ts';
-import { hasClass, parseElements } from '../helpers/html.ts';
+import { hasClass, type PageElement, parseElements } from '../helpers/html.ts';
 import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+import { type Cleanup, share } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
 const SECOND = '2026-11-02T02:15:00Z';
@@ -27,8 +28,8 @@ async function render(warehouse: ReportWarehouse, asOf: string, more: Partial<Re
   return { out: options.out, rendered, read };
 }
 
-async function hostileWarehouse(): Promise<ReportWarehouse> {
-  const warehouse = await createReportWarehouse();
+async function hostileWarehouse(cleanup?: Cleanup): Promise<ReportWarehouse> {
+  const warehouse = await createReportWarehouse(undefined, undefined, cleanup);
   const rows = (drifted: boolean) =>
     HOSTILE.map((name, index) =>
       workspace(`${index}`, {
@@ -64,10 +65,19 @@ async function hostileWarehouse(): Promise<ReportWarehouse> {
   return warehouse;
 }
 
+/** All reports of the warehouse with hostile names, and the elements of their pages. */
+const hostile = share(async (cleanup) => {
+  const warehouse = await hostileWarehouse(cleanup);
+  const reports = await render(warehouse, SECOND, { out: join(warehouse.directory, 'one') });
+  const parsed = new Map<string, readonly PageElement[]>();
+  for (const { name } of reports.rendered) parsed.set(name, parseElements(await reports.read(`${name}.html`)));
+  const elements = (name: string) => parsed.get(name) ?? [];
+  return { warehouse, ...reports, elements };
+});
+
 describe('report pages', () => {
   it('are identical for the same input', async () => {
-    const warehouse = await hostileWarehouse();
-    const one = await render(warehouse, SECOND, { out: join(warehouse.directory, 'one') });
+    const { warehouse, ...one } = await hostile();
     const other = await render(warehouse, SECOND, { out: join(warehouse.directory, 'other') });
     const files = (await readdir(one.out, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
     expect(files.length).toBeGreaterThan(24);
@@ -78,10 +88,10 @@ describe('report pages', () => {
   });
 
   it('show hostile names as text: data creates no element, attribute or control character', async () => {
-    const { rendered, read } = await render(await hostileWarehouse(), SECOND);
+    const { rendered, read, elements: parsed } = await hostile();
     for (const { name } of rendered) {
       const html = await read(`${name}.html`);
-      const elements = parseElements(html);
+      const elements = parsed(name);
       const tags = elements.map(({ tag }) => tag);
       expect(tags.filter((tag) => ['img', 'iframe', 'object', 'base', 'link'].includes(tag))).toEqual([]);
       expect(tags.filter((tag) => tag === 'script')).toHaveLength(1);
@@ -101,7 +111,7 @@ describe('report pages', () => {
   });
 
   it('have a policy that allows only their own style and script', async () => {
-    const { rendered, read } = await render(await hostileWarehouse(), SECOND);
+    const { rendered, read } = await hostile();
     const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
     for (const name of [...rendered.map((report) => report.name), 'index']) {
       const html = await read(`${name}.html`);
@@ -115,9 +125,9 @@ describe('report pages', () => {
   });
 
   it('link every number to rows on the page, and show the SQL of every dataset', async () => {
-    const { rendered, read, out } = await render(await hostileWarehouse(), SECOND);
+    const { rendered, elements: parsed, out } = await hostile();
     for (const { name, data } of rendered) {
-      const elements = parseElements(await read(`${name}.html`));
+      const elements = parsed(name);
       const ids = elements.flatMap(({ attributes }) => attributes.id ?? []);
       expect(new Set(ids).size).toBe(ids.length);
       for (const href of elements.flatMap(({ tag, attributes }) => (tag === 'a' ? (attributes.href ?? []) : []))) {
@@ -134,8 +144,9 @@ describe('report pages', () => {
   });
 
   it('do not link to reports that are not rendered', async () => {
-    const warehouse = await hostileWarehouse();
-    const { read } = await render(warehouse, SECOND, { names: ['overview', 'drift'] });
+    const { warehouse } = await hostile();
+    const out = join(warehouse.directory, 'two');
+    const { read } = await render(warehouse, SECOND, { out, names: ['overview', 'drift'] });
     const pages = [...(await read('overview.html')).matchAll(/href="([^"#]+)"/gu)].map(([, href]) => href);
     expect(pages).toContain('drift.html');
     const reports = pages.filter((href) => !href?.startsWith('subjects'));
@@ -143,9 +154,8 @@ describe('report pages', () => {
   });
 
   it('name stale sources, and mark the numbers based on them', async () => {
-    const warehouse = await hostileWarehouse();
-    const { read } = await render(warehouse, SECOND);
-    const elements = parseElements(await read('keys.html'));
+    const { read, elements: parsed } = await hostile();
+    const elements = parsed('keys');
     const banner = elements.find((element) => hasClass(element, 'banner'))?.text ?? '';
     expect(banner).toContain('acme: keys');
     expect(banner).toContain('as of 2026-11-01 02:15, 24 hours old; last pull failed: the service answered 502');
@@ -182,7 +192,8 @@ describe('report pages', () => {
       workspace(`w${index}`, { drifted: true, workspace_name: `=w${index}` }),
     );
     await warehouse.pull(FIRST, { workspaces: many });
-    const { read, out } = await render(warehouse, FIRST, { names: ['drift'] });
+    const onlyDrift = { names: ['drift'], subjectPages: 1 };
+    const { read, out } = await render(warehouse, FIRST, onlyDrift);
     const section = parseElements(await read('drift.html')).find(({ attributes }) => attributes.id === 'drifting');
     const body = section?.descendants.find(({ tag }) => tag === 'tbody');
     expect(body?.descendants.filter(({ tag }) => tag === 'tr')).toHaveLength(5000);
@@ -191,7 +202,7 @@ describe('report pages', () => {
     expect(csv.trim().split('\r\n').length).toBe(5031);
     expect(csv).toContain(',"\'=w0",');
     await warehouse.pull(SECOND, { workspaces: many.slice(0, 3) });
-    await render(warehouse, SECOND, { names: ['drift'] });
+    await render(warehouse, SECOND, onlyDrift);
     expect(await readdir(out)).not.toContain('drift.drifting.csv');
   });
 });
