@@ -1,11 +1,15 @@
 import { csv } from './csv.ts';
+import { dlt } from './dlt.ts';
 import { json } from './json.ts';
 import { rate } from './rate.ts';
 import { reports } from './reports.ts';
 import type { Part } from './result.ts';
+import { rows } from './rows.ts';
 import { sql } from './sql.ts';
 import { start } from './start.ts';
+import { targets } from './targets.ts';
+import { unchanged } from './unchanged.ts';
 import { year } from './year.ts';
 
 /** Every part, one line each. */
-export const parts: readonly Part[] = [start, csv, json, year, rate, reports, sql];
+export const parts: readonly Part[] = [start, csv, json, dlt, rows, targets, unchanged, year, rate, reports, sql];

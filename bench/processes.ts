@@ -16,10 +16,15 @@ export const TIDEMARK = join(PACKAGE_ROOT, 'bin', 'tidemark.js');
 const script = (name: string) => join(PACKAGE_ROOT, 'bench', name);
 
 /** Runs a script with Node in a separate process. @throws Error with its output when it fails. */
-export async function timed(folder: string, args: readonly string[]): Promise<Usage> {
+export function timed(folder: string, args: readonly string[]): Promise<Usage> {
+  return timedCommand(folder, execPath, ['--import', script('usage.js'), ...args]);
+}
+
+/** Runs a command that writes its usage to the file that BENCH_USAGE names. @throws Error with its output when it fails. */
+export async function timedCommand(folder: string, command: string, args: readonly string[]): Promise<Usage> {
   const usageFile = join(folder, 'usage.json');
   const startedMs = performance.now();
-  const child = spawn(execPath, ['--import', script('usage.js'), ...args], {
+  const child = spawn(command, args, {
     cwd: folder,
     env: { ...process.env, BENCH_USAGE: usageFile },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,7 +4,12 @@ import type { Sandbox, SandboxOptions } from '../src/sandbox/types.ts';
 import { serveMessages } from './processes.ts';
 
 /** A message to the sandbox, which runs in a separate process so that its work is not measured. */
-export type SandboxMessage = { readonly start: SandboxOptions } | { readonly tick: true } | { readonly count: true };
+export type SandboxMessage =
+  | { readonly start: SandboxOptions }
+  | { readonly tick: true }
+  | { readonly count: true }
+  /** Lists the requests since the last such message. */
+  | { readonly list: true };
 
 export interface Started {
   readonly config: string;
@@ -28,6 +33,7 @@ export const main = () =>
       if (sandbox) sandbox.log.length = 0;
       return sandbox?.now.toISOString();
     }
+    if ('list' in message) return sandbox?.log.splice(0).map(({ kind, path }) => `${kind} ${path}`);
     const statuses = sandbox?.log.map(({ status }) => status) ?? [];
     return { requests: statuses.length, throttled: statuses.filter((status) => status === 429).length };
   });

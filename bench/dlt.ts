@@ -1,0 +1,117 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prepare, serving, writeConfig } from './estate.ts';
+import { installDlt } from './peers/install.ts';
+import { type Peer, pullWithDlt } from './peers/pull.ts';
+import { TIDEMARK, timed, type Usage } from './processes.ts';
+import { type Bench, mebibytes, medianRatio, type Part, type Result, type Size, seconds } from './result.ts';
+
+const WORKSPACES: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
+const CSV_ROUNDS: Readonly<Record<Size, number>> = { quick: 1, usual: 3, large: 5 };
+const JSON_ROUNDS: Readonly<Record<Size, number>> = { quick: 1, usual: 2, large: 5 };
+const MAX_CSV = 0.6;
+const MAX_JSON = 0.4;
+const MAX_WITHOUT_HISTORY = 0.8;
+
+export const dlt: Part = {
+  name: 'dlt',
+  about: 'pulls of the eight platform sources with 200,000 workspaces, compared with dlt 1.31 and its fastest settings',
+  async measure(bench) {
+    const python = await installDlt(bench.log);
+    const workspaces = WORKSPACES[bench.size];
+    for (const as of ['csv', 'json'] as const) await prepare({ folder: join(bench.folder, as), workspaces, as });
+    return serving(bench.folder, async (url) => {
+      const csv = await measureRounds(bench, CSV_ROUNDS[bench.size], { python, url: `${url}/csv`, way: 'csv' });
+      const json = await measureRounds(bench, JSON_ROUNDS[bench.size], { python, url: `${url}/json`, way: 'json' });
+      return [
+        ...compareHistory('CSV', csv, MAX_CSV),
+        ...compareReplace(csv),
+        ...compareHistory('JSON pages', json, MAX_JSON),
+      ];
+    });
+  },
+};
+
+/** One round: two pulls of each side, and one of dlt that keeps no history. */
+interface PeerRound {
+  readonly first: Pair;
+  readonly second: Pair;
+  readonly replace?: Usage;
+}
+
+interface Pair {
+  readonly ours: Usage;
+  readonly theirs: Usage;
+}
+
+async function measureRounds(bench: Bench, rounds: number, peer: Omit<Peer, 'folder'>): Promise<readonly PeerRound[]> {
+  const all: PeerRound[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const measured = await measureRound(bench.folder, peer);
+    const { first, second } = measured;
+    const shown = [first.ours, first.theirs, second.ours, second.theirs].map(({ wallMs }) => seconds(wallMs));
+    bench.log(
+      `${peer.way}, round ${round} of ${rounds}: first ${shown[0]} and ${shown[1]}, second ${shown[2]} and ${shown[3]}`,
+    );
+    all.push(measured);
+  }
+  return all;
+}
+
+/** Alternates the sides, so that a slow phase of the machine slows both. */
+async function measureRound(root: string, peer: Omit<Peer, 'folder'>): Promise<PeerRound> {
+  const ours = join(root, 'ours');
+  const theirs = join(root, 'theirs');
+  for (const folder of [ours, theirs]) await mkdir(folder);
+  const first = {
+    ours: await pull(ours, peer, 'day1', '01'),
+    theirs: await pullWithDlt({ ...peer, folder: theirs }, 'day1', 'scd2'),
+  };
+  const second = {
+    ours: await pull(ours, peer, 'day2', '02'),
+    theirs: await pullWithDlt({ ...peer, folder: theirs }, 'day2', 'scd2'),
+  };
+  for (const folder of [ours, theirs]) await rm(folder, { recursive: true });
+  if (peer.way === 'json') return { first, second };
+  await mkdir(theirs);
+  const replace = await pullWithDlt({ ...peer, folder: theirs }, 'day1', 'replace');
+  await rm(theirs, { recursive: true });
+  return { first, second, replace };
+}
+
+async function pull(folder: string, { url, way }: Omit<Peer, 'folder'>, state: string, day: string): Promise<Usage> {
+  const config = await writeConfig(folder, state, { url: `${url}/${state}`, explorer: way });
+  return timed(folder, [TIDEMARK, '--config', config, '--quiet', '--now', `2026-11-${day}T02:15:00Z`, 'pull']);
+}
+
+function compareHistory(way: string, rounds: readonly PeerRound[], aim: number): readonly Result[] {
+  return (['first', 'second'] as const).flatMap((which) => {
+    const pairs = rounds.map((round) => round[which]);
+    const what = `${which} pull by ${way} with history`;
+    return [
+      compare(`${what}, time`, pairs, 'wallMs', seconds, aim),
+      compare(`${what}, CPU time`, pairs, 'cpuMs', seconds, aim),
+      compare(`${what}, peak memory`, pairs, 'peakMiB', mebibytes),
+    ];
+  });
+}
+
+function compareReplace(rounds: readonly PeerRound[]): readonly Result[] {
+  const pairs = rounds.flatMap(({ first, replace }) => (replace ? [{ ours: first.ours, theirs: replace }] : []));
+  const what = 'first pull by CSV, beside `replace`, which keeps no history';
+  return [
+    compare(`${what}, time`, pairs, 'wallMs', seconds, MAX_WITHOUT_HISTORY),
+    compare(`${what}, CPU time`, pairs, 'cpuMs', seconds, MAX_WITHOUT_HISTORY),
+  ];
+}
+
+function compare(
+  what: string,
+  pairs: readonly Pair[],
+  field: keyof Usage,
+  show: (value: number) => string,
+  aim?: number,
+): Result {
+  const rounds = pairs.map(({ ours, theirs }) => ({ measured: ours[field], against: theirs[field] }));
+  return { part: 'dlt', what, ...medianRatio(rounds, show, 'for dlt'), ...(aim !== undefined && { aim }) };
+}

@@ -1,0 +1,74 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { multiply, prepare, serving, writeConfig } from './estate.ts';
+import { TIDEMARK, timed, type Usage } from './processes.ts';
+import { type Bench, mebibytes, type Part, type Result, type Size, seconds } from './result.ts';
+
+/** Rows of the recorded estate, and how often they are repeated. */
+const BASE: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
+const TIMES: Readonly<Record<Size, readonly number[]>> = { quick: [1, 3], usual: [1, 5], large: [1, 5, 25] };
+const MAX_GROWTH = 1.1;
+const MAX_MIB = 300;
+
+export const rows: Part = {
+  name: 'rows',
+  about: 'peak memory of a first and a second pull of the eight platform sources, by the number of workspaces',
+  async measure(bench) {
+    const base = BASE[bench.size];
+    const recorded = join(bench.folder, 'x1');
+    await prepare({ folder: recorded, workspaces: base, as: 'csv' });
+    return serving(bench.folder, async (url) => {
+      const results: Result[] = [];
+      let usual = Number.NaN;
+      for (const times of TIMES[bench.size]) {
+        const name = `x${times}`;
+        if (times > 1) await multiply({ from: recorded, to: join(bench.folder, name), times });
+        const { first, second } = await pullTwice(bench, `${url}/${name}`);
+        if (times === 1) usual = peak(first, second);
+        else await rm(join(bench.folder, name), { recursive: true });
+        results.push(...toResults(base * times, first, second, usual));
+      }
+      return results;
+    });
+  },
+};
+
+async function pullTwice({ folder, log }: Bench, url: string): Promise<{ first: Usage; second: Usage }> {
+  const project = join(folder, 'project');
+  await mkdir(project);
+  const pull = async (state: string, day: string) => {
+    const config = await writeConfig(project, state, { url: `${url}/${state}` });
+    const usage = await timed(project, [
+      TIDEMARK,
+      '--config',
+      config,
+      '--quiet',
+      '--now',
+      `2026-11-${day}T02:15:00Z`,
+      'pull',
+    ]);
+    log(`${seconds(usage.wallMs)}, CPU ${seconds(usage.cpuMs)}, ${mebibytes(usage.peakMiB)}`);
+    return usage;
+  };
+  const usage = { first: await pull('day1', '01'), second: await pull('day2', '02') };
+  await rm(project, { recursive: true });
+  return usage;
+}
+
+const peak = (first: Usage, second: Usage) => Math.max(first.peakMiB, second.peakMiB);
+
+function toResults(count: number, first: Usage, second: Usage, usual: number): readonly Result[] {
+  const what = `${count.toLocaleString('en')} workspaces`;
+  const most = peak(first, second);
+  const memory = { part: 'rows', what: `peak memory, ${what}`, measured: mebibytes(most) };
+  const time = {
+    part: 'rows',
+    what: `first and second pull, ${what}`,
+    measured: `${seconds(first.wallMs)} and ${seconds(second.wallMs)}`,
+    against: `${seconds(first.cpuMs)} and ${seconds(second.cpuMs)} of CPU time`,
+    ratio: (first.wallMs + second.wallMs) / (first.cpuMs + second.cpuMs),
+  };
+  const limit = { against: `${mebibytes(MAX_MIB)}, the limit`, ratio: most / MAX_MIB, aim: 1 };
+  const growth = { against: `${mebibytes(usual)} at the smallest size`, ratio: most / usual, aim: MAX_GROWTH };
+  return [{ ...memory, ...(most === usual ? limit : growth) }, time];
+}
