@@ -2,6 +2,8 @@
 -- {{changes}}, {{state}}, {{runs}}: tables of the lake; {{present}}: the time; {{identity}}: what identifies a row;
 -- {{fields}}: what the row has; {{columns}}: the same as the result names it
 -- A row counts once its publish is in {{runs}}. Of two rows with the same identity and time, that of the later publish counts.
+-- Each writer of the lake, which the remainder of a publish names, has states of its own: one that has not published its state of a
+-- quarter yet counts with the one before, and does not look empty.
 -- The names here begin with `lake_`, as those of no column do.
 with
   lake_bounds as (
@@ -9,36 +11,35 @@ with
     from {{runs}}
   ),
   lake_since as (
-    select max(lake_s.as_of) as lake_since_time
+    select lake_s.publish % 1024 as lake_writer, max(lake_s.as_of) as lake_since_time
     from {{state}} as lake_s
     cross join lake_bounds
     where lake_s.as_of <= lake_present and lake_s.publish in (select publish from {{runs}})
+    group by lake_s.publish % 1024
   ),
   lake_base as (
-    select max(lake_s.publish) as lake_base_publish
+    select lake_since.lake_writer as lake_writer, lake_since.lake_since_time as lake_base_time, max(lake_s.publish) as lake_base_publish
     from {{state}} as lake_s
-    cross join lake_since
-    where lake_s.as_of = lake_since_time and lake_s.publish in (select publish from {{runs}})
+    join lake_since on lake_since.lake_writer = lake_s.publish % 1024 and lake_since.lake_since_time = lake_s.as_of
+    where lake_s.publish in (select publish from {{runs}})
+    group by lake_since.lake_writer, lake_since.lake_since_time
   ),
   lake_known as (
     select 'insert' as op, lake_s.as_of as as_of, lake_s.publish as publish, {{fields}}
     from {{state}} as lake_s
-    cross join lake_since
-    cross join lake_base
-    where lake_s.as_of = lake_since_time and lake_s.publish = lake_base_publish
+    join lake_base on lake_base.lake_base_time = lake_s.as_of and lake_base.lake_base_publish = lake_s.publish
     union all
     select lake_c.op as op, lake_c.as_of as as_of, lake_c.publish as publish, {{fields}}
     from {{changes}} as lake_c
     cross join lake_bounds
-    cross join lake_since
-    cross join lake_base
+    left join lake_base on lake_base.lake_writer = lake_c.publish % 1024
     where
       lake_c.publish in (select publish from {{runs}})
       and lake_c.as_of <= lake_present
       and (
-        lake_since_time is null
-        or lake_c.as_of > lake_since_time
-        or (lake_c.as_of = lake_since_time and lake_c.publish > lake_base_publish)
+        lake_base_time is null
+        or lake_c.as_of > lake_base_time
+        or (lake_c.as_of = lake_base_time and lake_c.publish > lake_base_publish)
       )
   ),
   lake_newest as (

@@ -100,8 +100,13 @@ export const commands: readonly {
   },
   {
     name: 'export',
-    description: 'export the warehouse as Hive-partitioned Parquet',
+    description: 'export the warehouse as Parquet',
     load: async () => (await import('./definitions/export.ts')).defineExport,
+  },
+  {
+    name: 'lake',
+    description: 'publish the warehouse as Delta tables that Spark, Trino, ClickHouse and DuckDB read',
+    load: async () => (await import('./definitions/lake.ts')).defineLake,
   },
   {
     name: 'completion',

@@ -4,8 +4,8 @@ import type { Context } from '../core/context.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { readLanding } from '../landing/store.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
-import { assertPulls, runPulls, selectPulls } from '../pipeline/pull.ts';
-import { exitCode, type Pull, type RunResult } from '../pipeline/run.ts';
+import { assertPulls, pullExitCode, runPulls, selectPulls } from '../pipeline/pull.ts';
+import type { Pull, RunResult } from '../pipeline/run.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
@@ -43,7 +43,7 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
     ...(options.from !== undefined && { from: options.from }),
   });
   writeResult(context, result, () => formatRunSummary(result));
-  context.exit(exitCode(result));
+  context.exit(pullExitCode(result));
 }
 
 /** The pulls that a run landed: loading it again does not fail for what it never extracted. */

@@ -71,6 +71,7 @@ export function loadConfig(
     directory,
     data: toAbsolute(value.data),
     output: toAbsolute(value.output),
+    ...(value.lake !== undefined && { lake: toAbsolute(value.lake) }),
     plugins: value.plugins.map(toAbsolute),
     targets: value.targets.map((target) => withDefaults(target, toAbsolute)),
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),

@@ -110,6 +110,7 @@ export const thresholds = z.strictObject({
 export const configSchema = z.strictObject({
   data: nonEmpty.default('./data'),
   output: nonEmpty.default('./out'),
+  lake: nonEmpty.optional().describe('folder of Delta tables that each run is published to'),
   targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
   mail: mail.optional(),
   landingDays: positive.default(14),

@@ -30,3 +30,7 @@ export const DEFAULT_MAX_FAILURES = 3;
 
 /** Shells that `tidemark completion` knows. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** Engines that `tidemark lake ddl` writes statements for. */
+export const ENGINES = ['spark', 'trino', 'clickhouse', 'duckdb'] as const;
+export type Engine = (typeof ENGINES)[number];

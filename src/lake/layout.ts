@@ -64,25 +64,23 @@ export interface TableDesign {
 interface DesignOptions {
   readonly publish: number;
   readonly nowMs: number;
-  readonly isConfirmed: boolean;
 }
 
 /**
  * The design of a table for a relation of the warehouse, from the one that it has.
  * @param options.publish recorded as the publish that changed the table
- * @param options.isConfirmed readers see the publish that last changed the table; if not, the change is repeated
  */
 export function designTable(
   relation: Relation,
   part: Part,
   existing: MetaData | undefined,
-  { publish, nowMs, isConfirmed }: DesignOptions,
+  { publish, nowMs }: DesignOptions,
 ): TableDesign {
   const held = existing ? parseFields(existing) : leadingFields(part, relation);
   const { fields, columns } = evolveFields(held, relation.columns);
   const described = describeRelation(relation, columns);
   const property = JSON.stringify(described);
-  if (isConfirmed && existing?.configuration[RELATION_PROPERTY] === property) {
+  if (existing?.configuration[RELATION_PROPERTY] === property) {
     return { relation: described, fields, metaData: undefined };
   }
   const properties = { [RELATION_PROPERTY]: property, [SINCE_PROPERTY]: String(publish) };

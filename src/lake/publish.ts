@@ -10,11 +10,12 @@ import { noWarehouseError } from '../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { ConflictError } from './delta-log.ts';
-import { changesTable } from './layout.ts';
+import { changesTable, stateTable } from './layout.ts';
 import { BEGINNING } from './pending.ts';
 import { createLakeReader, createTableView } from './reader.ts';
 import { commitTable, type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
+import { defaultRunName, type ShardOfRun, stageRuns } from './shards.ts';
 import type { LakeStore } from './store.ts';
 
 export interface PublishedTable {
@@ -36,6 +37,8 @@ export interface PublishOptions {
   readonly config: Config;
   readonly store: LakeStore;
   readonly now: Date;
+  /** Name of the run that a shard is a part of, the same for all shards. @default the date of `now` in UTC */
+  readonly run?: string | undefined;
 }
 
 /** Publishes that overlap begin again. More than these in a row means that they never end. */
@@ -64,7 +67,7 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
   });
 }
 
-async function publishOnce({ config, store, now }: PublishOptions): Promise<PublishResult> {
+async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
   const paths = warehouseFiles(config.data);
   if (!existsSync(paths.published)) throw noWarehouseError(paths.published);
   const database = await openDatabase(paths.published, {
@@ -75,8 +78,9 @@ async function publishOnce({ config, store, now }: PublishOptions): Promise<Publ
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const relations = await listRelations(database, files, await loadTables(files));
-    const publishing = await beginPublish(store, database, files, now);
-    const result = await publishRelations(publishing, relations);
+    const publishing = await beginPublish(store, database, files, { now, writer: config.shard?.index ?? 0 });
+    const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
+    const result = await publishRelations(publishing, relations, shard);
     if (result.publish === null) await store.remove(claimPath(publishing.publish));
     return result;
   } finally {
@@ -84,21 +88,25 @@ async function publishOnce({ config, store, now }: PublishOptions): Promise<Publ
   }
 }
 
-async function beginPublish(store: LakeStore, database: Database, files: SqlFiles, now: Date): Promise<Publishing> {
+async function beginPublish(
+  store: LakeStore,
+  database: Database,
+  files: SqlFiles,
+  { now, writer }: { readonly now: Date; readonly writer: number },
+): Promise<Publishing> {
   const reader = createLakeReader(store, database, files);
-  const { transactions } = await reader.snapshot(changesTable(RUNS));
   await createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
-  await database.run(await files.read('lake/visible'));
+  await database.run(await files.read('lake/visible'), { writer });
   const [range] = await database.rows(await files.read('lake/range'));
   if (typeof range?.latest !== 'string') {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
   const after = typeof range.published === 'string' ? range.published : BEGINNING;
   if (range.is_ahead === true) throw aheadError(store, after);
-  const publishes = await database.rows(await files.read('lake/visible_publishes'));
-  const visible = new Set(publishes.map(({ publish }) => Number(publish)));
-  const publish = await claimNumber(store, Math.max(0, ...transactions.values(), ...visible) + 1, now);
-  return { store, database, files, reader, publish, nowMs: now.getTime(), after, now: range.latest, visible };
+  const [last] = await database.rows(await files.read('lake/last_publish'));
+  const publish = await claimNumber(store, Number(last?.any_writer ?? 0), writer, now);
+  const lastVisible = Number(last?.own ?? 0);
+  return { store, database, files, reader, publish, nowMs: now.getTime(), after, now: range.latest, lastVisible };
 }
 
 /** What makes a publish visible. */
@@ -115,26 +123,38 @@ function aheadError({ name }: LakeStore, asOf: string): TidemarkError {
 
 const claimPath = (publish: number): string => `_publishes/${String(publish).padStart(10, '0')}.json`;
 
-/** Takes the next number that no publish has had, not even one that was killed: its rows must never become visible. */
-async function claimNumber(store: LakeStore, first: number, now: Date): Promise<number> {
+/** The remainder of a publish by this number is its writer: the number of a shard, or 0. `queries/lake/at.sql` divides by it too. */
+const WRITERS = 1024;
+
+/**
+ * Takes the next number of the writer that no publish has had, not even one that was killed: its rows must never become visible.
+ * @param last the last publish of any writer
+ */
+async function claimNumber(store: LakeStore, last: number, writer: number, now: Date): Promise<number> {
   const claim = `${JSON.stringify({ startedAt: now.toISOString() })}\n`;
-  for (let publish = first; ; publish++) {
+  for (let publish = (Math.floor(last / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
     if (await store.createIfAbsent(claimPath(publish), claim)) return publish;
   }
 }
 
-/** Each relation is written and committed before the next one, so that a publish holds the rows of only one. */
-async function publishRelations(publishing: Publishing, relations: readonly Relation[]): Promise<PublishResult> {
+/**
+ * Each relation is written and committed before the next one, so that a publish holds the rows of only one. The runs of a shard are
+ * left to `tidemark lake close`, which commits those of all shards at once.
+ */
+async function publishRelations(
+  publishing: Publishing,
+  relations: readonly Relation[],
+  shard: ShardOfRun | undefined,
+): Promise<PublishResult> {
   const committed: StagedTable[] = [];
   for (const relation of relations) {
-    if (relation.name === RUNS) continue;
-    committed.push(...(await commitRelation(publishing, await stageRelation(publishing, relation))));
+    if (relation.name !== RUNS) committed.push(...(await publishRelation(publishing, relation)));
   }
-  const runs = relations.filter(({ name }) => name === RUNS);
-  const isDue = committed.length > 0;
-  for (const relation of runs) {
-    const staged = await stageRelation(publishing, relation, { isRepeated: isDue });
-    committed.push(...(await commitRelation(publishing, staged)));
+  const isRepeated = committed.length > 0;
+  for (const relation of relations.filter(({ name }) => name === RUNS)) {
+    const staged = await stageRelation(publishing, relation, { isRepeated });
+    if (shard) await stageRuns(publishing, shard, staged);
+    committed.push(...(shard ? staged : await commitRelation(publishing, staged)));
   }
   return {
     publish: committed.length > 0 ? publishing.publish : null,
@@ -146,6 +166,18 @@ async function publishRelations(publishing: Publishing, relations: readonly Rela
       bytes: adds.reduce((sum, { size }) => sum + size, 0),
     })),
   };
+}
+
+/** Another publish may describe the table at the same time, as all shards do in their first run: then the relation is written again. */
+async function publishRelation(publishing: Publishing, relation: Relation): Promise<readonly StagedTable[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await commitRelation(publishing, await stageRelation(publishing, relation));
+    } catch (error) {
+      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
+      for (const table of [changesTable(relation.name), stateTable(relation.name)]) publishing.reader.forget(table);
+    }
+  }
 }
 
 /** The changes of a relation come after its state: those of `runs` make the publish visible. */

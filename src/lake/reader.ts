@@ -14,6 +14,8 @@ export interface LakeReader {
   readonly files: SqlFiles;
   /** The log of a table, read once. */
   snapshot(table: string): Promise<Snapshot>;
+  /** Reads the log of a table again when it is asked for next. */
+  forget(table: string): void;
 }
 
 export function createLakeReader(store: LakeStore, database: Database, files: SqlFiles): LakeReader {
@@ -29,6 +31,7 @@ export function createLakeReader(store: LakeStore, database: Database, files: Sq
       snapshots.set(table, known);
       return known;
     },
+    forget: (table) => void snapshots.delete(table),
   };
 }
 

@@ -42,8 +42,8 @@ export interface Publishing {
   readonly after: string;
   /** `as_of` of the last run of the warehouse. */
   readonly now: string;
-  /** The publishes that readers see. */
-  readonly visible: ReadonlySet<number>;
+  /** The last publish of this writer that readers see; 0 for none. */
+  readonly lastVisible: number;
 }
 
 /** Rows of a table that a publish has written to files, not yet in the log. */
@@ -81,16 +81,16 @@ export async function stageRelation(
 }
 
 interface PreparedTable extends Omit<StagedTable, 'adds'> {
-  /** A publish that readers see has described the table as it is now. */
+  /** This writer has published since the table was described as it is now: what it had before is there. */
   readonly isCurrent: boolean;
 }
 
 async function prepare(publishing: Publishing, relation: Relation, part: Part): Promise<PreparedTable> {
   const table = tableName(relation.name, part);
   const snapshot = await publishing.reader.snapshot(table);
-  const isConfirmed = publishing.visible.has(describedSince(snapshot.metaData));
-  const design = designTable(relation, part, snapshot.metaData, { ...publishing, isConfirmed });
-  return { table, snapshot, design, isCurrent: !design.metaData };
+  const design = designTable(relation, part, snapshot.metaData, publishing);
+  const isCurrent = !design.metaData && publishing.lastVisible >= describedSince(snapshot.metaData);
+  return { table, snapshot, design, isCurrent };
 }
 
 async function findChanges(publishing: Publishing, relation: Relation, changes: PreparedTable): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { Context } from '../core/context.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import { createRequestMetrics } from '../http/request-metrics.ts';
 import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
 import { ServiceClients } from '../services/clients.ts';
@@ -9,11 +9,12 @@ import { sources as builtInSources, findLeftOut } from '../sources/index.ts';
 import { type ExtractContext, hasSource, type SourceDefinition } from '../sources/source.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { createOnce, startRunBound } from './extract.ts';
+import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
 import { prepareReuse, type ReuseTools } from './reuse.ts';
-import { type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
+import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -45,12 +46,23 @@ export interface PullOptions {
   readonly fresh?: boolean;
 }
 
+export interface PullRunResult extends RunResult {
+  /** The publish to the lake; null without one. */
+  readonly lake: LakeResult | null;
+}
+
+/** The exit code of the pulls; `incomplete` as well if the publish to the lake failed. */
+export function pullExitCode(result: PullRunResult): ExitCode {
+  const pulled = exitCode(result);
+  return pulled === EXIT.done && isUnpublished(result.lake) ? EXIT.incomplete : pulled;
+}
+
 /** Runs `tidemark pull`. `from` names a run whose landing is loaded again, without the network. */
 export async function runPulls(
   config: Config,
   context: Context,
   { from, ...options }: PullOptions & { readonly from?: string },
-): Promise<RunResult> {
+): Promise<PullRunResult> {
   const replay = from === undefined ? undefined : await readLanding(config, from);
   const { pulls } = options;
   const { clock, log } = context;
@@ -59,8 +71,9 @@ export async function runPulls(
     const { result } = await withRun(run, writer, async (begun) => ({
       pulls: await pullSources(begun, options, replay),
     }));
-    if (result.status !== 'interrupted') await clearInFlight(config, 'pull');
-    return result;
+    if (result.status === 'interrupted') return { ...result, lake: null };
+    await clearInFlight(config, 'pull');
+    return { ...result, lake: await lakeStage(config, context) };
   });
 }
 

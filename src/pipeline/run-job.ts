@@ -19,6 +19,7 @@ import { listReportNames } from '../reports/index.ts';
 import { raiseMemoryLimit } from '../warehouse/database.ts';
 import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { BUILT_IN, type Definitions } from './plugins.ts';
 import { pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderPublished, renderStage } from './render.ts';
@@ -41,6 +42,8 @@ export interface JobResult extends RunResult {
   readonly failed_reports: RenderResult['failed'];
   readonly playbooks: readonly JobPlaybookResult[];
   readonly mail: MailResult;
+  /** The publish to the lake; null without one. */
+  readonly lake: LakeResult | null;
 }
 
 /** The part of a job to run. */
@@ -92,16 +95,18 @@ async function runStages(
     const { reports, sent } = await deliverStages(delivery, writer, hasActions);
     if (!context.signal.aborted) await clearInFlight(config, job.name);
     const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
-    return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail };
+    const lake = await lakeStage(config, context);
+    return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail, lake };
   });
 }
 
 /** An interrupted run ends after the pulls: the next one resumes it, and reports what it changed. */
-const NOTHING_DELIVERED: Pick<JobResult, 'reports' | 'failed_reports' | 'playbooks' | 'mail'> = {
+const NOTHING_DELIVERED: Pick<JobResult, 'reports' | 'failed_reports' | 'playbooks' | 'mail' | 'lake'> = {
   reports: [],
   failed_reports: [],
   playbooks: [],
   mail: { deliveries: [], skipped: [], problem: null },
+  lake: null,
 };
 
 interface Delivery {
@@ -186,14 +191,15 @@ function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
   );
 }
 
-/** The exit code of the pulls; `incomplete` as well if a rule, report, playbook, action or digest failed. */
+/** The exit code of the pulls; `incomplete` as well if a rule, report, playbook, action, digest or publish failed. */
 export function jobExitCode(result: JobResult): ExitCode {
   const pulled = exitCode(result);
   const hasFailed =
     result.findings?.failed.length ||
     result.failed_reports.length > 0 ||
     result.playbooks.some(({ exit }) => exit !== EXIT.done) ||
-    !allDelivered(result.mail);
+    !allDelivered(result.mail) ||
+    isUnpublished(result.lake);
   return pulled === EXIT.done && hasFailed ? EXIT.incomplete : pulled;
 }
 

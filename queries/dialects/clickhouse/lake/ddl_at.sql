@@ -1,0 +1,2 @@
+create or replace view {{name}} as
+{{query}};

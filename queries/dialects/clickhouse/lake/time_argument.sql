@@ -1,0 +1,1 @@
+least(max(as_of), {at_time:DateTime64(6, 'UTC')})

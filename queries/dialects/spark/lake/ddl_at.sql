@@ -1,0 +1,3 @@
+create or replace function {{name}}(at_time timestamp) returns table
+return
+{{query}};

@@ -1,0 +1,1 @@
+create table if not exists {{name}} using delta location {{location}};

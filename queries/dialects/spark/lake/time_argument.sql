@@ -1,0 +1,1 @@
+least(max(as_of), max(at_time))

@@ -1,0 +1,1 @@
+call system.register_table(schema_name => {{schema}}, table_name => {{label}}, table_location => {{location}});

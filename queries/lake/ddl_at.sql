@@ -1,0 +1,2 @@
+create or replace macro {{name}}(at_time) as table
+{{query}};

@@ -1,0 +1,3 @@
+create or replace view {{name}} as
+select *
+from delta_scan({{location}});

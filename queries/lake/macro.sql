@@ -1,2 +1,0 @@
-create or replace {{temp}} macro {{name}}(at_time) as table
-{{query}};

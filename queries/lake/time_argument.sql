@@ -1,0 +1,1 @@
+least(max(as_of), at_time::timestamptz)

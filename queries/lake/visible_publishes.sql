@@ -1,3 +1,0 @@
-select publish
-from lake_runs
-order by publish;

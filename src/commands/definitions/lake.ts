@@ -1,0 +1,79 @@
+import { type Command, Option } from 'commander';
+import { ENGINES } from '../../core/choices.ts';
+import type { Context } from '../../core/context.ts';
+import type { DdlFlags, LakeFlags, VacuumFlags } from '../lake.ts';
+import { addExamples, type DefineCommand, wholeNumber } from './define.ts';
+
+export const defineLake: DefineCommand = (program, context) => {
+  const lake = program
+    .command('lake')
+    .description('publish the warehouse as Delta tables that Spark, Trino, ClickHouse and DuckDB read');
+  definePublish(lake, context);
+  defineVerify(lake, context);
+  defineRestore(lake, context);
+  defineDdl(lake, context);
+  defineVacuum(lake, context);
+  return addExamples(
+    lake,
+    ['tidemark lake publish --lake /srv/lake', 'publish what has changed since the last publish'],
+    ['tidemark lake ddl --engine clickhouse --lake /srv/lake', 'print the tables and views for ClickHouse'],
+  );
+};
+
+const addFolder = (command: Command): Command =>
+  command.option('--lake <dir>', 'folder of the lake; by default `lake` of the configuration');
+
+function definePublish(lake: Command, context: () => Context): void {
+  addExamples(
+    addFolder(
+      lake.command('publish').description('append what the published warehouse has and the lake does not'),
+    ).action(async (flags: LakeFlags) => (await import('../lake.ts')).publish(context(), flags)),
+    ['tidemark lake publish', 'publish to the folder that the configuration names'],
+  );
+}
+
+function defineVerify(lake: Command, context: () => Context): void {
+  addExamples(
+    addFolder(
+      lake.command('verify').description('compare every file of the lake with its size, checksum and number of rows'),
+    ).action(async (flags: LakeFlags) => (await import('../lake.ts')).verify(context(), flags)),
+    ['tidemark lake verify', 'exit 4 if a file is missing or damaged'],
+  );
+}
+
+function defineRestore(lake: Command, context: () => Context): void {
+  addExamples(
+    addFolder(
+      lake.command('restore').description('make the warehouse out of the lake, where there is none yet'),
+    ).action(async (flags: LakeFlags) => (await import('../lake.ts')).restore(context(), flags)),
+    ['tidemark lake restore', 'make data/warehouse.duckdb with every table of the last publish'],
+  );
+}
+
+function defineDdl(lake: Command, context: () => Context): void {
+  addExamples(
+    addFolder(lake.command('ddl').description('print the statements that create the tables and views of an engine'))
+      .addOption(new Option('--engine <engine>', 'engine').choices([...ENGINES]).makeOptionMandatory())
+      .option('--location <url>', 'where the engine finds the lake; by default its folder')
+      .option('--schema <name>', 'schema of the tables, for Trino', 'tidemark')
+      .action(async (flags: DdlFlags) => (await import('../lake.ts')).ddl(context(), flags)),
+    ['tidemark lake ddl --engine spark --location s3a://lake/tidemark', 'print the statements for Spark'],
+  );
+}
+
+function defineVacuum(lake: Command, context: () => Context): void {
+  addExamples(
+    addFolder(
+      lake.command('vacuum').description('remove the files that no commit names, such as those of a killed publish'),
+    )
+      .option(
+        '--older-than <hours>',
+        'age in hours; younger files may belong to a publish in progress',
+        wholeNumber,
+        24,
+      )
+      .option('--dry-run', 'list the files only')
+      .action(async (flags: VacuumFlags) => (await import('../lake.ts')).vacuum(context(), flags)),
+    ['tidemark lake vacuum --dry-run', 'list what would be removed'],
+  );
+}

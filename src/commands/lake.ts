@@ -1,0 +1,128 @@
+import { resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { Engine } from '../core/choices.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { plural } from '../core/plural.ts';
+import { renderDdl } from '../lake/ddl.ts';
+import { publishToLake } from '../lake/publish.ts';
+import { createLakeReader } from '../lake/reader.ts';
+import { restoreFromLake } from '../lake/restore.ts';
+import { createDirectoryStore, type LakeStore } from '../lake/store.ts';
+import { vacuumLake } from '../lake/vacuum.ts';
+import { listTables, verifyLake } from '../lake/verify.ts';
+import { type Database, openDatabase } from '../warehouse/database.ts';
+import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
+import { readLocalConfig } from './options.ts';
+import { writeResult } from './output.ts';
+
+export interface LakeFlags {
+  readonly lake?: string;
+}
+
+export interface DdlFlags extends LakeFlags {
+  readonly engine: Engine;
+  readonly location?: string;
+  readonly schema: string;
+}
+
+export interface VacuumFlags extends LakeFlags {
+  readonly olderThan: number;
+  readonly dryRun?: boolean;
+}
+
+export async function publish(context: Context, flags: LakeFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const store = openStore(context, config, flags);
+  const result = await publishToLake({ config, store, now: context.clock.now() });
+  const rows = result.tables.reduce((sum, table) => sum + table.rows, 0);
+  writeResult(context, { lake: store.name, ...result }, () =>
+    result.publish === null
+      ? `${store.name} has every run up to ${result.as_of} already\n`
+      : `publish ${result.publish}: ${plural(rows, 'row')}, runs up to ${result.as_of} in ${store.name}\n`,
+  );
+}
+
+export async function verify(context: Context, flags: LakeFlags): Promise<void> {
+  const result = await withLake(context, flags, ({ store, database, files }) => verifyLake(store, database, files));
+  for (const { table, file, problem } of result.problems) context.log.error(`${table}/${file} ${problem}`);
+  const { files, rows, tables, unnamed, problems } = result;
+  writeResult(context, result, () =>
+    [
+      `${plural(files, 'file')} with ${plural(rows, 'row')} in ${plural(tables, 'table')}: `,
+      problems.length === 0 ? 'all complete\n' : `${plural(problems.length, 'problem')}\n`,
+      unnamed === 0 ? '' : `${plural(unnamed, 'file')} that no commit names: \`tidemark lake vacuum\` removes them\n`,
+    ].join(''),
+  );
+  if (problems.length > 0) context.exit(EXIT.data);
+}
+
+export async function restore(context: Context, flags: LakeFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const store = openStore(context, config, flags);
+  const { log, clock } = context;
+  const tables = await restoreFromLake({ config, store, now: clock.now(), log });
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  writeResult(
+    context,
+    { data: config.data, tables },
+    () => `${plural(tables.length, 'table')} with ${plural(rows, 'row')} in ${config.data}\n`,
+  );
+}
+
+export async function ddl(context: Context, flags: DdlFlags): Promise<void> {
+  const { engine, schema } = flags;
+  const statements = await withLake(context, flags, ({ store, database, files }) =>
+    renderDdl(createLakeReader(store, database, files), { engine, schema, location: flags.location ?? store.name }),
+  );
+  writeResult(context, { engine, statements }, () => `${statements.join('\n\n')}\n`);
+}
+
+export async function vacuum(context: Context, flags: VacuumFlags): Promise<void> {
+  const removed = await withLake(context, flags, ({ store, database, files }) =>
+    vacuumLake(store, database, files, {
+      olderThanMs: flags.olderThan * 3_600_000,
+      nowMs: context.clock.now().getTime(),
+      isDryRun: flags.dryRun ?? false,
+    }),
+  );
+  const bytes = removed.reduce((sum, file) => sum + file.bytes, 0);
+  const isDone = flags.dryRun !== true;
+  writeResult(context, { removed: isDone, bytes, files: removed.map(({ path }) => path) }, () =>
+    [
+      ...(isDone ? [] : removed.map(({ path }) => `${path}\n`)),
+      `${plural(removed.length, 'file')}, ${plural(bytes, 'byte')} ${isDone ? 'removed' : 'to remove'}\n`,
+    ].join(''),
+  );
+}
+
+function openStore(context: Context, config: Config, { lake }: LakeFlags): LakeStore {
+  const folder = lake === undefined ? config.lake : resolve(context.cwd, lake);
+  if (folder !== undefined) return createDirectoryStore(folder);
+  throw new TidemarkError('USAGE', 'no lake is named', {
+    hint: 'give --lake DIR, or set `lake: DIR` in tidemark.yaml',
+  });
+}
+
+function notALake({ name }: LakeStore): TidemarkError {
+  return new TidemarkError('DATA', `${name} is not a lake`, { hint: 'write one with `tidemark lake publish`' });
+}
+
+interface OpenLake {
+  readonly store: LakeStore;
+  readonly database: Database;
+  readonly files: SqlFiles;
+}
+
+async function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+  const config = readLocalConfig(context);
+  const store = openStore(context, config, flags);
+  const database = await openDatabase(':memory:', { memoryLimit: config.memoryLimit });
+  try {
+    if ((await listTables(store)).length === 0) throw notALake(store);
+    return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,94 @@
+import type { Engine } from '../core/choices.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { changesTable, type LakeRelation, stateTable } from './layout.ts';
+import { type LakeReader, listLakeRelations } from './reader.ts';
+import { DUCKDB, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
+
+interface EngineSyntax {
+  readonly folder: string | undefined;
+  quote(identifier: string): string;
+  literal(text: string): string;
+  /** Whether a view or function can take a time. */
+  readonly hasTimeArgument: boolean;
+}
+
+const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+const SYNTAX: Readonly<Record<Engine, EngineSyntax>> = {
+  duckdb: { ...DUCKDB, literal: quoteLiteral, hasTimeArgument: true },
+  trino: { folder: 'trino', quote: quoteIdent, literal: quoteLiteral, hasTimeArgument: false },
+  clickhouse: { folder: 'clickhouse', quote: quoteIdent, literal: backslashed, hasTimeArgument: true },
+  spark: {
+    folder: 'spark',
+    quote: (identifier) => `\`${identifier.replaceAll('`', '``')}\``,
+    literal: backslashed,
+    hasTimeArgument: true,
+  },
+};
+
+export interface DdlOptions {
+  readonly engine: Engine;
+  /** Where the engine finds the lake: a path, or a URL such as s3://bucket/lake. */
+  readonly location: string;
+  /** The schema of the tables, for engines that need its name. */
+  readonly schema: string;
+}
+
+/**
+ * The statements that give an engine the tables of a lake, and the views `T`, `T_history` and `T_at(time)` of each relation. They stay
+ * valid until a table or column is added.
+ */
+export async function renderDdl(reader: LakeReader, options: DdlOptions): Promise<readonly string[]> {
+  const syntax = SYNTAX[options.engine];
+  const writer: ViewWriter = { files: reader.files, dialect: syntax, table: syntax.quote };
+  const relations = await listLakeRelations(reader);
+  const byName = new Map(relations.map((relation) => [relation.name, relation]));
+  const names = relations.flatMap(({ name }) => [changesTable(name), stateTable(name)]);
+  const statements = await Promise.all(names.map((name) => renderTable(writer, syntax, options, name)));
+  for (const relation of relations) {
+    const members = relation.list && byName.get(relation.list.relation);
+    statements.push(...(await renderViews(writer, syntax, relation, members)));
+  }
+  const pulls = byName.has('pulls') ? [await renderSourceState(writer)] : [];
+  return [...statements, ...pulls].map((statement) => statement.trim());
+}
+
+function renderTable(writer: ViewWriter, syntax: EngineSyntax, options: DdlOptions, name: string): Promise<string> {
+  const isRemote = /^\w+:\/\//u.test(options.location);
+  return renderFor(writer, 'lake/ddl_table', {
+    name: syntax.quote(name),
+    label: syntax.literal(name),
+    schema: syntax.literal(options.schema),
+    location: syntax.literal(`${options.location.replace(/\/+$/u, '')}/${name}`),
+    reader: isRemote ? 'deltaLake' : 'deltaLakeLocal',
+  });
+}
+
+async function renderViews(
+  writer: ViewWriter,
+  syntax: EngineSyntax,
+  relation: LakeRelation,
+  members: LakeRelation | undefined,
+): Promise<readonly string[]> {
+  const view = (name: string, query: string) => renderView(writer.files, syntax.quote(name), query);
+  const present = await view(relation.name, await renderAt(writer, relation, LATEST, members));
+  const history = await view(`${relation.name}_history`, await renderHistory(writer, relation, members));
+  if (!syntax.hasTimeArgument) return [present, history];
+  const time = await renderFor(writer, 'lake/time_argument', {});
+  const query = await renderAt(writer, relation, time, members);
+  return [
+    present,
+    history,
+    await renderFor(writer, 'lake/ddl_at', { name: syntax.quote(`${relation.name}_at`), query }),
+  ];
+}
+
+async function renderSourceState(writer: ViewWriter): Promise<string> {
+  const { quote } = writer.dialect;
+  const query = await renderFor(writer, 'lake/source_state', { pulls: quote('pulls') });
+  return renderView(writer.files, quote('source_state'), query);
+}
+
+function renderView(files: SqlFiles, name: string, query: string): Promise<string> {
+  return files.render('lake/view', { temp: '', name, query });
+}

@@ -1,0 +1,41 @@
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { formatError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { publishToLake } from '../lake/publish.ts';
+import { createDirectoryStore } from '../lake/store.ts';
+
+/** The publish of a run to the lake, as in the JSON output. */
+export interface LakeResult {
+  /** Number of the publish; null if it failed, or the lake had everything already. */
+  readonly publish: number | null;
+  readonly rows: number;
+  /** Why the lake does not have the run; null if it has. The next publish adds it. */
+  readonly problem: string | null;
+}
+
+export function isUnpublished(lake: LakeResult | null): boolean {
+  return lake !== null && lake.problem !== null;
+}
+
+/**
+ * Publishes a run that has ended to the lake of the configuration. The warehouse has the run already, so that a failure of any kind is
+ * shown and loses nothing.
+ * @returns null without a lake
+ */
+export async function lakeStage(config: Config, { clock, log }: Context): Promise<LakeResult | null> {
+  if (config.lake === undefined) return null;
+  try {
+    const { publish, tables } = await publishToLake({
+      config,
+      store: createDirectoryStore(config.lake),
+      now: clock.now(),
+    });
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    log.info(`lake: ${plural(rows, 'row')} published`);
+    return { publish, rows, problem: null };
+  } catch (error) {
+    log.error(`lake: ${formatError(error)}`);
+    return { publish: null, rows: 0, problem: formatError(error) };
+  }
+}
