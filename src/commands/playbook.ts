@@ -165,7 +165,7 @@ export async function ledger(context: Context, { plan: planId, settle = false, r
     const settled = await settleLedger({ config, context, playbooks, planId });
     if (settled.some(({ isSettled }) => !isSettled)) context.exit(EXIT.incomplete);
   }
-  const rows = (await readRecordedLedger(config, context))
+  const rows = (await readRecordedLedger(config))
     .map(toLedgerRow)
     .filter(({ plan_id }) => planId === undefined || plan_id === planId);
   writeResult(context, rows, () => formatLedger(rows, context.colors));

@@ -35,17 +35,26 @@ export interface ApplyOptions {
  */
 export function applyPlan(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
   const { config } = options;
-  return reportFullDisk(config, () => applyLocked(plan, options));
+  return reportFullDisk(config, () => applyPublished(plan, options));
 }
 
-async function applyLocked(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
+async function applyPublished(plan: Plan, options: ApplyOptions): Promise<ApplyResult> {
+  const published = new PublishedReads(options.config, options.context);
+  try {
+    return await applyLocked(plan, options, published);
+  } finally {
+    published.close();
+  }
+}
+
+async function applyLocked(plan: Plan, options: ApplyOptions, published: PublishedReads): Promise<ApplyResult> {
   const { config, context, playbooks } = options;
-  const definitions = await assertApplicable(plan, config, context.clock.now(), playbooks);
-  const file = join(config.data, 'apply.lock');
-  const lock = await acquireLock(file, `plan ${plan.plan_id}`, { now: context.clock.now() });
+  const now = context.clock.now();
+  const definitions = await assertApplicable(plan, { config, published, now, playbooks });
+  const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
   try {
     await keepPlan(config, plan);
-    return await applyActions(plan, definitions, options, lock);
+    return await applyActions(plan, definitions, options, { lock, published });
   } finally {
     await lock.release();
     if (!options.isInRun) await copyLedger(config, context);
@@ -72,12 +81,11 @@ async function applyActions(
   plan: Plan,
   definitions: ReadonlyMap<Action, ActionDefinition>,
   options: ApplyOptions,
-  lock: Lock,
+  { lock, published }: { readonly lock: Lock; readonly published: PublishedReads },
 ): Promise<ApplyResult> {
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
-  const published = new PublishedReads(config, context);
   const ledger = await Ledger.open(config.data, lock, await published.recordedActions());
   const unsettled = await findUnsettledActions(config, ledger.entries(), context.clock.now());
   const state = new ApplyState({ plan, remote, ledger, published, context }, unsettled);

@@ -18,20 +18,35 @@ import {
   toLedgerRow,
   toLedgerText,
 } from './ledger.ts';
-import { ensureWarehouseId, PublishedReads } from './published-reads.ts';
+import { countRecordedActions, ensureWarehouseId } from './published-reads.ts';
 
 /** The table `actions`, a copy of the ledger in the warehouse. */
 
 /**
  * As `readLedger`, for what would take a missing ledger as one without actions.
- * @throws TidemarkError DATA also where it is missing, although the published warehouse has a copy of it.
+ * @param warehouse which may have a copy of the ledger; @default the published one, if there is one
+ * @throws TidemarkError DATA also where the ledger is missing, although the warehouse has a copy of it.
  */
-export async function readRecordedLedger(config: Config, context: Context): Promise<readonly LedgerEntry[]> {
+export async function readRecordedLedger(
+  config: Config,
+  warehouse?: Pick<Warehouse, 'database' | 'files'>,
+): Promise<readonly LedgerEntry[]> {
   const { data } = config;
-  if ((await isLedgerMissing(data)) && existsSync(warehouseFiles(data).published)) {
-    assertNeverWritten(ledgerFile(data), await new PublishedReads(config, context).recordedActions());
+  if (await isLedgerMissing(data)) {
+    const recorded = await (warehouse ? countRecordedActions(warehouse) : countPublishedActions(config));
+    assertNeverWritten(ledgerFile(data), recorded);
   }
   return readLedger(data);
+}
+
+async function countPublishedActions(config: Config): Promise<number> {
+  if (!existsSync(warehouseFiles(config.data).published)) return 0;
+  const published = await openPublished(config);
+  try {
+    return await countRecordedActions(published);
+  } finally {
+    published.database.close();
+  }
 }
 
 /**
@@ -50,15 +65,14 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, log?: L
 }
 
 async function readRows(
-  { database, files }: Warehouse,
+  warehouse: Warehouse,
   data: string,
   log: Log | undefined,
 ): Promise<readonly LedgerRow[] | undefined> {
   try {
     const entries = await readLedger(data);
     if (await isLedgerMissing(data)) {
-      const [row] = await database.rows(await files.read('remediation/count_actions'));
-      assertNeverWritten(ledgerFile(data), Number(row?.actions ?? 0));
+      assertNeverWritten(ledgerFile(data), await countRecordedActions(warehouse));
     }
     return entries.map(toLedgerRow);
   } catch (error) {

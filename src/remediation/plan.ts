@@ -3,12 +3,12 @@ import type { Config } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
-import { openPublished, type Warehouse } from '../warehouse/session.ts';
+import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { readRecordedLedger } from './ledger-table.ts';
 import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { PLAN_VALID_MS, type Plan, planDigest } from './plan-file.ts';
-import { ensureWarehouseId, readWarehouseId } from './published-reads.ts';
+import { ensureWarehouseId, openIdentified } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, selectFindings } from './select-findings.ts';
 import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
@@ -33,20 +33,20 @@ export interface PlanOptions {
 export async function createPlan(options: PlanOptions): Promise<Plan> {
   const { config, context, warehouse } = options;
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
-  const warehouseId = await readWarehouseId(config, context);
-  const published = await openPublished(config);
+  const published = await openIdentified(config, context);
   try {
-    return await planFrom(published, warehouseId, options);
+    return await planFrom(published, published.warehouseId, options);
   } finally {
     published.database.close();
   }
 }
 
 async function planFrom(
-  { database, files }: Pick<Warehouse, 'database' | 'files'>,
+  warehouse: Pick<Warehouse, 'database' | 'files'>,
   warehouseId: string,
   options: PlanOptions,
 ): Promise<Plan> {
+  const { database, files } = warehouse;
   const { config, context, playbook, limits } = options;
   const now = context.clock.now();
   const rule = (await loadRules(files)).get(playbook.rule);
@@ -59,7 +59,7 @@ async function planFrom(
     now,
     staleHours: config.thresholds.staleHours,
   });
-  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(config, context))]);
+  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(warehouse, options))]);
   const remote = new RemoteServices(config, context, context.signal);
   try {
     const planned = await planActions(playbook, excludeFindings(selection, excluded), {
@@ -110,8 +110,11 @@ export function buildPlan(
 }
 
 /** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */
-async function readUnsettledFindings(config: Config, context: Context): Promise<ReadonlyMap<string, string>> {
-  const entries = await readRecordedLedger(config, context);
+async function readUnsettledFindings(
+  warehouse: Pick<Warehouse, 'database' | 'files'>,
+  { config, context }: PlanOptions,
+): Promise<ReadonlyMap<string, string>> {
+  const entries = await readRecordedLedger(config, warehouse);
   const unsettled = await findUnsettledActions(config, entries, context.clock.now());
   return new Map(
     unsettled.flatMap((action) => action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)])),

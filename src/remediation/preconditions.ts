@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type Action, type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
-import { publishedWarehouseId } from './published-reads.ts';
+import type { PublishedReads } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';
 
 interface ApproveOptions {
@@ -51,19 +51,25 @@ function assertNotExpired({ plan_id, created_at, expires_at }: Plan, now: Date):
   }
 }
 
+interface ApplicableContext {
+  readonly config: Config;
+  readonly published: PublishedReads;
+  readonly now: Date;
+  /** Those that the plan may be of. */
+  readonly playbooks: readonly Playbook[];
+}
+
 /**
  * Verifies that a plan may be applied, before anything is read or sent. Returns the definition of each action.
  * @throws TidemarkError UNSAFE for a plan that is not approved, has expired, is of another warehouse, or does not match the playbook.
  */
 export async function assertApplicable(
   plan: Plan,
-  config: Config,
-  now: Date,
-  playbooks: readonly Playbook[],
+  { config, published, now, playbooks }: ApplicableContext,
 ): Promise<ReadonlyMap<Action, ActionDefinition>> {
   const approval = assertApproved(plan);
   assertNotExpired(plan, now);
-  await assertSameWarehouse(plan, config);
+  await assertSameWarehouse(plan, config, published);
   const definitions = resolveDefinitions(plan, playbooks);
   if (!approval.irreversible) assertReversible(plan, definitions);
   return definitions;
@@ -86,9 +92,13 @@ function assertReversible({ plan_id, undoes }: Plan, definitions: ReadonlyMap<Ac
   });
 }
 
-async function assertSameWarehouse({ plan_id, warehouse_id }: Plan, config: Config): Promise<void> {
-  if ((await publishedWarehouseId(config)) === warehouse_id) return;
-  throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${config.data}`, {
+async function assertSameWarehouse(
+  { plan_id, warehouse_id }: Plan,
+  { data }: Config,
+  published: PublishedReads,
+): Promise<void> {
+  if ((await published.warehouseId()) === warehouse_id) return;
+  throw new TidemarkError('UNSAFE', `plan ${plan_id} was made from another warehouse than ${data}`, {
     hint: 'name its configuration with --config, or make a new plan',
   });
 }

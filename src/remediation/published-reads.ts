@@ -8,10 +8,16 @@ import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { AbsenceEvidence } from './define.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 
-/** Queries of an apply to the published warehouse. A run may replace that warehouse during the apply. */
+type Published = Pick<Warehouse, 'database' | 'files'>;
+
+/**
+ * Queries of a command to the published warehouse, which stays open between them: opening it takes longer than a query. A run may
+ * replace that warehouse meanwhile, so that each query is of the newest one.
+ */
 export class PublishedReads {
   readonly #config: Config;
   readonly #context: Context;
+  #open: ({ readonly version: string } & Published) | undefined;
   #accepted: { readonly version: string; readonly ids: ReadonlySet<string> } | undefined;
 
   constructor(config: Config, context: Context) {
@@ -21,8 +27,7 @@ export class PublishedReads {
 
   /** IDs of those findings of the plan that are accepted now. Queried again whenever the warehouse was published. */
   async acceptedFindings(plan: Plan): Promise<ReadonlySet<string>> {
-    const { ino, mtimeMs } = await stat(warehouseFiles(this.#config.data).published);
-    const version = `${plan.plan_id} ${ino} ${mtimeMs}`;
+    const version = `${plan.plan_id} ${await this.#readVersion()}`;
     if (this.#accepted?.version !== version) this.#accepted = { version, ids: await this.#queryAccepted(plan) };
     return this.#accepted.ids;
   }
@@ -34,62 +39,85 @@ export class PublishedReads {
     inputs: Readonly<Record<string, unknown>>,
   ): Promise<readonly string[]> {
     const parent = within === undefined ? target : String(inputs[within[1]]);
-    const { database, files } = await openPublished(this.#config);
-    try {
-      const sql = await files.render('remediation/known_ids', {
-        table: quoteIdent(table),
-        column: quoteIdent(column),
-        within: quoteIdent(within?.[0] ?? 'target'),
-      });
-      return (await database.rows(sql, { target, parent })).map(({ id }) => String(id));
-    } finally {
-      database.close();
-    }
+    const { database, files } = await this.#openNewest();
+    const sql = await files.render('remediation/known_ids', {
+      table: quoteIdent(table),
+      column: quoteIdent(column),
+      within: quoteIdent(within?.[0] ?? 'target'),
+    });
+    return (await database.rows(sql, { target, parent })).map(({ id }) => String(id));
   }
 
   /** Rows of the table `actions`, which is a copy of the ledger. */
   async recordedActions(): Promise<number> {
-    const { database, files } = await openPublished(this.#config);
-    try {
-      const [row] = await database.rows(await files.read('remediation/count_actions'));
-      return Number(row?.actions ?? 0);
-    } finally {
-      database.close();
-    }
+    return countRecordedActions(await this.#openNewest());
+  }
+
+  /** The ID of the warehouse; undefined where it has none. */
+  async warehouseId(): Promise<string | undefined> {
+    return findWarehouseId(await this.#openNewest());
+  }
+
+  close(): void {
+    this.#open?.database.close();
+    this.#open = undefined;
+  }
+
+  async #openNewest(): Promise<Published> {
+    const version = await this.#readVersion();
+    if (this.#open?.version === version) return this.#open;
+    this.close();
+    this.#open = { version, ...(await openPublished(this.#config)) };
+    return this.#open;
+  }
+
+  /** Changes with each publication. */
+  async #readVersion(): Promise<string> {
+    const file = await stat(warehouseFiles(this.#config.data).published).catch(ignoreMissing);
+    return `${file?.ino} ${file?.mtimeMs}`;
   }
 
   async #queryAccepted({ actions }: Plan): Promise<ReadonlySet<string>> {
-    const { database, files } = await openPublished(this.#config);
-    try {
-      const ids = actions.flatMap(findingIds);
-      const now = this.#context.clock.now().toISOString();
-      const rows = await database.rows(await files.read('remediation/finding_states'), { ids, now });
-      return new Set(rows.filter(({ state }) => state === 'accepted').map(({ finding_id }) => String(finding_id)));
-    } finally {
-      database.close();
-    }
+    const { database, files } = await this.#openNewest();
+    const ids = actions.flatMap(findingIds);
+    const now = this.#context.clock.now().toISOString();
+    const rows = await database.rows(await files.read('remediation/finding_states'), { ids, now });
+    return new Set(rows.filter(({ state }) => state === 'accepted').map(({ finding_id }) => String(finding_id)));
   }
 }
 
-/** The ID of the published warehouse. A warehouse without one, written by an early version, gets it under the lock. */
-export async function readWarehouseId(config: Config, context: Context): Promise<string> {
-  const known = await publishedWarehouseId(config);
-  if (known !== undefined) return known;
-  const { log, clock } = context;
-  return withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
+/** Without the file, opening it fails with an error that says what to do. */
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
 }
 
-/** The ID of the published warehouse; undefined where it has none. */
-export async function publishedWarehouseId(config: Config): Promise<string | undefined> {
-  const { database, files } = await openPublished(config);
-  try {
-    const [table] = await database.rows(await files.read('remediation/has_warehouse_id'));
-    if (table?.present !== true) return undefined;
-    const [row] = await database.rows(await files.read('remediation/warehouse_id'));
-    return row ? String(row.warehouse_id) : undefined;
-  } finally {
-    database.close();
-  }
+/** Rows of the table `actions`. */
+export async function countRecordedActions({ database, files }: Published): Promise<number> {
+  const [row] = await database.rows(await files.read('remediation/count_actions'));
+  return Number(row?.actions ?? 0);
+}
+
+/** Opens the published warehouse, which has an ID: one written by an early version gets it under the lock. */
+export async function openIdentified(
+  config: Config,
+  { log, clock }: Context,
+): Promise<Published & { readonly warehouseId: string }> {
+  const published = await openPublished(config);
+  const known = await findWarehouseId(published).catch((error: unknown) => {
+    published.database.close();
+    throw error;
+  });
+  if (known !== undefined) return { ...published, warehouseId: known };
+  published.database.close();
+  const warehouseId = await withWarehouse({ config, purpose: 'playbook', now: clock.now(), log }, ensureWarehouseId);
+  return { ...(await openPublished(config)), warehouseId };
+}
+
+async function findWarehouseId({ database, files }: Published): Promise<string | undefined> {
+  const [table] = await database.rows(await files.read('remediation/has_warehouse_id'));
+  if (table?.present !== true) return undefined;
+  const [row] = await database.rows(await files.read('remediation/warehouse_id'));
+  return row ? String(row.warehouse_id) : undefined;
 }
 
 /** Assigns an ID to the warehouse if it has none. */

@@ -50,6 +50,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
     return results;
   } finally {
     await ledger?.close();
+    published.close();
     await remote.close();
     await lock.release();
     if (options.warehouse) await syncLedger(options.warehouse, config, context.log);

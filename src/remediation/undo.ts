@@ -28,7 +28,7 @@ export interface UndoOptions {
  */
 export async function createUndoPlan(plan: Plan, { config, context, playbooks }: UndoOptions): Promise<Plan> {
   const playbook = assertUndoable(plan, playbooks);
-  const entries = await readRecordedLedger(config, context);
+  const entries = await readRecordedLedger(config);
   const applied = selectApplied(plan, entries);
   const skipped = [...listUnsettled(plan, entries)];
   if (applied.length + skipped.length === 0) {
@@ -47,6 +47,7 @@ export async function createUndoPlan(plan: Plan, { config, context, playbooks }:
       else actions.push(planned);
     }
   } finally {
+    published.close();
     await remote.close();
   }
   if (actions.length === 0) throw nothingToUndo(plan, skipped);

@@ -226,7 +226,12 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
   if (!existsSync(published)) throw noWarehouseError(published);
-  const database = await openDatabase(published, { readOnly: true, memoryLimit: config.memoryLimit });
+  const threads = chooseThreads((await stat(published)).size);
+  const database = await openDatabase(published, {
+    readOnly: true,
+    memoryLimit: config.memoryLimit,
+    ...(threads !== undefined && { threads }),
+  });
   return { database, files: createSqlFiles(overlayRoots(config.directory)) };
 }
 

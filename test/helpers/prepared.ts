@@ -48,12 +48,13 @@ export async function copyEmptyWarehouse(to: string): Promise<void> {
 }
 
 /**
- * Opens a copy of a warehouse. It is discarded with its folder, so that closing it need not write it once more.
+ * Opens a copy of a warehouse, with one thread as a run opens a small one. It is discarded with its folder, so that closing it need
+ * not write it once more.
  * @param from the file to copy; @default one without rows
  */
 export async function openCopy(file: string, from?: string): Promise<Database> {
   await (from === undefined ? copyEmptyWarehouse(file) : copyFile(from, file));
-  const database = await openDatabase(file);
+  const database = await openDatabase(file, { threads: 1 });
   await database.run('pragma disable_checkpoint_on_shutdown');
   return database;
 }

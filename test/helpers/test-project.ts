@@ -95,7 +95,7 @@ function publishedReader(file: string) {
       const { ino: inode } = await stat(file);
       if (open?.inode === inode) return open.database;
       await close();
-      open = { inode, database: await openDatabase(file, { readOnly: true }) };
+      open = { inode, database: await openDatabase(file, { readOnly: true, threads: 1 }) };
       return open.database;
     },
   };
