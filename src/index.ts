@@ -108,7 +108,7 @@ export class Tidemark {
 
   /** Extracts and loads as `tidemark pull` does. */
   async pull(selection: PullSelection = {}): Promise<RunResult> {
-    const pulls = assertPulls(selectPulls(this.config, selection, this.#definitions.sources));
+    const pulls = assertPulls(this.config, selectPulls(this.config, selection, this.#definitions.sources));
     return runPulls(this.config, this.#context, { pulls });
   }
 

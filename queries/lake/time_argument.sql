@@ -1,1 +1,1 @@
-least(max(as_of), at_time::timestamptz)
+least(max(as_of), max(at_time::timestamptz))

@@ -5,10 +5,12 @@ import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
+import { assertShards, closeRun } from '../lake/close.ts';
 import { renderDdl } from '../lake/ddl.ts';
 import { publishToLake } from '../lake/publish.ts';
 import { createLakeReader } from '../lake/reader.ts';
 import { restoreFromLake } from '../lake/restore.ts';
+import { assertRunName, defaultRunName } from '../lake/shards.ts';
 import { createDirectoryStore, type LakeStore } from '../lake/store.ts';
 import { vacuumLake } from '../lake/vacuum.ts';
 import { listTables, verifyLake } from '../lake/verify.ts';
@@ -32,16 +34,56 @@ export interface VacuumFlags extends LakeFlags {
   readonly dryRun?: boolean;
 }
 
-export async function publish(context: Context, flags: LakeFlags): Promise<void> {
+export interface PublishFlags extends LakeFlags {
+  readonly run?: string;
+}
+
+export interface CloseFlags extends PublishFlags {
+  readonly shards: number;
+  readonly wait: number;
+  readonly acceptShrink?: boolean;
+}
+
+export async function publish(context: Context, flags: PublishFlags): Promise<void> {
   const config = readLocalConfig(context);
   const store = openStore(context, config, flags);
-  const result = await publishToLake({ config, store, now: context.clock.now() });
+  const run = flags.run ?? context.env.TIDEMARK_RUN;
+  const result = await publishToLake({ config, store, now: context.clock.now(), run });
   const rows = result.tables.reduce((sum, table) => sum + table.rows, 0);
   writeResult(context, { lake: store.name, ...result }, () =>
     result.publish === null
       ? `${store.name} has every run up to ${result.as_of} already\n`
       : `publish ${result.publish}: ${plural(rows, 'row')}, runs up to ${result.as_of} in ${store.name}\n`,
   );
+}
+
+/** Exits 1 if a shard is missing or refused. */
+export async function close(context: Context, flags: CloseFlags): Promise<void> {
+  const { clock, env, log, signal } = context;
+  const config = readLocalConfig(context);
+  const result = await withMemory(context, flags, (lake) =>
+    closeRun({
+      ...lake,
+      run: assertRunName(flags.run ?? env.TIDEMARK_RUN ?? defaultRunName(clock.now())),
+      shards: assertShards(flags.shards),
+      waitMs: flags.wait * 1_000,
+      shrinkPercent: config.shrinkPercent,
+      acceptShrink: flags.acceptShrink ?? false,
+      nowMs: clock.now().getTime(),
+      signal,
+    }),
+  );
+  for (const { shard, why } of result.refused) log.error(`shard ${shard} is not closed: ${why}`);
+  if (result.missing.length > 0) {
+    log.error(`${plural(result.missing.length, 'shard')} did not publish: ${result.missing.join(', ')}`);
+  }
+  writeResult(
+    context,
+    result,
+    () =>
+      `run ${result.run}: ${result.closed.length + result.known.length} of ${plural(flags.shards, 'shard')} closed\n`,
+  );
+  if (result.refused.length + result.missing.length > 0) context.exit(EXIT.incomplete);
 }
 
 export async function verify(context: Context, flags: LakeFlags): Promise<void> {
@@ -115,12 +157,19 @@ interface OpenLake {
   readonly files: SqlFiles;
 }
 
-async function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+  return withMemory(context, flags, async (lake) => {
+    if ((await listTables(lake.store)).length === 0) throw notALake(lake.store);
+    return work(lake);
+  });
+}
+
+/** The lake with a DuckDB in memory. */
+async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
   const config = readLocalConfig(context);
   const store = openStore(context, config, flags);
   const database = await openDatabase(':memory:', { memoryLimit: config.memoryLimit });
   try {
-    if ((await listTables(store)).length === 0) throw notALake(store);
     return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
   } finally {
     database.close();

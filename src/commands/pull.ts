@@ -37,7 +37,7 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
   const pulls =
     options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
   const result = await runPulls(config, context, {
-    pulls: assertPulls(pulls),
+    pulls: assertPulls(config, pulls),
     acceptShrink,
     fresh: options.fresh ?? false,
     ...(options.from !== undefined && { from: options.from }),

@@ -10,6 +10,8 @@ import { parseTimestampOption, readLocalConfig } from './options.ts';
 
 export interface ReportFlags {
   readonly asOf?: string;
+  readonly engine?: string;
+  readonly lake?: string;
   readonly out?: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { changesTable, type LakeRelation, stateTable } from './layout.ts';
-import { type LakeReader, listLakeRelations } from './reader.ts';
+import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import { DUCKDB, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
 interface EngineSyntax {
@@ -42,15 +42,31 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
   const syntax = SYNTAX[options.engine];
   const writer: ViewWriter = { files: reader.files, dialect: syntax, table: syntax.quote };
   const relations = await listLakeRelations(reader);
-  const byName = new Map(relations.map((relation) => [relation.name, relation]));
   const names = relations.flatMap(({ name }) => [changesTable(name), stateTable(name)]);
-  const statements = await Promise.all(names.map((name) => renderTable(writer, syntax, options, name)));
+  const tables = await Promise.all(names.map((name) => renderTable(writer, syntax, options, name)));
+  return [...tables, ...(await renderAllViews(writer, syntax, relations))].map((statement) => statement.trim());
+}
+
+/** Creates the same views in the reader's DuckDB, over the files that the logs name now. */
+export async function createLakeViews(reader: LakeReader): Promise<void> {
+  const relations = await createTableViews(reader);
+  const writer: ViewWriter = { files: reader.files, dialect: SYNTAX.duckdb, table: quoteIdent };
+  for (const statement of await renderAllViews(writer, SYNTAX.duckdb, relations)) await reader.database.run(statement);
+}
+
+async function renderAllViews(
+  writer: ViewWriter,
+  syntax: EngineSyntax,
+  relations: readonly LakeRelation[],
+): Promise<readonly string[]> {
+  const byName = new Map(relations.map((relation) => [relation.name, relation]));
+  const statements: string[] = [];
   for (const relation of relations) {
     const members = relation.list && byName.get(relation.list.relation);
     statements.push(...(await renderViews(writer, syntax, relation, members)));
   }
-  const pulls = byName.has('pulls') ? [await renderSourceState(writer)] : [];
-  return [...statements, ...pulls].map((statement) => statement.trim());
+  if (byName.has('pulls')) statements.push(await renderSourceState(writer));
+  return statements;
 }
 
 function renderTable(writer: ViewWriter, syntax: EngineSyntax, options: DdlOptions, name: string): Promise<string> {

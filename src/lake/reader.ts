@@ -76,13 +76,18 @@ export async function createTableView(
 const PARTITIONS: ReadonlySet<string> = new Set(Object.values(PARTITION));
 
 async function renderSource(files: SqlFiles, fields: readonly DeltaField[], paths: readonly string[]): Promise<string> {
-  const typed = fields.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', ');
+  const typed = renderTyped(fields);
   if (paths.length === 0) return files.render('lake/source_empty', { typed });
   return files.render('lake/source', {
     typed,
     fields: fields.map(({ name }) => quoteIdent(name)).join(', '),
     files: paths.map(quoteLiteral).join(', '),
   });
+}
+
+/** The fields as columns without values. */
+export function renderTyped(fields: readonly DeltaField[]): string {
+  return fields.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', ');
 }
 
 /** The path of a data file for DuckDB; the log has it as a URI. */

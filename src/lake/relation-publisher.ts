@@ -24,7 +24,7 @@ import {
   repeatLastRun,
 } from './pending.ts';
 import { monthName, quarterStart, quartersBetween } from './quarters.ts';
-import { createTableView, type LakeReader } from './reader.ts';
+import { createTableView, type LakeReader, renderTyped } from './reader.ts';
 import { type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
 import { DUCKDB, renderHeld } from './views.ts';
@@ -96,14 +96,20 @@ async function prepare(publishing: Publishing, relation: Relation, part: Part): 
 async function findChanges(publishing: Publishing, relation: Relation, changes: PreparedTable): Promise<void> {
   const held = changes.design.relation;
   const context = changes.isCurrent ? publishing : { ...publishing, after: BEGINNING };
-  const hold = () => holdRows(publishing, changes);
+  const isEmpty = changes.snapshot.files.size === 0;
+  const hold = () => (isEmpty ? holdNothing(publishing, changes) : holdRows(publishing, changes));
   if (relation.kind === 'rollup') return findRollupChanges(context, relation, held);
   if (relation.kind === 'journal') return findJournalChanges(context, relation, held);
   if (relation.kind === 'register') {
     return findLogChanges(context, relation, held, hold);
   }
-  if (changes.isCurrent) return findHistoryChanges(context, relation, held, hold);
+  if (changes.isCurrent || isEmpty) return findHistoryChanges(context, relation, held, hold);
   return findDifferences(context, relation, held, () => holdLog(publishing, changes));
+}
+
+/** Leaves `lake_held` empty, for a table without files. */
+async function holdNothing({ files, database }: Publishing, { design }: PreparedTable): Promise<void> {
+  await database.run(await files.render('lake/held_none', { typed: renderTyped(design.fields) }));
 }
 
 /** Fills `lake_held` with the present rows of the lake. It reads the state of the last quarter and the files since. */

@@ -65,6 +65,9 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<readonly
     const tables = await loadTables(files);
     const finishMigration = await migrate(database, files, tables);
     const held = new Map((await createTableViews(createLakeReader(store, database, files))).map((r) => [r.name, r]));
+    await database.run(
+      await files.render('lake/restored_runs', { writer: config.shard ? String(config.shard.index) : 'null' }),
+    );
     if (!held.has('runs')) {
       throw new TidemarkError('DATA', `${store.name} is not a lake`, {
         hint: 'name the folder that `tidemark lake publish` wrote',
@@ -89,7 +92,7 @@ async function fillTable(
   relation: Relation,
   source: LakeRelation,
 ): Promise<RestoredTable> {
-  const writer: ViewWriter = { files, dialect: DUCKDB, table: quoteIdent };
+  const writer: ViewWriter = { files, dialect: DUCKDB, table: quoteIdent, runs: 'lake_restored_runs' };
   const isHistory = relation.kind === 'history';
   const query = isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST);
   const known = new Set(source.columns.map(({ name }) => name));

@@ -23,13 +23,14 @@ export function isUnpublished(lake: LakeResult | null): boolean {
  * shown and loses nothing.
  * @returns null without a lake
  */
-export async function lakeStage(config: Config, { clock, log }: Context): Promise<LakeResult | null> {
+export async function lakeStage(config: Config, { clock, log, env }: Context): Promise<LakeResult | null> {
   if (config.lake === undefined) return null;
   try {
     const { publish, tables } = await publishToLake({
       config,
       store: createDirectoryStore(config.lake),
       now: clock.now(),
+      run: env.TIDEMARK_RUN,
     });
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     log.info(`lake: ${plural(rows, 'row')} published`);

@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander';
 import { ENGINES } from '../../core/choices.ts';
 import type { Context } from '../../core/context.ts';
-import type { DdlFlags, LakeFlags, VacuumFlags } from '../lake.ts';
-import { addExamples, type DefineCommand, wholeNumber } from './define.ts';
+import type { CloseFlags, DdlFlags, LakeFlags, PublishFlags, VacuumFlags } from '../lake.ts';
+import { addExamples, type DefineCommand, positiveNumber, wholeNumber } from './define.ts';
 
 export const defineLake: DefineCommand = (program, context) => {
   const lake = program
     .command('lake')
     .description('publish the warehouse as Delta tables that Spark, Trino, ClickHouse and DuckDB read');
   definePublish(lake, context);
+  defineClose(lake, context);
   defineVerify(lake, context);
   defineRestore(lake, context);
   defineDdl(lake, context);
@@ -25,10 +26,25 @@ const addFolder = (command: Command): Command =>
 
 function definePublish(lake: Command, context: () => Context): void {
   addExamples(
-    addFolder(
-      lake.command('publish').description('append what the published warehouse has and the lake does not'),
-    ).action(async (flags: LakeFlags) => (await import('../lake.ts')).publish(context(), flags)),
+    addFolder(lake.command('publish').description('append what the published warehouse has and the lake does not'))
+      .addOption(runOption())
+      .action(async (flags: PublishFlags) => (await import('../lake.ts')).publish(context(), flags)),
     ['tidemark lake publish', 'publish to the folder that the configuration names'],
+  );
+}
+
+const runOption = (): Option =>
+  new Option('--run <name>', 'run that a shard is a part of (TIDEMARK_RUN); by default the date in UTC');
+
+function defineClose(lake: Command, context: () => Context): void {
+  addExamples(
+    addFolder(lake.command('close').description('make what all shards of a run have published visible, in one commit'))
+      .addOption(new Option('--shards <n>', 'number of shards').argParser(positiveNumber).makeOptionMandatory())
+      .addOption(runOption())
+      .option('--wait <seconds>', 'wait so long for shards that have not published', wholeNumber, 0)
+      .option('--accept-shrink', 'also close shards whose targets lost more rows than `shrinkPercent`')
+      .action(async (flags: CloseFlags) => (await import('../lake.ts')).close(context(), flags)),
+    ['tidemark lake close --shards 16 --wait 7200', 'close the run of today; exit 1 if a shard is missing'],
   );
 }
 

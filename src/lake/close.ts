@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TidemarkError } from '../core/errors.ts';
+import type { Database } from '../warehouse/database.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { checkpointIfDue } from './checkpoint.ts';
+import {
+  type Action,
+  APP_ID,
+  appendCommit,
+  applyCommit,
+  ConflictError,
+  findPublish,
+  type MetaData,
+  PROTOCOL,
+} from './delta-log.ts';
+import { changesTable, stateTable } from './layout.ts';
+import { createLakeReader, createTableView, type LakeReader } from './reader.ts';
+import { RUNS } from './relations.ts';
+import { type PulledRows, readStagedShards, type StagedShard } from './shards.ts';
+import type { LakeStore } from './store.ts';
+
+export interface CloseOptions {
+  readonly store: LakeStore;
+  /** In memory. */
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly run: string;
+  readonly shards: number;
+  /** Waits so long for shards that have not published. @default 0 */
+  readonly waitMs?: number;
+  readonly shrinkPercent: number;
+  /** Closes shards whose targets lost more rows than `shrinkPercent`. @default false */
+  readonly acceptShrink?: boolean;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface CloseResult {
+  readonly run: string;
+  /** Shards that readers see from now on. */
+  readonly closed: readonly number[];
+  /** Shards that an earlier close has committed. */
+  readonly known: readonly number[];
+  /** Shards that have not published: their targets stay as they were, and are stale. */
+  readonly missing: readonly number[];
+  /** Shards that stay invisible, and why. */
+  readonly refused: readonly { readonly shard: number; readonly why: string }[];
+}
+
+const POLL_MS = 2_000;
+const ATTEMPTS = 20;
+
+/**
+ * Makes what the shards of a run have published visible, in one commit. A shard that is missing or refused changes nothing: it can be
+ * closed later. Closing twice, or by two processes at once, is harmless.
+ */
+export async function closeRun(options: CloseOptions): Promise<CloseResult> {
+  await waitForShards(options);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await closeOnce(options);
+    } catch (error) {
+      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function waitForShards({ store, run, shards, waitMs = 0, signal }: CloseOptions): Promise<void> {
+  const deadline = Date.now() + waitMs;
+  for (;;) {
+    const staged = await readStagedShards(store, run, shards);
+    const isComplete = [...staged.values()].every((shard) => shard !== null);
+    const remaining = deadline - Date.now();
+    if (isComplete || remaining <= 0) return;
+    await sleep(Math.min(POLL_MS, remaining), undefined, { signal });
+  }
+}
+
+async function closeOnce(options: CloseOptions): Promise<CloseResult> {
+  const { store, database, files, run, shards } = options;
+  const staged = await readStagedShards(store, run, shards);
+  const reader = createLakeReader(store, database, files);
+  const present = [...staged.values()].filter((shard) => shard !== null);
+  const visible = await readVisible(reader);
+  const [known, due] = split(present, ({ publish }) => visible.has(publish));
+  const refused = due.length > 0 ? await refuseShards(options, reader, due) : [];
+  const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
+  for (const table of [stateTable(RUNS), changesTable(RUNS)]) await commitRuns(options, reader, table, closed);
+  const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
+  const missing = [...staged].filter(([, shard]) => shard === null).map(([index]) => index);
+  return { run, closed: numbers(closed), known: numbers(known), missing, refused };
+}
+
+function split<T>(items: readonly T[], test: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
+}
+
+async function readVisible(reader: LakeReader): Promise<ReadonlySet<number>> {
+  const fields = [{ name: 'publish', type: 'long', nullable: true, metadata: {} }] as const;
+  await createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields });
+  const rows = await reader.database.rows(await reader.files.read('lake/publishes'));
+  return new Set(rows.map(({ publish }) => Number(publish)));
+}
+
+/** Shards whose files are gone, or whose targets lost so many rows that a fault is more likely than a change. */
+async function refuseShards(
+  { store, shrinkPercent, acceptShrink = false }: CloseOptions,
+  reader: LakeReader,
+  due: readonly StagedShard[],
+): Promise<CloseResult['refused']> {
+  const stored = new Set(
+    (await Promise.all([stateTable(RUNS), changesTable(RUNS)].map((table) => store.list(table))))
+      .flat()
+      .map(({ path }) => path),
+  );
+  const before = acceptShrink ? new Map<string, number>() : await readPulledRows(reader);
+  return due.flatMap((shard) => {
+    const lost = shard.tables.flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
+    const gone = lost.find((path) => !stored.has(path));
+    if (gone !== undefined) return [{ shard: shard.shard, why: `its file ${gone} is gone: run the shard again` }];
+    const drop = shard.rows.find((rows) => isDrop(rows, before.get(pullKey(rows)), shrinkPercent));
+    if (!drop) return [];
+    const { target, source, rows } = drop;
+    return [{ shard: shard.shard, why: `${target}: ${source} has ${rows} rows, and had ${before.get(pullKey(drop))}` }];
+  });
+}
+
+const pullKey = ({ target, source }: Pick<PulledRows, 'target' | 'source'>): string => JSON.stringify([target, source]);
+
+/** As a pull that drops more rows than this is quarantined (src/pipeline/load.ts). */
+const MIN_DROPPED_ROWS = 3;
+
+function isDrop({ rows }: PulledRows, before: number | undefined, shrinkPercent: number): boolean {
+  if (before === undefined) return false;
+  const dropped = before - rows;
+  return dropped >= MIN_DROPPED_ROWS && dropped * 100 > before * shrinkPercent;
+}
+
+/** Rows of the last complete pull of each source, as readers of the lake see them. */
+async function readPulledRows(reader: LakeReader): Promise<ReadonlyMap<string, number>> {
+  const table = changesTable('pulls');
+  if ((await reader.snapshot(table)).version < 0) return new Map();
+  await createTableView(reader, 'lake_pulls', table);
+  const rows = await reader.database.rows(await reader.files.read('lake/visible_pulled_rows'));
+  return new Map(rows.map((row) => [pullKey(row as unknown as PulledRows), Number(row.rows)]));
+}
+
+/** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
+async function commitRuns(
+  { store, database, files, nowMs }: CloseOptions,
+  reader: LakeReader,
+  table: string,
+  shards: readonly StagedShard[],
+): Promise<void> {
+  const staged = shards.flatMap(({ tables }) => tables.filter((one) => one.table === table));
+  const adds = staged.flatMap((one) => one.adds);
+  const snapshot = await reader.snapshot(table);
+  const metaData = chooseMetaData(
+    snapshot.metaData,
+    staged.map((one) => one.metaData),
+  );
+  if (adds.length === 0 && !metaData) return;
+  const publish = Math.max(...shards.map((shard) => shard.publish));
+  const actions: readonly Action[] = [
+    {
+      commitInfo: {
+        timestamp: nowMs,
+        operation: 'WRITE',
+        operationParameters: { mode: 'Append' },
+        isBlindAppend: true,
+      },
+    },
+    ...(snapshot.version < 0 ? [{ protocol: PROTOCOL }] : []),
+    ...(metaData ? [{ metaData }] : []),
+    { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
+    ...adds.map((add) => ({ add })),
+  ];
+  const conflicts = (other: readonly Action[]) => findPublish(other) !== undefined;
+  const version = await appendCommit(store, table, actions, { after: snapshot.version, conflicts });
+  const after = applyCommit(snapshot, version, actions);
+  if (after) await checkpointIfDue(store, database, files, table, after);
+}
+
+/** The description of the last shard that has one; a table keeps its identity. */
+function chooseMetaData(held: MetaData | undefined, staged: readonly (MetaData | null)[]): MetaData | undefined {
+  const last = staged.findLast((metaData) => metaData !== null) ?? undefined;
+  if (!last || !held) return last;
+  if (last.schemaString === held.schemaString) return undefined;
+  return { ...last, id: held.id, ...(held.createdTime !== undefined && { createdTime: held.createdTime }) };
+}
+
+/** @throws TidemarkError USAGE */
+export function assertShards(shards: number): number {
+  if (Number.isSafeInteger(shards) && shards >= 1 && shards <= 1_000) return shards;
+  throw new TidemarkError('USAGE', `--shards ${shards} is not a number of shards`, { hint: 'give 1 to 1000' });
+}
