@@ -11,17 +11,38 @@ export interface PageElement {
 
 /** The elements of a page in document order, parsed by the rules of the HTML standard. */
 export function parseElements(html: string): readonly PageElement[] {
-  return collect(parse(html));
+  const elements: PageElement[] = [];
+  collect(parse(html), elements);
+  return elements;
 }
 
-function collect(node: DefaultTreeAdapterTypes.Node): readonly PageElement[] {
-  if (!('childNodes' in node)) return [];
-  return node.childNodes.flatMap((child) => {
-    const descendants = collect(child);
-    if (!('tagName' in child)) return descendants;
-    const attributes = Object.fromEntries(child.attrs.map(({ name, value }) => [name, value]));
-    return [{ tag: child.tagName, attributes, text: textContent(child), descendants }, ...descendants];
-  });
+/** Appends the elements inside of a node. */
+function collect(node: DefaultTreeAdapterTypes.Node, elements: PageElement[]): void {
+  if (!('childNodes' in node)) return;
+  for (const child of node.childNodes) {
+    if (!('tagName' in child)) continue;
+    const index = elements.length;
+    elements.push(toElement(child, () => elements.slice(index + 1, end)));
+    collect(child, elements);
+    const end = elements.length;
+  }
+}
+
+/** Text and descendants are computed on demand: those of every element of a page add up to many times the page. */
+function toElement(
+  element: DefaultTreeAdapterTypes.Element,
+  listDescendants: () => readonly PageElement[],
+): PageElement {
+  return {
+    tag: element.tagName,
+    attributes: Object.fromEntries(element.attrs.map(({ name, value }) => [name, value])),
+    get text() {
+      return textContent(element);
+    },
+    get descendants() {
+      return listDescendants();
+    },
+  };
 }
 
 function textContent(node: DefaultTreeAdapterTypes.Node): string {

@@ -28,7 +28,11 @@ export interface ReportWarehouse {
   readonly file: string;
   /** Pulls the sources of the named tables at a time (ISO 8601). The other tables of a source become empty. */
   pull(asOf: string, tables: PulledTables, target?: string): Promise<void>;
-  data(report: string, asOf: string, more?: Partial<RenderOptions>): Promise<ReportData>;
+  /**
+   * The content of `NAME.json`.
+   * @param datasets those that the test looks at, and `state`: the others are not queried and absent. @default all
+   */
+  data(report: string, asOf: string, datasets?: readonly string[], more?: Partial<RenderOptions>): Promise<ReportData>;
   options(asOf: string, more?: Partial<RenderOptions>): RenderOptions;
 }
 
@@ -84,12 +88,36 @@ export async function createReportWarehouse(
         await recordPull(database, { runId, target, source, status, asOf });
       }
     },
-    async data(report, asOf, more) {
-      const [data] = await readReportData({ ...options(asOf, more), names: [report] });
+    async data(report, asOf, datasets, more) {
+      const own = options(asOf, more);
+      const selected = datasets ? { ...own, files: withoutDatasets(own.files, report, datasets) } : own;
+      const [data] = await readReportData({ ...selected, names: [report] });
       if (!data) throw new Error(`no report ${report}`);
-      return data;
+      return datasets ? keepDatasets(data, datasets) : data;
     },
   };
+}
+
+/** The files, where the queries of other datasets of the report have their header, and return nothing. */
+function withoutDatasets(files: SqlFiles, report: string, datasets: readonly string[]): SqlFiles {
+  const needed = new Set(['summary', ...datasets, ...(datasets.includes('state') ? ['finding_counts'] : [])]);
+  return {
+    ...files,
+    async read(name) {
+      const text = await files.read(name);
+      const [, folder, dataset = ''] = /^reports\/(.*)\/(.*)$/u.exec(name) ?? [];
+      if ((folder !== report && folder !== 'lead') || needed.has(dataset)) return text;
+      return `${/^(?:--.*\n)*/u.exec(text)?.[0]}select null where false`;
+    },
+  };
+}
+
+const FIXED_FIELDS = ['report', 'as_of', 'generated_at', 'sources', 'summary'];
+
+/** What was not queried is absent, so that no test takes it for empty. */
+function keepDatasets(data: ReportData, datasets: readonly string[]): ReportData {
+  const kept = new Set([...FIXED_FIELDS, ...datasets]);
+  return Object.fromEntries(Object.entries(data).filter(([name]) => kept.has(name))) as unknown as ReportData;
 }
 
 async function fill(

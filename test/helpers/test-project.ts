@@ -1,13 +1,15 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
 import { type Database, openDatabase, type SqlParams } from '../../src/warehouse/database.ts';
+import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliOptions, type CliRun, cli } from './cli.ts';
-import { startWithEmptyWarehouse } from './prepared.ts';
+import { prepareOnce, startWithEmptyWarehouse } from './prepared.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 import { startTestSandbox } from './test-sandbox.ts';
 
@@ -44,10 +46,34 @@ export interface TestProjectOptions extends StartOptions {
    * @default 'empty'
    */
   readonly warehouse?: 'empty' | 'none';
+  /** A project folder of `prepareProject`, whose `data` and `out` the project starts with instead. */
+  readonly from?: string;
+}
+
+/** A project folder in which `fill` runs commands once in a run of the tests, for `testProject` to start from. */
+export function prepareProject(
+  name: string,
+  options: Omit<TestProjectOptions, 'cleanup'>,
+  fill: (project: TestProject) => Promise<void>,
+): Promise<string> {
+  return prepareOnce(name, async (folder) => {
+    const ends: (() => Promise<void>)[] = [];
+    const project = await testProject({ ...options, cleanup: (end) => ends.push(end) });
+    await fill(project);
+    await cp(project.folder, folder, { recursive: true });
+    for (const end of ends.reverse()) await end();
+  });
+}
+
+async function copyProject(from: string, to: string): Promise<void> {
+  for (const name of ['data', 'out']) {
+    if (existsSync(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });
+  }
+  await recordFingerprint(warehouseFiles(join(to, 'data')).work);
 }
 
 export async function testProject(options: TestProjectOptions = {}): Promise<TestProject> {
-  const { cleanup = onTestFinished, warehouse = 'empty', ...start } = options;
+  const { cleanup = onTestFinished, warehouse = 'empty', from, ...start } = options;
   const folder = await tempFolder(cleanup);
   const sandbox = await startTestSandbox({ rate: REQUESTS_PER_SECOND, ...start });
   cleanup(() => sandbox.close());
@@ -57,7 +83,8 @@ export async function testProject(options: TestProjectOptions = {}): Promise<Tes
   await write();
 
   const data = join(folder, 'data');
-  if (warehouse === 'empty') await startWithEmptyWarehouse(data);
+  if (from !== undefined) await copyProject(from, folder);
+  else if (warehouse === 'empty') await startWithEmptyWarehouse(data);
   const reader = publishedReader(warehouseFiles(data).published);
   cleanup(reader.close);
 

@@ -77,7 +77,7 @@ describe('a digest', () => {
 
   test('has the numbers of the drift report', async () => {
     const { warehouse } = await secondRun();
-    const { summary } = await warehouse.data('drift', SECOND);
+    const { summary } = await warehouse.data('drift', SECOND, []);
     expect(summary).toMatchObject({ drifted: 3, newly_drifted: 2, resolved: 1 });
   });
 

@@ -5,21 +5,48 @@ import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { cli } from '../helpers/cli.ts';
-import { parseElements } from '../helpers/html.ts';
+import { type PageElement, parseElements } from '../helpers/html.ts';
 import { freePort, startMailServer } from '../helpers/mail-server.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { prepareProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const MAIL = { to: ['Platform <platform@acme.example>'], when: 'always' };
 
-/** A sandbox with a nightly job that mails to a server on this port. */
-async function mailing(port: number, more: Readonly<Record<string, unknown>> = {}): Promise<TestProject> {
-  const place = await testProject({ workspaces: 40 });
+const SIZE = { workspaces: 40 };
+
+/**
+ * A sandbox with a nightly job that mails to a server on this port.
+ * @param from a project folder to start with; @default nothing was pulled
+ */
+async function mailing(
+  port: number,
+  more: Readonly<Record<string, unknown>> = {},
+  from?: string,
+): Promise<TestProject> {
+  const place = await testProject({ ...SIZE, ...(from && { from }) });
+  await configureMail(place, port, more);
+  return place;
+}
+
+async function configureMail(place: TestProject, port: number, more: Readonly<Record<string, unknown>> = {}) {
   await writeJob(place, { pull: ['workspaces', 'agent_pools', 'agents'], reports: ['drift'], mail: MAIL, ...more });
   await place.configure((config) => {
     config.mail = { smtp: `smtp://127.0.0.1:${port}`, from: 'Tidemark <reports@acme.example>' };
   });
-  return place;
 }
+
+/** A project after a run whose mail server was unreachable, and what the run left. */
+const pendingRun = () =>
+  prepareProject('mail-pending', SIZE, async (place) => {
+    await configureMail(place, await freePort());
+    await writeFile(join(place.folder, 'run.json'), JSON.stringify(await place.tidemark(['run', 'nightly'])));
+  });
+
+/** A project after a run of a job without mail. */
+const quietRun = () =>
+  prepareProject('mail-none', SIZE, async (place) => {
+    await writeJob(place, { pull: ['workspaces'], reports: ['drift'] });
+    await place.tidemark(['run', 'nightly']);
+  });
 
 async function writeJob(
   { folder }: TestProject,
@@ -56,22 +83,24 @@ describe('`tidemark run`', () => {
     expect(mail.text).toContain(`workspaces drifting: ${summary.drifted} (${change.join(' ') || 'no change'})`);
     const page = mail.attachments.find(({ filename }) => filename === 'drift.html');
     const attached = new TextDecoder().decode(page?.content as ArrayBuffer);
-    const links = (html: string) =>
-      parseElements(html).flatMap(({ tag, attributes }) => (tag === 'a' ? (attributes.href ?? []) : []));
-    const text = (html: string) => parseElements(html).find(({ tag }) => tag === 'body')?.text;
-    const report = await readFile(join(place.folder, 'out', 'drift.html'), 'utf8');
-    expect(text(attached)).toBe(text(report));
+    const links = (elements: readonly PageElement[]) =>
+      elements.flatMap(({ tag, attributes }) => (tag === 'a' ? (attributes.href ?? []) : []));
+    const text = (elements: readonly PageElement[]) => elements.find(({ tag }) => tag === 'body')?.text;
+    const report = parseElements(await readFile(join(place.folder, 'out', 'drift.html'), 'utf8'));
+    const sent = parseElements(attached);
+    expect(text(sent)).toBe(text(report));
     expect(links(report).some((href) => href.endsWith('.html'))).toBe(true);
     expect(
-      links(attached).filter((href) => !/^(?:https?:|#)/u.test(href)),
+      links(sent).filter((href) => !/^(?:https?:|#)/u.test(href)),
       'no link to a page that is not attached',
     ).toEqual([]);
   });
 
   test('keeps the digest pending and exits 1 if the server is unreachable; the next run sends both once', async () => {
     const port = await freePort();
-    const place = await mailing(port);
-    const first = await place.tidemark(['run', 'nightly']);
+    const from = await pendingRun();
+    const place = await mailing(port, {}, from);
+    const first = JSON.parse(await readFile(join(from, 'run.json'), 'utf8')) as { exit: number; stderr: string };
     expect([first.exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
     expect(first.stderr).toMatch(/warning: mail to platform@acme\.example: pending: .*ECONNREFUSED/u);
     expect(await place.rows('select status, attempts from outbox')).toEqual([{ status: 'pending', attempts: 1 }]);
@@ -112,9 +141,7 @@ describe('`tidemark run`', () => {
 describe('`tidemark mail`', () => {
   test('prints the digest with --dry-run, writes the message, and sends nothing', async () => {
     const server = await startMailServer();
-    const place = await mailing(server.port);
-    await writeJob(place, { pull: ['workspaces'], reports: ['drift'] }, 'quiet');
-    await place.tidemark(['run', 'quiet']);
+    const place = await mailing(server.port, {}, await quietRun());
     const { exit, stdout, stderr } = await place.tidemark(['mail', 'nightly', '--dry-run']);
     expect([exit, stdout]).toEqual([
       0,
@@ -128,15 +155,14 @@ describe('`tidemark mail`', () => {
     const mail = await PostalMime.parse(eml);
     expect(stdout).toContain(`Subject: ${mail.text?.trim()}`);
     await place.tidemark(['mail', 'nightly', '--dry-run']);
-    expect(await readFile(file)).toEqual(eml); // the same run has the same bytes
+    expect(eml.equals(await readFile(file))).toBe(true); // the same run has the same bytes
     expect(server.received).toEqual([]);
     expect(await place.rows('select * from outbox')).toEqual([]);
   });
 
   test('needs no mail server, no `mail:` and no recipient for --dry-run; --html writes the page', async () => {
-    const place = await testProject({ workspaces: 40 });
+    const place = await testProject({ ...SIZE, from: await quietRun() });
     await writeJob(place, { pull: ['workspaces'], reports: ['drift'] });
-    await place.tidemark(['run', 'nightly']);
     const { exit, stdout, stderr } = await place.tidemark(['mail', 'nightly', '--dry-run', '--html', 'digest.html']);
     expect([exit, stdout]).toEqual([0, expect.stringMatching(/^To: preview@localhost\n/u)]);
     const page = join(place.folder, 'digest.html');
@@ -149,12 +175,11 @@ describe('`tidemark mail`', () => {
   });
 
   test('writes one page for each digest that differs', async () => {
-    const place = await mailing(1);
+    const place = await mailing(1, {}, await quietRun());
     await place.configure((config) => {
       const routes = [{ to: ['core@acme.example', 'more@acme.example'], projects: ['core*'] }];
       config.mail = { smtp: 'smtp://127.0.0.1:1', from: 'r@acme.example', routes };
     });
-    await place.tidemark(['run', 'nightly']);
     const words = ['mail', 'nightly', '--dry-run', '--html', 'out/d.html', '--json'];
     const { pages, digests } = (await place.tidemark(words)).json<{ pages: string[]; digests: { to: string }[] }>();
     expect(digests.map(({ to }) => to)).toEqual(['platform@acme.example', 'core@acme.example', 'more@acme.example']);
@@ -164,8 +189,8 @@ describe('`tidemark mail`', () => {
 
   test('sends the digest of the last run once, and with --to each time', async () => {
     const server = await startMailServer();
-    const place = await mailing(server.port);
-    await place.tidemark(['run', 'nightly']);
+    const place = await mailing(server.port, {}, await pendingRun());
+    await place.tidemark(['mail', '--pending']);
     const again = await place.tidemark(['mail', 'nightly']);
     expect([again.exit, again.stdout]).toEqual([0, '0 of 0 digests sent\n']);
     expect(again.stderr).toContain('platform@acme.example already has the digest');
@@ -178,10 +203,8 @@ describe('`tidemark mail`', () => {
   });
 
   test('does not send pending messages of others with --to', async () => {
-    const port = await freePort();
-    const place = await mailing(port);
-    await place.tidemark(['run', 'nightly']);
-    const server = await startMailServer({ port });
+    const server = await startMailServer();
+    const place = await mailing(server.port, {}, await pendingRun());
     const { exit, stdout } = await place.tidemark(['mail', 'nightly', '--to', 'me@acme.example']);
     expect([exit, stdout]).toEqual([0, '1 of 1 digest sent\n']);
     expect(server.received.map(({ recipients }) => recipients)).toEqual([['me@acme.example']]);
@@ -189,8 +212,7 @@ describe('`tidemark mail`', () => {
 
   test('sends pending messages with --pending, and exits 1 while some remain', async () => {
     const port = await freePort();
-    const place = await mailing(port);
-    await place.tidemark(['run', 'nightly']);
+    const place = await mailing(port, {}, await pendingRun());
     expect((await place.tidemark(['mail', '--pending'])).exit).toBe(1);
     const server = await startMailServer({ port });
     const { exit, stdout } = await place.tidemark(['mail', '--pending', '--json']);

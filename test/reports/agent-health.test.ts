@@ -32,7 +32,7 @@ describe('the agent-health report', () => {
         agent('never', 'one', 'unknown', null),
       ],
     });
-    const { summary, silent } = await warehouse.data('agent-health', FIRST);
+    const { summary, silent } = await warehouse.data('agent-health', FIRST, ['silent']);
     expect(summary).toMatchObject({ agents: 3, silent_agents: 2, by_status: { idle: 2, unknown: 1 } });
     expect(pick(silent, 'agent_name')).toEqual(['never', 'late']);
   });
@@ -44,7 +44,7 @@ describe('the agent-health report', () => {
       agents: [agent('a', 'one', 'idle', '2026-11-01T02:05:00Z')],
     });
     const { thresholds } = warehouse.options(FIRST);
-    const { summary } = await warehouse.data('agent-health', FIRST, {
+    const { summary } = await warehouse.data('agent-health', FIRST, [], {
       thresholds: { ...thresholds, agentSilentMinutes: 0.5 },
     });
     expect(summary).toMatchObject({ silent_agents: 1 });
@@ -56,7 +56,7 @@ describe('the agent-health report', () => {
       agent_pools: [pool('one')],
       agents: [agent('a', 'one', 'idle', '2026-11-01T02:14:00Z')],
     });
-    const { summary } = await warehouse.data('agent-health', '2026-11-01T09:00:00Z');
+    const { summary } = await warehouse.data('agent-health', '2026-11-01T09:00:00Z', []);
     expect(summary).toMatchObject({ silent_agents: 1, silent_when_pulled: 0 });
   });
 
@@ -83,7 +83,11 @@ describe('the agent-health report', () => {
       ],
       workspaces: [workspace('w'), workspace('v')],
     });
-    const { summary, pools_down, stranded, unnamed } = await warehouse.data('agent-health', FIRST);
+    const { summary, pools_down, stranded, unnamed } = await warehouse.data('agent-health', FIRST, [
+      'pools_down',
+      'stranded',
+      'unnamed',
+    ]);
     expect(summary).toMatchObject({
       pools: 4,
       pools_without_live_agents: 2,
@@ -103,7 +107,7 @@ describe('the agent-health report', () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] }, 'east');
     await warehouse.pull(FIRST, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'errored', FIRST)] }, 'west');
-    const { summary } = await warehouse.data('agent-health', FIRST);
+    const { summary } = await warehouse.data('agent-health', FIRST, []);
     expect(summary).toMatchObject({
       pools: 2,
       agents: 2,
@@ -122,7 +126,11 @@ describe('the agent-health report', () => {
     await pullAgents(FIRST, 'idle', 'busy');
     await pullAgents(SECOND, 'errored', 'busy');
     await pullAgents(THIRD, 'exited', null);
-    const { by_status, trend, summary, pools_down } = await warehouse.data('agent-health', THIRD);
+    const { by_status, trend, summary, pools_down } = await warehouse.data('agent-health', THIRD, [
+      'by_status',
+      'trend',
+      'pools_down',
+    ]);
     expect(by_status).toMatchObject([
       { status: 'exited', agents: 1, agents_before: 0, change: 1 },
       { status: 'busy', agents: 0, agents_before: 1, change: -1 },
@@ -147,7 +155,7 @@ describe('the agent-health report', () => {
       agents: [agent('a', 'one', 'idle', FIRST)],
     });
     await warehouse.pull(SECOND, { agent_pools: [pool('one')], agents: [agent('a', 'one', 'idle', FIRST)] });
-    const { trend } = await warehouse.data('agent-health', SECOND);
+    const { trend } = await warehouse.data('agent-health', SECOND, ['trend']);
     expect(trend).toMatchObject([
       { as_of: SECOND, pools: 1, pools_without_live_agents: 0 },
       { as_of: FIRST, pools: 2, pools_without_live_agents: 1 },
@@ -156,7 +164,7 @@ describe('the agent-health report', () => {
 
   it('reports that nothing was pulled', async () => {
     const warehouse = await createReportWarehouse();
-    const { summary, sources } = await warehouse.data('agent-health', FIRST);
+    const { summary, sources } = await warehouse.data('agent-health', FIRST, []);
     expect(summary).toMatchObject({
       pools: 0,
       agents: 0,
@@ -175,7 +183,7 @@ describe('the agent-health report', () => {
 it('does not know which pools have no live agent while the agents never completed', async () => {
   const warehouse = await createReportWarehouse();
   await warehouse.pull(FIRST, { agent_pools: [{ pool_id: 'p', name: 'p' }] });
-  const { summary, pools_down } = await warehouse.data('agent-health', FIRST);
+  const { summary, pools_down } = await warehouse.data('agent-health', FIRST, ['pools_down']);
   expect(summary).toMatchObject({ pools: 1, pools_without_live_agents: null, empty_pools: null });
   expect((summary as { headline: string }).headline).toContain('? of 1 pools');
   expect(pools_down).toEqual([]);

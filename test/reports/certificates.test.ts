@@ -32,7 +32,7 @@ describe('the certificates report', () => {
         root('retiring', '2026-12-01T00:00:00Z', false),
       ],
     });
-    const { summary, roots, inactive_roots } = await warehouse.data('certificates', AS_OF);
+    const { summary, roots, inactive_roots } = await warehouse.data('certificates', AS_OF, ['roots', 'inactive_roots']);
     expect(summary).toMatchObject({
       roots: 6,
       active_roots: 3,
@@ -58,7 +58,7 @@ describe('the certificates report', () => {
       });
       const { database, files, thresholds } = warehouse.options(AS_OF);
       await evaluateFindings({ database, files, thresholds, asOf: new Date(AS_OF) });
-      const { state, summary } = await warehouse.data('certificates', AS_OF);
+      const { state, summary } = await warehouse.data('certificates', AS_OF, ['state']);
       expect({ state, expired: summary.roots_expired }).toEqual(
         active ? { state: 'critical', expired: 1 } : { state: 'ok', expired: 0 },
       );
@@ -75,7 +75,7 @@ describe('the certificates report', () => {
         leaf('long-lived', '2026-01-01T00:00:00Z', '2026-12-10T00:00:00Z'),
       ],
     });
-    const { summary, leaves } = await warehouse.data('certificates', AS_OF);
+    const { summary, leaves } = await warehouse.data('certificates', AS_OF, ['leaves']);
     expect(summary).toMatchObject({ leaves: 4, leaves_expired: 1, leaves_expiring: 2 });
     expect(states(leaves)).toEqual(['expired', 'expiring', 'valid', 'expiring']);
   });

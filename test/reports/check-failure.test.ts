@@ -18,7 +18,7 @@ describe('the check-failure report', () => {
     await warehouse.pull(FIRST, {
       workspaces: [run('a', 'canceled'), run('b', 'policy_soft_failed'), run('c', 'applied')],
     });
-    const { summary, failing: rows } = await warehouse.data('check-failure', FIRST);
+    const { summary, failing: rows } = await warehouse.data('check-failure', FIRST, ['failing']);
     expect(summary).toMatchObject({ stale_assessments: 2 });
     expect((rows as { note: string | null }[]).map(({ note }) => note)).toEqual([
       'last run canceled: the assessment may be outdated',
@@ -41,7 +41,7 @@ describe('the check-failure report', () => {
         workspace('well'),
       ],
     });
-    const data = await warehouse.data('check-failure', FIRST);
+    const data = await warehouse.data('check-failure', FIRST, ['without_checks', 'errored']);
     expect(data.summary).toMatchObject({
       workspaces: 7,
       failing: 1,
@@ -81,7 +81,11 @@ describe('the check-failure report', () => {
         failing('born'),
       ],
     });
-    const { summary, newly_failing, resolved, no_longer_reported } = await warehouse.data('check-failure', SECOND);
+    const { summary, newly_failing, resolved, no_longer_reported } = await warehouse.data('check-failure', SECOND, [
+      'newly_failing',
+      'resolved',
+      'no_longer_reported',
+    ]);
     expect(summary).toMatchObject({ failing: 4, newly_failing: 3, resolved: 1, still_failing: 1, failing_before: 4 });
     expect(names(newly_failing)).toEqual(['born', 'breaks', 'untold']);
     expect(names(resolved)).toEqual(['heals']);
@@ -97,7 +101,7 @@ describe('the check-failure report', () => {
     await warehouse.pull(SECOND, { workspaces: [failing('old', 9), workspace('young')] });
     await warehouse.pull(THIRD, { workspaces: 'quarantined' });
     await warehouse.pull(FOURTH, { workspaces: [failing('old', 9), failing('young')] });
-    const { failing: rows, trend, sources } = await warehouse.data('check-failure', FOURTH);
+    const { failing: rows, trend, sources } = await warehouse.data('check-failure', FOURTH, ['failing', 'trend']);
     expect(rows).toMatchObject([
       { workspace_name: 'old', since: FIRST, days: 3, checks_failed: 9 },
       { workspace_name: 'young', since: FOURTH, days: 0 },

@@ -12,7 +12,7 @@ describe('the drift report', () => {
   it('counts NULL as unknown, neither drifted nor clean', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a', 3), workspace('b'), unknown('c')] });
-    const { summary, not_assessed } = await warehouse.data('drift', FIRST);
+    const { summary, not_assessed } = await warehouse.data('drift', FIRST, ['not_assessed']);
     expect(summary).toMatchObject({ workspaces: 3, drifted: 1, clean: 1, unknown: 1, resources_drifted: 3 });
     expect(names(not_assessed)).toEqual(['c']);
   });
@@ -20,7 +20,7 @@ describe('the drift report', () => {
   it('counts nothing as new or resolved in the first run, which is the baseline', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('a')] });
-    const { summary, newly_drifted } = await warehouse.data('drift', FIRST);
+    const { summary, newly_drifted } = await warehouse.data('drift', FIRST, ['newly_drifted']);
     expect(summary).toMatchObject({ newly_drifted: 0, resolved: 0, baseline: true, drifted_before: null });
     expect(newly_drifted).toEqual([]);
   });
@@ -33,7 +33,7 @@ describe('the drift report', () => {
     await warehouse.pull(SECOND, {
       workspaces: [drifting('was-clean'), drifting('was-unknown'), drifting('was-drifting'), drifting('was-absent')],
     });
-    const { summary, newly_drifted } = await warehouse.data('drift', SECOND);
+    const { summary, newly_drifted } = await warehouse.data('drift', SECOND, ['newly_drifted']);
     expect(summary).toMatchObject({ drifted: 4, newly_drifted: 3, still_drifted: 1, resolved: 0, drifted_before: 1 });
     expect(names(newly_drifted)).toEqual(['was-absent', 'was-clean', 'was-unknown']);
     expect((newly_drifted as { was: string }[]).map(({ was }) => was)).toEqual(['absent', 'clean', 'not assessed']);
@@ -43,7 +43,10 @@ describe('the drift report', () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [drifting('healed'), drifting('blurred'), drifting('deleted')] });
     await warehouse.pull(SECOND, { workspaces: [workspace('healed'), unknown('blurred')] });
-    const { summary, resolved, no_longer_reported } = await warehouse.data('drift', SECOND);
+    const { summary, resolved, no_longer_reported } = await warehouse.data('drift', SECOND, [
+      'resolved',
+      'no_longer_reported',
+    ]);
     expect(summary).toMatchObject({ resolved: 1, no_longer_reported: 2 });
     expect(names(resolved)).toEqual(['healed']);
     expect(no_longer_reported).toMatchObject([
@@ -57,11 +60,11 @@ describe('the drift report', () => {
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
     await warehouse.pull(SECOND, { workspaces: [drifting('a')] });
     await warehouse.pull(THIRD, { workspaces: 'failed' });
-    const stale = await warehouse.data('drift', THIRD);
+    const stale = await warehouse.data('drift', THIRD, []);
     expect(stale.summary).toMatchObject({ drifted: 1, newly_drifted: 1 });
     expect(stale.sources).toMatchObject([{ source: 'workspaces', status: 'failed', as_of: SECOND, stale: true }]);
     await warehouse.pull(FOURTH, { workspaces: [workspace('a')] });
-    expect((await warehouse.data('drift', FOURTH)).summary).toMatchObject({
+    expect((await warehouse.data('drift', FOURTH, [])).summary).toMatchObject({
       drifted: 0,
       newly_drifted: 0,
       resolved: 1,
@@ -73,13 +76,13 @@ describe('the drift report', () => {
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
     await warehouse.pull(SECOND, { workspaces: [drifting('a')] });
     await warehouse.pull(THIRD, { workspaces: [workspace('a')] });
-    expect((await warehouse.data('drift', SECOND)).summary).toMatchObject({
+    expect((await warehouse.data('drift', SECOND, [])).summary).toMatchObject({
       drifted: 1,
       newly_drifted: 1,
       resolved: 0,
     });
-    expect((await warehouse.data('drift', FIRST)).summary).toMatchObject({ drifted: 0, baseline: true });
-    expect((await warehouse.data('drift', '2026-10-01T00:00:00Z')).summary).toMatchObject({
+    expect((await warehouse.data('drift', FIRST, [])).summary).toMatchObject({ drifted: 0, baseline: true });
+    expect((await warehouse.data('drift', '2026-10-01T00:00:00Z', [])).summary).toMatchObject({
       workspaces: 0,
       baseline: true,
     });
@@ -92,7 +95,7 @@ describe('the drift report', () => {
     await warehouse.pull(SECOND, { workspaces: [drifting('a')] }, 'east');
     await warehouse.pull(SECOND, { workspaces: 'failed' }, 'west');
     await warehouse.pull(SECOND, { workspaces: [drifting('a')] }, 'north');
-    const { summary, newly_drifted } = await warehouse.data('drift', SECOND);
+    const { summary, newly_drifted } = await warehouse.data('drift', SECOND, ['newly_drifted']);
     expect(summary).toMatchObject({
       workspaces: 3,
       drifted: 3,
@@ -107,7 +110,7 @@ describe('the drift report', () => {
     const warehouse = await createReportWarehouse();
     const runs = [workspace('a'), drifting('a', 1), unknown('a'), drifting('a', 5), drifting('a', 7)];
     for (const [index, row] of runs.entries()) await warehouse.pull(RUNS[index] ?? '', { workspaces: [row] });
-    const { drifting: rows } = await warehouse.data('drift', FIFTH);
+    const { drifting: rows } = await warehouse.data('drift', FIFTH, ['drifting']);
     expect(rows).toMatchObject([{ since: SECOND, days: 3, times_before: 0, resources_drifted: 7 }]);
   });
 
@@ -118,9 +121,9 @@ describe('the drift report', () => {
         workspaces: [index % 2 === 0 ? drifting('flaps') : workspace('flaps'), drifting('steady')],
       });
     }
-    const { flapping } = await warehouse.data('drift', RUNS[5] ?? '');
+    const { flapping } = await warehouse.data('drift', RUNS[5] ?? '', ['flapping']);
     expect(flapping).toMatchObject([{ workspace_name: 'flaps', times_in_30_days: 3, drifts_now: 'no' }]);
-    const { drifting: rows } = await warehouse.data('drift', FIFTH);
+    const { drifting: rows } = await warehouse.data('drift', FIFTH, ['drifting']);
     expect(rows).toMatchObject([
       { workspace_name: 'steady', times_before: 0 },
       { workspace_name: 'flaps', times_before: 2, since: FIFTH },
@@ -139,7 +142,7 @@ describe('the drift report', () => {
         run('e', 'policy_soft_failed'),
       ],
     });
-    const { summary, drifting: rows } = await warehouse.data('drift', FIRST);
+    const { summary, drifting: rows } = await warehouse.data('drift', FIRST, ['drifting']);
     expect(summary).toMatchObject({ stale_assessments: 4 });
     expect((rows as { note: string | null }[]).map(({ note }) => note)).toEqual([
       'last run errored: the assessment may be outdated',
@@ -156,7 +159,7 @@ describe('the drift report', () => {
     await warehouse.pull(SECOND, { workspaces: [workspace('a'), drifting('b', 5), unknown('c')] });
     await warehouse.pull(THIRD, { workspaces: 'failed' });
     await warehouse.pull(FOURTH, { workspaces: [workspace('a'), workspace('c')] });
-    const { trend } = await warehouse.data('drift', FOURTH);
+    const { trend } = await warehouse.data('drift', FOURTH, ['trend']);
     expect(trend).toEqual([
       {
         as_of: FOURTH,
@@ -185,7 +188,7 @@ describe('the drift report', () => {
     await warehouse.pull(FIRST, { workspaces: [drifting('a'), drifting('b')] });
     await warehouse.pull(SECOND, { workspaces: [] });
     await warehouse.pull(THIRD, { workspaces: [workspace('a'), drifting('b')] });
-    const { trend } = await warehouse.data('drift', THIRD);
+    const { trend } = await warehouse.data('drift', THIRD, ['trend']);
     expect(trend).toMatchObject([
       { as_of: THIRD, drifted: 1, newly_drifted: 1, resolved: 0 },
       { as_of: SECOND, workspaces: 0, drifted: 0, newly_drifted: 0, resolved: 0 },
@@ -202,7 +205,7 @@ describe('the drift report', () => {
         workspace('c', { project_name: null, project_external_id: null }),
       ],
     });
-    const { by_project } = await warehouse.data('drift', FIRST);
+    const { by_project } = await warehouse.data('drift', FIRST, ['by_project']);
     expect(by_project).toMatchObject([
       {
         project_name: 'one',

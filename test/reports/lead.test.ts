@@ -45,7 +45,7 @@ describe('the numbers of a report', () => {
       const warehouse = await fourNights();
       const found: string[] = [];
       for (const at of [night(2), night(3), night(4), '2026-11-04T02:15:01Z']) {
-        const { summary } = await warehouse.data(report, at);
+        const { summary } = await warehouse.data(report, at, []);
         const { number, sum } = readEquation(summary.equation);
         const [plain] = await warehouse.database.rows(
           `select count(*) as number from workspaces_at($at) where ${condition}`,
@@ -62,7 +62,7 @@ describe('the numbers of a report', () => {
         '3 before + 3 new − 1 resolved − 1 no longer reported',
         '3 before + 1 in targets pulled for the first time + 3 new − 1 resolved − 1 no longer reported',
       ]);
-      expect((await warehouse.data(report, night(1))).summary.equation).toBeNull();
+      expect((await warehouse.data(report, night(1), [])).summary.equation).toBeNull();
     },
   );
 
@@ -83,7 +83,7 @@ describe('the numbers of a report', () => {
     await add('late', event(4, 'open', 'baseline'));
     const equations: unknown[] = [];
     for (const day of [1, 2, 3, 4]) {
-      const data = await warehouse.data('drift', night(day));
+      const data = await warehouse.data('drift', night(day), ['finding_counts', 'open_findings']);
       const [counts] = data.finding_counts as Record<string, unknown>[];
       if (counts?.equation) {
         const { number, sum } = readEquation(counts.equation);
@@ -110,7 +110,7 @@ describe('the state of a report', () => {
   const add = (warehouse: ReportWarehouse, severity: string) =>
     recordFinding(warehouse, severity, 'drifted-workspace', found(severity));
   const stateAt = async (warehouse: ReportWarehouse, at: string, report = 'drift') =>
-    (await warehouse.data(report, at)).state;
+    (await warehouse.data(report, at, ['state'])).state;
 
   it('is the worst severity of its open findings', async () => {
     const warehouse = await createReportWarehouse();
@@ -170,7 +170,7 @@ describe('the lead of a report', () => {
     await add('old', open(1, 'warning'), { ...open(2, 'critical'), reason: 'severity changed' });
     await add('a', open(2, 'warning'));
     await add('b', open(2, 'warning'));
-    const data = await warehouse.data('drift', night(2));
+    const data = await warehouse.data('drift', night(2), ['got_worse', 'affected', 'next_steps', 'findings_trend']);
     expect(data.got_worse).toMatchObject([
       { severity: 'critical', title: 'Title of old', change: 'was warning', subjects: ['old'] },
       { severity: 'warning', title: '2 × drifted workspace', change: 'new', subjects: ['a', 'b'] },

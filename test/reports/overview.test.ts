@@ -11,7 +11,7 @@ describe('the overview', () => {
     await warehouse.pull(SECOND, {
       workspaces: [workspace('a', { drifted: true }), workspace('b', { drifted: true, checks_failed: 1 })],
     });
-    const { areas, summary } = await warehouse.data('overview', SECOND);
+    const { areas, summary } = await warehouse.data('overview', SECOND, ['areas']);
     expect(summary).toMatchObject({
       drifted: 2,
       newly_drifted: 1,
@@ -35,7 +35,7 @@ describe('the overview', () => {
     await warehouse.pull(SECOND, {
       ca_roots: [root('ended', FIRST), root('over', FIRST), root('soon', '2026-11-03T00:00:00Z')],
     });
-    const { areas } = await warehouse.data('overview', SECOND);
+    const { areas } = await warehouse.data('overview', SECOND, ['areas']);
     expect(areas).toMatchObject([
       { number: 1, measure: 'roots expiring' },
       { number: 2, measure: 'roots expired' },
@@ -49,7 +49,10 @@ describe('the overview', () => {
     await finding(warehouse, 'p1', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
     await finding(warehouse, 'p2', 'provider-sprawl', found, { group_key: 'aws 4.0.0' });
     await finding(warehouse, 'worst', 'management-role', found, { severity: 'critical' });
-    const { open_findings, next_steps, summary } = await warehouse.data('overview', SECOND);
+    const { open_findings, next_steps, summary } = await warehouse.data('overview', SECOND, [
+      'open_findings',
+      'next_steps',
+    ]);
     expect(open_findings).toMatchObject([
       { severity: 'critical', title: 'Title of worst', findings: 1, who: [] },
       {
@@ -83,11 +86,11 @@ describe('the overview', () => {
         ],
       });
     await pullSilent(FIRST, 0);
-    expect((await warehouse.data('overview', FIRST)).areas).toContainEqual(
+    expect((await warehouse.data('overview', FIRST, ['areas'])).areas).toContainEqual(
       expect.objectContaining({ measure: 'silent agents', number: 0, before: null }),
     );
     await pullSilent(SECOND, 3);
-    expect((await warehouse.data('overview', SECOND)).areas).toContainEqual(
+    expect((await warehouse.data('overview', SECOND, ['areas'])).areas).toContainEqual(
       expect.objectContaining({ measure: 'silent agents', number: 1, before: 0 }),
     );
   });
@@ -105,7 +108,7 @@ describe('the overview', () => {
     await act('later', '2026-11-03T00:00:00Z');
     await act('now', '2026-11-01T09:00:00Z');
     await act('long-ago', '2026-10-01T00:00:00Z');
-    const { actions } = await warehouse.data('overview', SECOND);
+    const { actions } = await warehouse.data('overview', SECOND, ['actions']);
     expect(actions).toMatchObject([
       { action_id: 'now', subject_name: 'f', status: 'applied', approved_by: 'a person' },
     ]);
@@ -119,11 +122,11 @@ describe('the overview', () => {
       { at: FIRST, state: 'new', reason: 'found' },
       { at: SECOND, state: 'resolved', reason: 'gone' },
     ]);
-    const then = await warehouse.data('overview', FIRST);
+    const then = await warehouse.data('overview', FIRST, ['changes', 'open_findings']);
     expect(then.summary).toMatchObject({ findings_open: 1, findings_new: 1 });
     expect(then.changes).toMatchObject([{ rule: 'drifted-workspace', found: 1, resolved: 0 }]);
     expect(then.open_findings).toMatchObject([{ title: 'Title of f', newly: 1 }]);
-    const now = await warehouse.data('overview', SECOND);
+    const now = await warehouse.data('overview', SECOND, ['open_findings', 'changes']);
     expect(now.open_findings).toEqual([]);
     expect(now.summary).toMatchObject({ findings_open: 0 });
     expect(now.changes).toMatchObject([{ rule: 'drifted-workspace', found: 0, resolved: 1 }]);
@@ -139,13 +142,13 @@ describe('the overview', () => {
        ('nomad', 'lost-volume-claim', 'warning', 'source volumes is failed', $first::timestamptz, $second::timestamptz)`,
       { first: FIRST, second: SECOND },
     );
-    const before = await warehouse.data('overview', FIRST);
+    const before = await warehouse.data('overview', FIRST, ['unassessed']);
     expect(before.summary).toMatchObject({
       unassessed: 2,
       headline: expect.stringContaining('; 2 rules not assessed'),
     });
     expect(before.unassessed).toMatchObject([{ rules: 'anonymous-write' }, { rules: 'lost-volume-claim' }]);
-    const { summary, unassessed } = await warehouse.data('overview', SECOND);
+    const { summary, unassessed } = await warehouse.data('overview', SECOND, ['unassessed']);
     expect(summary).toMatchObject({ unassessed: 1, assessed: true });
     expect(unassessed).toMatchObject([
       { target: 'nomad', severity: 'critical', reason: 'the list is partial', since: FIRST },

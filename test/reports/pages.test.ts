@@ -181,7 +181,7 @@ describe('report pages', () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { workspaces: [workspace('a')] });
     const sourcesAt = async (stalenessAt: string) =>
-      (await warehouse.data('drift', FIRST, { stalenessAt: new Date(stalenessAt) })).sources;
+      (await warehouse.data('drift', FIRST, [], { stalenessAt: new Date(stalenessAt) })).sources;
     expect(await sourcesAt('2026-11-02T14:15:00Z')).toMatchObject([{ status: 'complete', stale: false }]);
     expect(await sourcesAt('2026-11-02T14:15:01Z')).toMatchObject([{ status: 'complete', stale: true }]);
   });

@@ -11,7 +11,7 @@ import { selectSubjects, subjectPath, toSlug } from '../../src/reports/subjects.
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createMailWarehouse, type MailWarehouse, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { share, tempFolder } from '../helpers/temp.ts';
 
 const day = (number: number) => `2026-11-0${number}T02:15:00Z`;
 
@@ -65,12 +65,12 @@ describe('the timeline of a subject', () => {
     await night(1, [workspace('api')]);
     await night(2, [workspace('api'), workspace('web')]);
     await night(3, [workspace('api')]);
-    expect(lines(await view('workspace', 'ws-web', 2))).toEqual(['02 history Appeared']);
-    expect((await view('workspace', 'ws-web', 2)).summary).toBe('No open finding.');
-    expect(lines(await view('workspace', 'ws-web', 3))[0]).toBe('03 history No longer reported');
-    expect((await view('workspace', 'ws-web', 3)).summary).toBe(
-      'Not reported since 2026-11-03 02:15. No open finding.',
-    );
+    const second = await view('workspace', 'ws-web', 2);
+    expect(lines(second)).toEqual(['02 history Appeared']);
+    expect(second.summary).toBe('No open finding.');
+    const third = await view('workspace', 'ws-web', 3);
+    expect(lines(third)[0]).toBe('03 history No longer reported');
+    expect(third.summary).toBe('Not reported since 2026-11-03 02:15. No open finding.');
   });
 
   it('says that the data is stale while the last pull is not complete, and why', async () => {
@@ -101,8 +101,17 @@ describe('the timeline of a subject', () => {
 
   it('is limited to 50 times, and says how many are not shown', async () => {
     const at = (minute: number) => new Date(Date.parse(day(1)) + minute * 60_000).toISOString();
-    for (let run = 0; run < 53; run++)
-      await warehouse.pull(at(run), { workspaces: [workspace('api', { current_rum_count: run })] });
+    await warehouse.pull(at(0), { workspaces: [workspace('api', { current_rum_count: 0 })] });
+    // as 52 more pulls leave it, each of which changes the workspace
+    const start = '$start::timestamptz';
+    for (const sql of [
+      `insert into pulls by name select * exclude (n) replace ('run-' || n as run_id, as_of + to_minutes(n) as as_of, started_at + to_minutes(n) as started_at)
+       from pulls cross join range(1, 53) as more (n)`,
+      `insert into workspaces_history by name select * exclude (n) replace (n as current_rum_count, ${start} + to_minutes(n) as valid_from,
+       if(n = 52, null, ${start} + to_minutes(n + 1)) as valid_to) from workspaces_history, range(1, 53) as more (n)`,
+      `update workspaces_history set valid_to = ${start} + to_minutes(1) where current_rum_count = 0`,
+    ])
+      await warehouse.database.run(sql, { start: at(0) });
     const shown = await view('workspace', 'ws-api', 2);
     expect(shown.timeline).toHaveLength(50);
     expect(shown.earlier).toBe(3);
@@ -154,21 +163,29 @@ describe('the page of a subject', () => {
     expect((await view('workspace', 'ws-web', 1)).findings).toEqual([]);
   });
 
-  it.each(['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '../../etc/passwd', '{{7*7}}'])(
-    'of %j shows the name as text, below the folder of the subjects',
-    async (name) => {
-      await night(1, [
+  const hostile = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '../../etc/passwd', '{{7*7}}'];
+  const hostilePages = share(async (cleanup) => {
+    const one = await createMailWarehouse(undefined, undefined, cleanup);
+    await one.pull(day(1), {
+      workspaces: hostile.map((name) =>
         workspace('x', { external_id: name, workspace_name: name, drifted: true, vcs_repo_identifier: name }),
-      ]);
-      const options = warehouse.options(day(1), { names: ['drift'], targets: createTargets([PLATFORM]) });
-      await renderReports(options);
-      const [file = ''] = (await readdir(join(options.out, 'subjects'))).filter((file) => file.startsWith('workspace'));
-      const page = await readFile(join(options.out, 'subjects', file), 'utf8');
-      expect(page).not.toMatch(/<script>alert|<img|"><img/u);
-      expect(page.match(/<script>/gu)).toHaveLength(1);
-      expect(await readFile(join(options.out, 'subjects.html'), 'utf8')).not.toMatch(/<script>alert|<img/u);
-    },
-  );
+      ),
+    });
+    await one.evaluate(day(1));
+    const options = one.options(day(1), { names: ['drift'], targets: createTargets([PLATFORM]) });
+    await renderReports(options);
+    return options;
+  });
+
+  it.each(hostile)('of %j shows the name as text, below the folder of the subjects', async (name) => {
+    const options = await hostilePages();
+    const path = subjectPath({ target: 'acme', type: 'workspace', id: name });
+    expect(await readdir(join(options.out, 'subjects'))).toContain(path.replace('subjects/', ''));
+    const page = await readFile(join(options.out, path), 'utf8');
+    expect(page).not.toMatch(/<script>alert|<img|"><img/u);
+    expect(page.match(/<script>/gu)).toHaveLength(1);
+    expect(await readFile(join(options.out, 'subjects.html'), 'utf8')).not.toMatch(/<script>alert|<img/u);
+  });
 });
 
 describe('the selected subjects', () => {

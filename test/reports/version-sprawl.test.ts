@@ -15,7 +15,7 @@ describe('the version-sprawl report', () => {
       tf_versions: ['1.9.8', '1.10.2', '1.11.0-rc1', 'v1.10.1', 'latest'].map((version) => tool(version)),
       workspaces: [on('a', '1.10.2')],
     });
-    const { summary, versions } = await warehouse.data('version-sprawl', FIRST);
+    const { summary, versions } = await warehouse.data('version-sprawl', FIRST, ['versions']);
     expect(summary).toMatchObject({ versions: 5, newest_version: '1.10.2', prereleases: 1 });
     expect(pick(versions, 'version')).toEqual(['1.11.0-rc1', '1.10.2', 'v1.10.1', '1.9.8', 'latest']);
     expect(pick(versions, 'behind')).toEqual(['ahead', 'newest', 'patch', 'minor', null]);
@@ -38,7 +38,7 @@ describe('the version-sprawl report', () => {
         on('none', null),
       ],
     });
-    const data = await warehouse.data('version-sprawl', FIRST);
+    const data = await warehouse.data('version-sprawl', FIRST, ['behind', 'not_comparable']);
     expect(data.summary).toMatchObject({
       workspaces_behind: 4,
       behind_major: 1,
@@ -64,7 +64,7 @@ describe('the version-sprawl report', () => {
       { tf_versions: [tool('1.9.0'), tool('1.10.0')], workspaces: [on('a', '1.10.0')] },
       'west',
     );
-    const { summary } = await warehouse.data('version-sprawl', FIRST);
+    const { summary } = await warehouse.data('version-sprawl', FIRST, []);
     expect(summary).toMatchObject({ versions: 2, newest_version: '1.10.0', workspaces: 2, workspaces_behind: 1 });
   });
 
@@ -86,7 +86,10 @@ describe('the version-sprawl report', () => {
       ],
       modules: [provider('vpc', '1.0.0', 'a')],
     });
-    const { summary, providers_spread, modules_spread } = await warehouse.data('version-sprawl', FIRST);
+    const { summary, providers_spread, modules_spread } = await warehouse.data('version-sprawl', FIRST, [
+      'providers_spread',
+      'modules_spread',
+    ]);
     expect(summary).toMatchObject({
       providers: 2,
       provider_versions: 4,
@@ -115,7 +118,7 @@ describe('the version-sprawl report', () => {
       tf_versions: [tool('1.9.0'), tool('1.10.0')],
       workspaces: [on('a', '1.9.0'), on('b', '1.10.0')],
     });
-    const data = await warehouse.data('version-sprawl', SECOND);
+    const data = await warehouse.data('version-sprawl', SECOND, ['version_trend', 'trend', 'behind']);
     expect(data.version_trend).toEqual([
       { as_of: SECOND, version: '1.9.0', workspaces: 1 },
       { as_of: SECOND, version: '1.10.0', workspaces: 1 },
@@ -137,7 +140,7 @@ describe('the version-sprawl report', () => {
   it('has no newest version where there is no release', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(FIRST, { tf_versions: [tool('1.0.0-rc1')], workspaces: [on('a', '1.0.0-rc1')] });
-    expect((await warehouse.data('version-sprawl', FIRST)).summary).toMatchObject({
+    expect((await warehouse.data('version-sprawl', FIRST, [])).summary).toMatchObject({
       newest_version: null,
       workspaces_behind: 0,
     });
