@@ -1,11 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { discoverFiles, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
-
-const require = createRequire(import.meta.url);
 
 export interface Candidate {
   readonly value: string;
@@ -98,7 +95,7 @@ interface PartialConfig {
 }
 
 async function readPartialConfig({ configFile }: CompletedNames): Promise<PartialConfig> {
-  const { parse } = require('yaml') as typeof import('yaml'); // faster than an import, which parses its CommonJS files twice
+  const { parse } = await import('yaml');
   return (parse(await readFile(configFile, 'utf8'), { maxAliasCount: 100 }) as PartialConfig | null) ?? {};
 }
 

@@ -16,6 +16,9 @@ export async function buildCommand(): Promise<string> {
     const project = join(PACKAGE_ROOT, 'tsconfig.build.json');
     const built = spawnSync(compiler, ['-p', project, '--outDir', join(folder, 'dist')], { encoding: 'utf8' });
     if (built.status !== 0) throw new Error(`the build failed:\n${built.stdout}${built.stderr}`);
+    const script = join(PACKAGE_ROOT, 'scripts', 'bundle-dependencies.js');
+    const bundled = spawnSync(process.execPath, [script, join(folder, 'dist')], { encoding: 'utf8' });
+    if (bundled.status !== 0) throw new Error(`the dependencies cannot be bundled:\n${bundled.stderr}`);
   });
   return join(root, 'bin', 'tidemark.js');
 }
