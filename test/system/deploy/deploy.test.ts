@@ -148,6 +148,46 @@ describe('Nomad', () => {
   });
 });
 
+describe('shards', () => {
+  const text = read('kubernetes', 'tidemark-shards.yaml');
+  const documents = parseAllDocuments(text);
+  const [configMap, , shards, closer] = documents.map((document) => document.toJS() as CronJob);
+  const hcl = read('nomad', 'tidemark-shards.nomad.hcl');
+
+  test('in Kubernetes are an Indexed Job and a closer, which count the same shards', async () => {
+    expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
+    const { completions, parallelism, completionMode, template } = shards!.spec.jobTemplate.spec as unknown as {
+      completions: number;
+      parallelism: number;
+      completionMode: string;
+      template: { spec: PodSpec };
+    };
+    expect([completionMode, parallelism]).toEqual(['Indexed', completions]);
+    const [command = ''] = template.spec.containers[0]?.args ?? [];
+    const [, count] = /--shard "\$\(\(JOB_COMPLETION_INDEX \+ 1\)\)\/(\d+)" run nightly$/u.exec(command) ?? [];
+    expect(Number(count)).toBe(completions);
+    const closing = closer!.spec.jobTemplate.spec.template.spec.containers[0]?.args ?? [];
+    expect(closing.slice(2, 6)).toEqual(['lake', 'close', '--shards', String(completions)]);
+    expect(closer!.spec.schedule).toBe(shards!.spec.schedule);
+    const config = await configOf(configMap?.data['tidemark.yaml'] ?? '');
+    expect(config.lake).toBe('/var/lib/tidemark/lake');
+  });
+
+  test('in Nomad are a group and a closer, which count the same shards', async () => {
+    const blocks = blocksOf(hcl);
+    expect(blocks).toContain('job "tidemark-shards"/group "shard"/task "run"/config');
+    expect(blocks).toContain('job "tidemark-shards"/group "close"/task "close"/config');
+    const [, count = ''] = /count = (\d+)/u.exec(hcl) ?? [];
+    expect(hcl).toContain(`--shard $((NOMAD_ALLOC_INDEX + 1))/${count} run nightly"]`);
+    expect(hcl).toContain(`"lake", "close", "--shards", "${count}"`);
+  });
+
+  test.skipIf(!has('nomad', 'version'))('in Nomad are a valid job', () => {
+    const { status } = spawnSync('nomad', ['job', 'validate', deploy('nomad', 'tidemark-shards.nomad.hcl')]);
+    expect(status).toBe(0);
+  });
+});
+
 /** The path of every block; throws where braces do not match. Comments, texts and heredocs are left out first. */
 function blocksOf(hcl: string): readonly string[] {
   const code = hcl
