@@ -3,25 +3,49 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { writeConfig } from './estate.ts';
 import { bare, TIDEMARK, timed, type Usage } from './processes.ts';
-import { type Bench, mebibytes, median, medianRatio, type Part, type Result, seconds } from './result.ts';
+import { type Bench, mebibytes, median, medianRatio, type Part, type Result, type Size, seconds } from './result.ts';
 
 /** Rows of a result, and how often it is measured. */
-const SIZES: readonly (readonly [rows: number, rounds: number])[] = [
-  [10_000, 5],
-  [1_000_000, 3],
-  [10_000_000, 1],
-];
+type Sizes = readonly (readonly [rows: number, rounds: number])[];
 /** Written by DuckDB's COPY in the reference. */
 const FILES = ['csv', 'json', 'ndjson', 'parquet'] as const;
-/** Written row by row in the reference, since DuckDB has no such format; the last size takes minutes on both sides. */
+const FILE_SIZES: Readonly<Record<Size, Sizes>> = {
+  quick: [
+    [1000, 1],
+    [10_000, 1],
+  ],
+  usual: [
+    [10_000, 3],
+    [1_000_000, 3],
+  ],
+  large: [
+    [10_000, 5],
+    [100_000, 3],
+    [1_000_000, 3],
+    [10_000_000, 1],
+  ],
+};
+/** Written row by row in the reference, since DuckDB has no such format. */
 const ROW_BY_ROW = ['table', 'line', 'markdown', 'xlsx'] as const;
-const MAX_ROWS_ROW_BY_ROW = 1_000_000;
+/** Smaller: a million rows take a minute on both sides. */
+const ROW_BY_ROW_SIZES: Readonly<Record<Size, Sizes>> = {
+  quick: FILE_SIZES.quick,
+  usual: [
+    [10_000, 3],
+    [200_000, 3],
+  ],
+  large: [
+    [10_000, 5],
+    [100_000, 3],
+    [1_000_000, 3],
+  ],
+};
 const MAX_RATIO = 1.3;
 const MAX_GROWTH = 1.3;
 
 export const sql: Part = {
   name: 'sql',
-  about: 'results of 10,000 to 10,000,000 rows in every format, compared with the Node API of DuckDB writing the same',
+  about: 'small and large results in every format, compared with the Node API of DuckDB writing the same',
   async measure(bench) {
     await createWarehouse(bench.folder);
     const results: Result[] = [];
@@ -48,7 +72,8 @@ async function measureFormat(bench: Bench, format: string): Promise<readonly Res
   const isFile = FILES.some((name) => name === format);
   const results: Result[] = [];
   const peaks: number[] = [];
-  for (const [rows, count] of SIZES.filter(([size]) => isFile || size <= MAX_ROWS_ROW_BY_ROW)) {
+  const sizes = (isFile ? FILE_SIZES : ROW_BY_ROW_SIZES)[bench.size];
+  for (const [rows, count] of sizes) {
     const rounds: { readonly ours: Usage; readonly theirs: Usage }[] = [];
     for (let round = 0; round < count; round++) rounds.push(await measureRound(bench.folder, format, isFile, rows));
     bench.log(
@@ -66,7 +91,7 @@ async function measureFormat(bench: Bench, format: string): Promise<readonly Res
       aim: MAX_RATIO,
     });
   }
-  return [...results, growth(format, peaks)];
+  return [...results, growth(format, peaks, sizes.at(0)?.[0] ?? 0)];
 }
 
 async function measureRound(folder: string, format: string, isFile: boolean, rows: number) {
@@ -78,14 +103,14 @@ async function measureRound(folder: string, format: string, isFile: boolean, row
   return { ours, theirs };
 }
 
-/** Memory does not depend on the number of rows: 1,000 times as many may take little more. */
-function growth(format: string, peaks: readonly number[]): Result {
+/** Memory does not depend on the number of rows: many times as many may take little more. */
+function growth(format: string, peaks: readonly number[], smallest: number): Result {
   const [small = Number.NaN, large = Number.NaN] = [peaks[0], peaks.at(-1)];
   return {
     part: 'sql',
     what: `${format}, peak memory of the largest result`,
     measured: mebibytes(large),
-    against: `${mebibytes(small)} at 10,000 rows`,
+    against: `${mebibytes(small)} at ${smallest.toLocaleString('en')} rows`,
     ratio: large / small,
     aim: MAX_GROWTH,
   };
