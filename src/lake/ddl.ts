@@ -47,9 +47,12 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
   return [...tables, ...(await renderAllViews(writer, syntax, relations))].map((statement) => statement.trim());
 }
 
-/** Creates the same views in the reader's DuckDB, over the files that the logs name now. */
-export async function createLakeViews(reader: LakeReader): Promise<void> {
-  const relations = await createTableViews(reader);
+/**
+ * Creates the same views in the reader's DuckDB, over the files that the logs name now.
+ * @param isWanted selects relations; `runs` is always one of them. @default all
+ */
+export async function createLakeViews(reader: LakeReader, isWanted?: (relation: string) => boolean): Promise<void> {
+  const relations = await createTableViews(reader, isWanted);
   const writer: ViewWriter = { files: reader.files, dialect: SYNTAX.duckdb, table: quoteIdent };
   for (const statement of await renderAllViews(writer, SYNTAX.duckdb, relations)) await reader.database.run(statement);
 }

@@ -38,10 +38,16 @@ export function createLakeReader(store: LakeStore, database: Database, files: Sq
 /**
  * The relations of a lake, `runs` first: its log is read before those of the others, so that they contain all that it makes visible.
  */
-export async function listLakeRelations(reader: LakeReader): Promise<readonly LakeRelation[]> {
+export async function listLakeRelations(
+  reader: LakeReader,
+  isWanted: (relation: string) => boolean = () => true,
+): Promise<readonly LakeRelation[]> {
   const folders = await reader.store.folders();
   const suffix = changesTable('');
-  const names = folders.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length));
+  const names = folders
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => name.slice(0, -suffix.length))
+    .filter((name) => name === RUNS || isWanted(name));
   const ordered = [...names.filter((name) => name === RUNS), ...names.filter((name) => name !== RUNS).sort()];
   const relations: LakeRelation[] = [];
   for (const name of ordered) {
@@ -116,8 +122,11 @@ export function toWarehouse(field: string, type: string): string {
 }
 
 /** Creates temporary views of the changes and the state of every relation, under the names of the tables. */
-export async function createTableViews(reader: LakeReader): Promise<readonly LakeRelation[]> {
-  const relations = await listLakeRelations(reader);
+export async function createTableViews(
+  reader: LakeReader,
+  isWanted?: (relation: string) => boolean,
+): Promise<readonly LakeRelation[]> {
+  const relations = await listLakeRelations(reader, isWanted);
   for (const { name } of relations) {
     await createTableView(reader, changesTable(name), changesTable(name));
     await createTableView(reader, stateTable(name), stateTable(name));

@@ -1,13 +1,16 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseShard } from '../../../src/config/shard.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { openDuckdb } from '../../../src/fleet/duckdb.ts';
 import { createDirectoryStore } from '../../../src/lake/store.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import type { Row } from '../../../src/warehouse/values.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
+
+const atEnd = cleanAtEnd();
 
 /** The platform is in shard 1, the other services are in shard 2, and shard 3 has no target. */
 const SHARDS = 3;
@@ -21,7 +24,7 @@ function nameCredential(shard: number): string {
 
 let project: TestProject;
 beforeAll(async () => {
-  project = await testProject({ workspaces: 20, cleanup: afterAll });
+  project = await testProject({ workspaces: 20, cleanup: atEnd });
   await project.configure((config) => {
     config.lake = 'lake';
     for (const target of config.targets) target.credential = nameCredential(target.kind === 'platform' ? 1 : 2);

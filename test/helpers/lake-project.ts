@@ -1,0 +1,143 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { type Config, loadConfig } from '../../src/config/config.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { createLakeViews } from '../../src/lake/ddl.ts';
+import { type PublishResult, publishToLake } from '../../src/lake/publish.ts';
+import { createLakeReader } from '../../src/lake/reader.ts';
+import { restoreFromLake } from '../../src/lake/restore.ts';
+import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
+import { type Database, openDatabase, type SqlParams } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { createSqlFiles, quoteIdent } from '../../src/warehouse/sql-files.ts';
+import type { Row } from '../../src/warehouse/values.ts';
+import { copyEmptyWarehouse } from './prepared.ts';
+import { type Cleanup, tempFolder } from './temp.ts';
+
+const CONFIG = `lake: ./lake
+targets:
+  - { name: scaler, kind: autoscaler, url: 'http://127.0.0.1:1' }
+`;
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface Statement {
+  readonly sql: string;
+  readonly params?: SqlParams;
+}
+
+/** A folder with a published warehouse without a sandbox behind it, and a lake. */
+export interface LakeProject {
+  readonly folder: string;
+  readonly config: Config;
+  readonly store: LakeStore;
+  /** Adds a complete run of this time to the warehouse, and what it changes. */
+  night(asOf: string, ...changes: readonly (string | Statement)[]): Promise<void>;
+  /** Changes the warehouse without a run. */
+  change(...changes: readonly (string | Statement)[]): Promise<void>;
+  publish(store?: LakeStore): Promise<PublishResult>;
+  /** Rows of a query over the views of the lake. */
+  inLake(sql: string): Promise<Row[]>;
+  inWarehouse(sql: string): Promise<Row[]>;
+  /** Fails unless a warehouse out of the lake equals this one in every table. */
+  expectRestored(): Promise<void>;
+}
+
+export async function lakeProject(cleanup: Cleanup = onTestFinished): Promise<LakeProject> {
+  const folder = await tempFolder(cleanup);
+  await mkdir(join(folder, 'data'));
+  await writeFile(join(folder, 'tidemark.yaml'), CONFIG);
+  const config = readConfig(folder);
+  const store = createDirectoryStore(join(folder, 'lake'));
+  const { published } = warehouseFiles(config.data);
+  await copyEmptyWarehouse(published);
+
+  const change: LakeProject['change'] = async (...changes) => {
+    const database = await openDatabase(published);
+    for (const entry of changes) {
+      const { sql, params } = typeof entry === 'string' ? { sql: entry, params: {} } : entry;
+      await database.run(sql, params);
+    }
+    database.close();
+  };
+  const withFile = async (file: string, work: (database: Database) => Promise<Row[]>): Promise<Row[]> => {
+    const database = await openDatabase(file, { readOnly: file !== ':memory:' });
+    try {
+      return await work(database);
+    } finally {
+      database.close();
+    }
+  };
+  return {
+    folder,
+    config,
+    store,
+    change,
+    night: (asOf, ...changes) =>
+      change(
+        {
+          sql: `insert into runs by name select strftime($as_of::timestamptz, '%Y%m%dT%H%M%SZ') as run_id, 'scaler' as target, 'nightly' as job,
+            'complete' as status, $as_of::timestamptz as started_at`,
+          params: { as_of: asOf },
+        },
+        ...changes,
+      ),
+    publish: (to = store) => publishToLake({ config, store: to, now: new Date() }),
+    inLake: (sql) =>
+      withFile(':memory:', async (database) => {
+        const reader = createLakeReader(store, database, createSqlFiles([PACKAGE_ROOT]));
+        // All views take a second, and a test reads one relation or two.
+        await createLakeViews(
+          reader,
+          (name) => sql.includes(name) || (name === 'pulls' && sql.includes('source_state')),
+        );
+        return database.rows(sql);
+      }),
+    inWarehouse: (sql) => withFile(published, (database) => database.rows(sql)),
+    expectRestored: async () => expectSame(published, await restore(folder, store)),
+  };
+}
+
+function readConfig(folder: string): Config {
+  return loadConfig(join(folder, 'tidemark.yaml'), {}, createRedactor(), { needsSecrets: false });
+}
+
+/** Makes a warehouse of the lake in a new folder. @returns its file */
+async function restore(folder: string, store: LakeStore): Promise<string> {
+  const to = await tempFolder(onTestFinished);
+  await writeFile(join(to, 'tidemark.yaml'), CONFIG);
+  // What a user has added beside the configuration is needed to know the tables.
+  const config = { ...readConfig(to), directory: folder };
+  await restoreFromLake({ config, store, now: new Date(), log: SILENT });
+  return warehouseFiles(config.data).published;
+}
+
+async function expectSame(one: string, other: string): Promise<void> {
+  const database = await openDatabase(':memory:');
+  try {
+    await database.run(`attach '${one}' as one (read_only)`);
+    await database.run(`attach '${other}' as other (read_only)`);
+    const tables = await database.rows(
+      // The digest of the definitions is that of the program that has migrated the file.
+      "select table_name as name from duckdb_tables() where database_name = 'one' and schema_name = 'main' and table_name <> 'schema_digest' order by name",
+    );
+    const differing: unknown[] = [];
+    for (const { name } of tables) differing.push(...(await compareTable(database, quoteIdent(String(name)))));
+    expect(differing).toEqual([]);
+    expect(tables.length).toBeGreaterThan(35);
+  } finally {
+    database.close();
+  }
+}
+
+async function compareTable(database: Database, table: string): Promise<readonly unknown[]> {
+  const described = await database.rows(`describe one.main.${table}`);
+  const columns = described.map(({ column_name }) => quoteIdent(String(column_name))).join(', ');
+  const lost = `select ${columns} from one.main.${table} except all select ${columns} from other.main.${table}`;
+  const added = `select ${columns} from other.main.${table} except all select ${columns} from one.main.${table}`;
+  const [counts] = await database.rows(
+    `select (select count(*)::int from (${lost})) as lost, (select count(*)::int from (${added})) as added`,
+  );
+  return counts?.lost || counts?.added ? [{ table, ...counts }] : [];
+}
