@@ -2,12 +2,18 @@
 with
   pages as (
     select unnest(body.data) as item
-    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      records = true,
+      columns = {body: 'STRUCT(data STRUCT(id VARCHAR, relationships JSON)[])'},
+      maximum_object_size = $longest_line
+    )
   ),
   named as (
-    select item ->> 'id' as pool_id, unnest(map_entries(from_json(item -> 'relationships', '"MAP(VARCHAR, JSON)"'))) as entry
+    select item.id as pool_id, unnest(map_entries(from_json(item.relationships, '"MAP(VARCHAR, JSON)"'))) as entry
     from pages
-    where json_type(item -> 'relationships') = 'OBJECT'
+    where json_type(item.relationships) = 'OBJECT'
   ),
   members as (
     select
@@ -27,4 +33,5 @@ select distinct
   relationship,
   coalesce(member ->> 'type', '?') as related_type,
   coalesce(member ->> 'id', '?') as related_id,
+  null as extra,
 from members

@@ -5,6 +5,7 @@ with
     from read_json(
       $files,
       format = 'newline_delimited',
+      records = true,
       columns = {
         body: 'STRUCT(data STRUCT(id VARCHAR, relationships STRUCT(workspaces STRUCT(data STRUCT(id VARCHAR)[]), "allowed-workspaces" STRUCT(data STRUCT(id VARCHAR)[])))[])'
       },
@@ -18,5 +19,5 @@ with
     select pool.id, 'allowed', unnest(pool.relationships."allowed-workspaces".data).id
     from pools
   )
-select distinct pool_id, workspace_id, relation
+select distinct pool_id, workspace_id, relation, null as extra
 from related

@@ -2,10 +2,16 @@
 with
   pages as (
     select unnest(body.data) as item
-    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
+    from read_json(
+      $files,
+      format = 'newline_delimited',
+      records = true,
+      columns = {body: 'STRUCT(data STRUCT(id VARCHAR, attributes JSON, relationships JSON)[])'},
+      maximum_object_size = $longest_line
+    )
   ),
   items as (
-    select item ->> 'id' as pool_id, item -> 'attributes' as attributes, item -> 'relationships' as relationships
+    select item.id as pool_id, item.attributes, item.relationships
     from pages
   ),
   named as (

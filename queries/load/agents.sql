@@ -5,6 +5,7 @@ with
     from read_json(
       $files,
       format = 'newline_delimited',
+      records = true,
       columns = {pool_id: 'VARCHAR', body: 'STRUCT(data JSON[])'},
       maximum_object_size = $longest_line
     )

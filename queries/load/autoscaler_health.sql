@@ -2,4 +2,5 @@
 select
   status between 200 and 299 as alive,
   checked_at,
-from read_json($files, format = 'newline_delimited', columns = {status: 'BIGINT', checked_at: 'TIMESTAMPTZ'})
+  null as extra,
+from read_json($files, format = 'newline_delimited', records = true, columns = {status: 'BIGINT', checked_at: 'TIMESTAMPTZ'})

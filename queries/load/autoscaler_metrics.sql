@@ -2,7 +2,7 @@
 with
   responses as (
     select body
-    from read_json($files, format = 'newline_delimited', columns = {body: 'JSON'}, maximum_object_size = $longest_line)
+    from read_json($files, format = 'newline_delimited', records = true, columns = {body: 'JSON'}, maximum_object_size = $longest_line)
   ),
   items as (
     select unnest(['gauge', 'gauge', 'counter', 'sample', 'point']) as kind,

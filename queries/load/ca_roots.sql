@@ -5,6 +5,7 @@ with
     from read_json(
       $files,
       format = 'newline_delimited',
+      records = true,
       columns = {body: 'STRUCT("ActiveRootID" VARCHAR, "TrustDomain" VARCHAR, "Roots" JSON[])'},
       maximum_object_size = $longest_line
     )

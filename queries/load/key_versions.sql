@@ -2,7 +2,7 @@
 with
   responses as (
     select name, coalesce(body.data -> 'keys', body.data -> 'versions') as versions
-    from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
+    from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   ),
   items as (
     select name, unnest(map_entries(versions::map(varchar, json))) as item

@@ -2,7 +2,7 @@
 with
   responses as (
     select service, body as item
-    from read_json($files, format = 'newline_delimited', columns = {service: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    from read_json($files, format = 'newline_delimited', records = true, columns = {service: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   )
 select
   coalesce(nullif(item ->> 'Service', ''), service) as service,

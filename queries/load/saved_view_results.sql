@@ -4,9 +4,11 @@ select
   case when max(error) is null then 'ok' else 'failed' end as status,
   case when max(error) is null then coalesce(sum(len(body.data)), 0) end as result_rows,
   max(error) as error,
+  null as extra,
 from read_json(
   $files,
   format = 'newline_delimited',
+  records = true,
   columns = {view_id: 'VARCHAR', error: 'VARCHAR', body: 'STRUCT(data JSON[])'},
   maximum_object_size = $longest_line
 )

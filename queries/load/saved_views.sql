@@ -2,7 +2,7 @@
 with
   pages as (
     select unnest(body.data) as item
-    from read_json($files, format = 'newline_delimited', columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
+    from read_json($files, format = 'newline_delimited', records = true, columns = {body: 'STRUCT(data JSON[])'}, maximum_object_size = $longest_line)
   ),
   items as (select item ->> 'id' as view_id, item -> 'attributes' as attributes from pages)
 select

@@ -10,4 +10,4 @@ select
   (body ->> 'expires_at')::timestamptz as expires_at,
   (body ->> 'created_at')::timestamptz as created_at,
   nullif(body -> 'extra', 'null'::json) as extra,
-from read_json($files, format = 'newline_delimited', columns = {body: 'JSON'}, maximum_object_size = $longest_line)
+from read_json($files, format = 'newline_delimited', records = true, columns = {body: 'JSON'}, maximum_object_size = $longest_line)

@@ -2,7 +2,7 @@
 with
   volumes as (
     select body as volume
-    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    from read_json($files, format = 'newline_delimited', records = true, columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
     where kind = 'read'
   ),
   claims as (

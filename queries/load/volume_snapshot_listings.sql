@@ -3,9 +3,11 @@ select
   plugin_id,
   max(error) is null as supported,
   max(error) as error,
+  null as extra,
 from read_json(
   $files,
   format = 'newline_delimited',
+  records = true,
   columns = {plugin_id: 'VARCHAR', error: 'VARCHAR'},
   maximum_object_size = $longest_line
 )

@@ -5,6 +5,7 @@ with
     from read_json(
       $files,
       format = 'newline_delimited',
+      records = true,
       columns = {plugin_id: 'VARCHAR', match: 'VARCHAR', error: 'VARCHAR', body: 'STRUCT("Snapshots" JSON[])'},
       maximum_object_size = $longest_line
     )

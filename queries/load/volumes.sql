@@ -4,7 +4,7 @@
 with
   lines as (
     select kind, body
-    from read_json($files, format = 'newline_delimited', columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    from read_json($files, format = 'newline_delimited', records = true, columns = {kind: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   ),
   listed as (select unnest(body::json[]) as item from lines where kind = 'list'),
   seen as (select body as item from lines where kind = 'read'),

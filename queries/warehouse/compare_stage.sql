@@ -1,14 +1,14 @@
 -- grain: one row per key that was inserted, changed or deleted; stage_row and history_row point at the two versions
--- {{compared}}: the columns whose change makes a version, and not those that a service computes.
--- Rows are compared by a 64-bit hash of their columns: one number per row in memory, however wide the table.
+-- {{digest}}: a hash of the columns whose change makes a version, and not of those that a service computes.
+-- {{stageDigest}}: the same, or the column of the stage that has it already.
 create or replace temp table delta_{{table}} as
 with
   stage as (
-    select rowid as stage_row, {{key}}, hash({{compared}}) as content
+    select rowid as stage_row, {{key}}, {{stageDigest}} as content
     from stage_{{table}}
   ),
   open as (
-    select rowid as history_row, {{key}}, hash({{compared}}) as content
+    select rowid as history_row, {{key}}, {{digest}} as content
     from {{history}}
     where target = $target and valid_to is null
   )

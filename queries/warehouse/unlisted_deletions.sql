@@ -9,6 +9,7 @@ where
     from read_json(
       $files,
       format = 'newline_delimited',
+      records = true,
       columns = {plugin_id: 'VARCHAR', error: 'VARCHAR'},
       maximum_object_size = $longest_line
     )

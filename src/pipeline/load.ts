@@ -13,7 +13,7 @@ import {
   mergeStage,
 } from '../warehouse/history.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
-import { checkKeys, countCurrent, loadFiles, longestLine } from '../warehouse/stage.ts';
+import { checkKeys, countCurrent, isDigestible, type LoadSpec, loadFiles, longestLine } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';
 
@@ -140,9 +140,10 @@ async function loadFirst(table: Table, load: Load): Promise<Delta> {
 async function stageNext(table: Table, load: Load, rowsBefore: number): Promise<Write> {
   const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
-  const rowsAfter = await loadRows(table, load, {});
+  const isDigested = isDigestible(table, load.manifest.files);
+  const rowsAfter = await loadRows(table, load, { isDigested });
   if (rowsAfter > 0) await checkLoadedKeys(table, load);
-  const changes = await compareStage(database, files, table, target);
+  const changes = await compareStage(database, files, table, target, isDigested);
   const delta = { ...changes, rowsBefore, rowsAfter };
   checkCount(table, load.manifest, delta);
   if (!load.acceptDrop) {
@@ -150,8 +151,9 @@ async function stageNext(table: Table, load: Load, rowsBefore: number): Promise<
     checkRowDrop(table, { ...delta, deleted }, load.run.config.shrinkPercent);
   }
   return async () => {
-    if (isChanged(changes))
-      await mergeStage(database, files, table, { target, asOf: load.run.asOf.toISOString(), changes });
+    const asOf = load.run.asOf.toISOString();
+    const append = isDigested && { append: () => loadRows(table, load, { asOf, isDigested }) };
+    if (isChanged(changes)) await mergeStage(database, files, table, { target, asOf, changes, ...append });
     else await keepVersions(database, files, table, target);
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
     return delta;
@@ -188,7 +190,7 @@ function formatNotes(notes: readonly string[]): string | null {
   return [...notes.slice(0, MAX_NOTES), ...others].join('; ');
 }
 
-async function loadRows(table: Table, load: Load, to: { readonly asOf?: string }): Promise<number> {
+async function loadRows(table: Table, load: Load, to: Pick<LoadSpec, 'asOf' | 'isDigested'>): Promise<number> {
   const { database, files } = load.run.warehouse;
   const { target, files: landed } = load.manifest;
   const paths = landed.map((file) => ({ ...file, path: join(load.directory, file.file) }));

@@ -15,14 +15,19 @@ export interface Delta extends Changes {
   readonly rowsAfter: number;
 }
 
-/** Compares the stage with the current rows. `mergeStage` writes the difference. */
+/**
+ * Compares the stage with the current rows. `mergeStage` writes the difference.
+ * @param isDigested the stage has the digest of each row in the column `DIGEST`, and of the other columns only the key
+ */
 export async function compareStage(
   database: Database,
   files: SqlFiles,
   table: Table,
   target: string,
+  isDigested = false,
 ): Promise<Changes> {
-  const parts = templateParts(table);
+  const digest = digestColumns(table);
+  const parts = { ...templateParts(table), digest, stageDigest: isDigested ? DIGEST : digest };
   const differences = await database.write(await files.render('warehouse/compare_stage', parts), { target });
   if (differences === 0) return { deleted: 0, inserted: 0, changed: 0 };
   const [counts] = await database.rows(await files.render('warehouse/delta_counts', parts));
@@ -47,6 +52,8 @@ interface MergeOptions {
   readonly asOf: string;
   /** What `compareStage` returned. */
   readonly changes: Changes;
+  /** Adds the new versions. @default from the stage */
+  readonly append?: () => Promise<unknown>;
 }
 
 /** Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones. */
@@ -54,13 +61,14 @@ export async function mergeStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  { target, asOf, changes }: MergeOptions,
+  { target, asOf, changes, append }: MergeOptions,
 ): Promise<void> {
   const parts = { ...templateParts(table), columns: columnList(table) };
   const params = { as_of: asOf };
   if (table.members) await mergeListColumn(database, files, table, { target, asOf, changes });
   await database.run(await files.render('warehouse/close_versions', parts), params);
-  await database.run(await files.render('warehouse/append_versions', parts), params);
+  if (append) await append();
+  else await database.run(await files.render('warehouse/append_versions', parts), params);
   await keepVersions(database, files, table, target);
 }
 
@@ -82,8 +90,15 @@ function templateParts(table: Table): Record<string, string> {
     history: historyTable(table),
     sameKey: same.join(' and '),
     key: table.key.map(quoteIdent).join(', '),
-    compared: comparedColumns(table).join(', '),
   };
+}
+
+/** The column of a stage with the digest of a row. */
+export const DIGEST = 'content';
+
+/** A 64-bit hash of the columns whose change makes a version: one number per row in memory, however wide the table. */
+export function digestColumns(table: Table): string {
+  return `hash(${comparedColumns(table).join(', ')})`;
 }
 
 /** The columns whose change makes a version. */

@@ -3,6 +3,7 @@ import { plural } from '../core/plural.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { LandingFile } from '../landing/store.ts';
 import { type Database, firstLine, type SqlParams } from './database.ts';
+import { DIGEST, digestColumns } from './history.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { type Column, historyTable, ORDINAL, type Table } from './tables.ts';
 import type { Row } from './values.ts';
@@ -27,6 +28,21 @@ export interface LoadSpec {
   readonly target: string;
   /** Writes directly to the history, with this `valid_from` (ISO 8601). @default writes to the stage, which is created again */
   readonly asOf?: string;
+  /** The stage has a digest of each row. With `asOf`, only the rows are written that `compareStage` found to be new or changed. */
+  readonly isDigested?: boolean;
+}
+
+/** Staging the rows of a smaller landing costs less than reading it twice. */
+const DIGEST_BYTES = 8 * MEBIBYTE;
+
+/**
+ * Whether the stage of a landing gets a digest of each row instead of its columns: to write a row costs three times as much as to
+ * parse it, and most rows are those of the day before. The few that changed are then read from the landing a second time.
+ */
+export function isDigestible({ key, members, computed }: Table, landed: readonly LandingFile[]): boolean {
+  const bytes = landed.reduce((sum, file) => sum + file.bytes, 0);
+  const isCsv = landed.every(({ format }) => format === 'csv');
+  return bytes >= DIGEST_BYTES && isCsv && !members && computed.length === 0 && !key.includes(ORDINAL);
 }
 
 /** Loads landed files into a table. @returns the number of rows. @throws DuckDB's error for a row that does not match the declared types. */
@@ -97,16 +113,36 @@ function isUnknownColumn(error: unknown): boolean {
 /** @param loaded columns of the load query; the others of the table are null. @default all columns of the table */
 async function renderLoad(
   files: SqlFiles,
-  { table, asOf }: LoadSpec,
+  { table, asOf, isDigested }: LoadSpec,
   { query, createsStage }: Load & { readonly createsStage: boolean },
   loaded?: ReadonlySet<string>,
 ): Promise<string> {
   const staged = stagedColumns(table, loaded);
   const columns = asOf === undefined ? staged : [...staged, '$as_of::timestamptz as valid_from'];
-  const parts = { columns: columns.join(',\n  '), rows: query };
+  const whole = { columns: columns.join(',\n  '), rows: query };
+  const parts = isDigested ? await renderDigested(files, table, whole, asOf) : whole;
   if (createsStage) return files.render('warehouse/stage_rows', { ...parts, table: table.name });
   const into = asOf === undefined ? `stage_${table.name}` : historyTable(table);
   return files.render('warehouse/load_rows', { ...parts, into });
+}
+
+/** The key and the digest of each row, or the rows that `compareStage` found to be new or changed. */
+async function renderDigested(
+  files: SqlFiles,
+  table: Table,
+  whole: { readonly columns: string; readonly rows: string },
+  asOf: string | undefined,
+): Promise<typeof whole> {
+  const key = table.key.map(quoteIdent).join(', ');
+  if (asOf === undefined) {
+    const columns = `${key}, ${digestColumns(table)} as ${DIGEST}`;
+    return { columns, rows: await files.render('warehouse/loaded_rows', whole) };
+  }
+  const sameKey = table.key.map(
+    (name) => `loaded.${quoteIdent(name)} is not distinct from changed.${quoteIdent(name)}`,
+  );
+  const parts = { ...whole, table: table.name, key, sameKey: sameKey.join(' and ') };
+  return { columns: '*', rows: await files.render('warehouse/changed_rows', parts) };
 }
 
 /** The column of a stage with the text of the list, for a table with a list column: that column has a digest of it. */
@@ -128,7 +164,8 @@ function cleanColumn({ name, type }: Column, loaded?: ReadonlySet<string>): stri
   if (name === ORDINAL || (loaded && !loaded.has(name))) return `null::${type}`;
   const column = quoteIdent(name);
   if (type === 'varchar') return `nullif(${column}, '')::varchar`;
-  if (type === 'json') return `nullif(nullif(${column}::varchar, 'null'), '{}')::json`;
+  // A cast from text would parse the JSON again.
+  if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
   return `${column}::${type}`;
 }
 

@@ -1,0 +1,3 @@
+-- The rows of a load query, as a part of other statements. {{columns}}: the values that the table stores.
+select {{columns}}
+from ({{rows}}) as loaded
