@@ -2,6 +2,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { cli } from '../helpers/cli.ts';
+import { prepareOnce } from '../helpers/prepared.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -11,19 +12,24 @@ targets:
   - { name: other, kind: platform, url: "https://tfe.internal", organization: other, token: unused }
 `;
 
+const prepareWarehouse = () =>
+  prepareOnce('show', async (folder) => {
+    const warehouse = await createReportWarehouse();
+    await warehouse.pull('2026-11-01T02:15:00Z', { workspaces: [workspace('api'), workspace('web\u001b[31m')] });
+    await warehouse.pull('2026-11-01T02:16:00Z', { workspaces: [workspace('web')] }, 'other');
+    await warehouse.pull('2026-11-02T02:15:00Z', {
+      workspaces: [workspace('api', { current_rum_count: 11 }), workspace('web')],
+      agent_pools: [{ pool_id: 'apool-1', name: 'eu/api' }],
+    });
+    await warehouse.database.run('checkpoint');
+    await copyFile(warehouse.file, join(folder, 'warehouse.duckdb'));
+  });
+
 let cwd: string;
 beforeEach(async () => {
-  const warehouse = await createReportWarehouse();
-  await warehouse.pull('2026-11-01T02:15:00Z', { workspaces: [workspace('api'), workspace('web\u001b[31m')] });
-  await warehouse.pull('2026-11-01T02:16:00Z', { workspaces: [workspace('web')] }, 'other');
-  await warehouse.pull('2026-11-02T02:15:00Z', {
-    workspaces: [workspace('api', { current_rum_count: 11 }), workspace('web')],
-    agent_pools: [{ pool_id: 'apool-1', name: 'eu/api' }],
-  });
-  await warehouse.database.run('checkpoint');
   cwd = await tempFolder();
   await mkdir(join(cwd, 'data'));
-  await copyFile(warehouse.file, join(cwd, 'data', 'warehouse.duckdb'));
+  await copyFile(join(await prepareWarehouse(), 'warehouse.duckdb'), join(cwd, 'data', 'warehouse.duckdb'));
   await writeFile(join(cwd, 'tidemark.yaml'), CONFIG);
 });
 

@@ -84,10 +84,11 @@ export async function createMailWarehouse(config?: Config, from?: string, cleanu
 export async function prepareMailWarehouse(
   name: string,
   fill: (warehouse: MailWarehouse) => Promise<void>,
+  config?: Config,
 ): Promise<string> {
   const prepared = await prepareOnce(name, async (folder) => {
     const ends: (() => Promise<void>)[] = [];
-    const warehouse = await createMailWarehouse(undefined, undefined, (end) => ends.push(end));
+    const warehouse = await createMailWarehouse(config, undefined, (end) => ends.push(end));
     await fill(warehouse);
     await warehouse.database.run('checkpoint');
     await copyFile(warehouse.file, join(folder, 'warehouse.duckdb'));

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import { resolveAudiences } from '../../src/mail/recipients.ts';
-import { createMailWarehouse, mailConfig, NIGHTLY, PLATFORM } from '../helpers/mail-warehouse.ts';
+import {
+  createMailWarehouse,
+  type MailWarehouse,
+  mailConfig,
+  NIGHTLY,
+  PLATFORM,
+  prepareMailWarehouse,
+} from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -16,13 +23,18 @@ const inProject = (project: string, more = {}) => ({
 });
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 1, ...more });
 
+/** A copy of a warehouse after two runs, with these routes in the configuration. */
 async function createRouted(routes: readonly unknown[]) {
   const targets = [
     PLATFORM,
     { ...PLATFORM, name: 'other' },
     { name: 'vault', kind: 'secrets', url: 'https://v.example', token: 'tok-en' },
   ];
-  const warehouse = await createMailWarehouse(mailConfig(await tempFolder(), { targets, mail: { ...MAIL, routes } }));
+  const config = mailConfig(await tempFolder(), { targets, mail: { ...MAIL, routes } });
+  return createMailWarehouse(config, await prepareMailWarehouse('mail-routed', fillTwoRuns, config));
+}
+
+async function fillTwoRuns(warehouse: MailWarehouse): Promise<void> {
   const pull = async (at: string, isPayDrifting: boolean) => {
     await warehouse.pull(at, {
       workspaces: [
@@ -43,7 +55,6 @@ async function createRouted(routes: readonly unknown[]) {
   };
   await pull(FIRST, false);
   await pull(SECOND, true);
-  return warehouse;
 }
 
 test('a route with projects covers these projects only: metrics, findings, trend, pools, CSV', async () => {

@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { loadSavedQueries } from '../../src/query/saved.ts';
 import { cli } from '../helpers/cli.ts';
+import { prepareOnce } from '../helpers/prepared.ts';
 import { createReportWarehouse, type ReportWarehouse } from '../helpers/report-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-02T02:00:00Z';
 const SECOND = '2026-11-09T02:00:00Z';
@@ -61,25 +63,31 @@ async function pullThreeWeeks({ pull }: ReportWarehouse): Promise<void> {
   await pull(THIRD, { workspaces: [workspace('blue'), old, workspace('late')], agents: 'failed' });
 }
 
-async function project() {
-  const warehouse = await createReportWarehouse();
-  await pullThreeWeeks(warehouse);
-  await warehouse.database.run(`
+/** A warehouse file after the three weeks, with a finding and an action. */
+const prepareWeeks = () =>
+  prepareOnce('saved-queries', async (created) => {
+    const warehouse = await createReportWarehouse();
+    await pullThreeWeeks(warehouse);
+    await warehouse.database.run(`
     insert into findings by name select
       'f1' as finding_id, 'acme' as target, 'drifted-workspace' as rule, 'warning' as severity, 'workspace' as subject_type, 'ws-blue' as subject_id,
       'blue' as subject_name, 'blue has drifted' as title, 'open' as state, timestamptz '${FIRST}' as first_seen, timestamptz '${THIRD}' as last_seen,
       2 as times_reopened, timestamptz '${SECOND}' as opened_at`);
-  await warehouse.database.run(`
+    await warehouse.database.run(`
     insert into actions by name select
       'acme' as target, 'plan-1' as plan_id, 'a1' as action_id, 'drop-dead-views' as playbook, 'deleteView' as operation, 'f1' as finding_id,
       'applied' as status, timestamptz '${SECOND}' as started_at, timestamptz '${SECOND}' as finished_at`);
-  await warehouse.database.run('checkpoint');
-  const folder = join(warehouse.directory, 'project');
+    await warehouse.database.run('checkpoint');
+    await copyFile(warehouse.file, join(created, 'warehouse.duckdb'));
+  });
+
+async function project() {
+  const folder = await tempFolder();
   await mkdir(join(folder, 'data'), { recursive: true });
-  await copyFile(warehouse.file, join(folder, 'data', 'warehouse.duckdb'));
+  await copyFile(join(await prepareWeeks(), 'warehouse.duckdb'), join(folder, 'data', 'warehouse.duckdb'));
   await writeFile(
     join(folder, 'tidemark.yaml'),
-    `targets: [{ name: acme, kind: platform, url: "https://tidemark.test", organization: acme, token: "\${TIDEMARK_TEST_TOKEN}" }]\n`,
+    `targets: [{ name: acme, kind: platform, url: "https://tidemark.test", organization: acme, token: "\${TIDEMARK_TEST_TOKEN}" }]\nsubjectPages: 0\n`,
   );
   const run = (...words: string[]) => cli(['sql', ...words], { cwd: folder });
   return {

@@ -15,7 +15,7 @@ describe('the archive and the index', () => {
     await writeFile(join(out, 'mine.txt'), 'mine');
     for (const date of [1, 2, 3, 4]) {
       await warehouse.pull(day(date), { workspaces: [workspace('a', { drifted: date % 2 === 0 })] });
-      await renderReports(warehouse.options(day(date), { reportDays: 2, names: ['drift', 'check-failure'] }));
+      await renderReports(warehouse.options(day(date), { reportDays: 2, names: ['drift'], subjectPages: 0 }));
     }
     expect((await readdir(join(out, 'archive'))).sort()).toEqual(['2026-11-02', '2026-11-03', '2026-11-04', 'notes']);
     expect(existsSync(join(out, 'mine.txt'))).toBe(true);
@@ -37,7 +37,7 @@ describe('the archive and the index', () => {
       await utimes(join(past, name), new Date(written), new Date(written));
     }
     await warehouse.pull(day(4), { workspaces: [workspace('a')] });
-    await renderReports(warehouse.options(day(4), { reportDays: 2, names: ['drift'] }));
+    await renderReports(warehouse.options(day(4), { reportDays: 2, names: ['drift'], subjectPages: 0 }));
     expect((await readdir(past)).sort()).toEqual(['2026-10-01T021500Z', 'mine']);
   });
 
@@ -45,7 +45,7 @@ describe('the archive and the index', () => {
     const warehouse = await createReportWarehouse();
     for (const date of [1, 2]) {
       await warehouse.pull(day(date), { workspaces: [workspace('a', { drifted: true })] });
-      await renderReports(warehouse.options(day(date), { names: ['drift'] }));
+      await renderReports(warehouse.options(day(date), { names: ['drift'], subjectPages: 0 }));
     }
     const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
     expect(index).toContain('<a href="drift.html">Drift</a>');
@@ -60,8 +60,8 @@ describe('the archive and the index', () => {
   it('show reports of an earlier call when only one is rendered', async () => {
     const warehouse = await createReportWarehouse();
     await warehouse.pull(day(1), { workspaces: [workspace('a')] });
-    await renderReports(warehouse.options(day(1), { names: ['drift'] }));
-    await renderReports(warehouse.options(day(1), { names: ['check-failure'] }));
+    await renderReports(warehouse.options(day(1), { names: ['drift'], subjectPages: 0 }));
+    await renderReports(warehouse.options(day(1), { names: ['check-failure'], subjectPages: 0 }));
     const index = await readFile(join(warehouse.directory, 'out', 'index.html'), 'utf8');
     expect(index).toContain('href="drift.html"');
     expect(index).toContain('href="check-failure.html"');
