@@ -1,18 +1,25 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acceptFindings } from '../../src/findings/evaluate.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { driftFindings, pullAndEvaluate, runTime, workspace } from '../helpers/drift-history.ts';
 import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
+import { prepareOnce } from '../helpers/prepared.ts';
 
 const acceptance = { reason: 'the supplier fixes it', owner: 'platform team', until: new Date(runTime(20)) };
 
-/** A new warehouse with one open finding of weight 2. */
+/** A warehouse with one open finding of weight 2. */
 async function openFinding(): Promise<{ warehouse: FindingsWarehouse; id: string; one: () => Promise<Row> }> {
-  const warehouse = await createFindingsWarehouse();
-  await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true, 2)]);
+  const warehouse = await createFindingsWarehouse({ from: join(await prepareOnce('open-finding', fill), 'w.duckdb') });
   const one = async () => (await driftFindings(warehouse))['ws-1']!;
   const id = String((await one()).finding_id);
   return { warehouse, id, one };
+}
+
+async function fill(folder: string): Promise<void> {
+  const warehouse = await createFindingsWarehouse({ file: join(folder, 'w.duckdb') });
+  await pullAndEvaluate(warehouse, 1, [workspace('ws-1', true, 2)]);
+  await warehouse.database.run('checkpoint');
 }
 
 async function reasons({ database }: FindingsWarehouse, id: string) {

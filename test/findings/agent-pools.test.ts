@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 const NOW = '2026-11-20T02:15:00Z';
 
 const agent = (id: string, status: string | null, ping: string | null, pool = 'apool-1'): Rows[number] => ({
@@ -31,7 +33,7 @@ describe('agent pools', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(NOW, 'acme', 'agent_pools', {
       agent_pools: [
         pool('empty', false),

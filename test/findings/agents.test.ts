@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 const FIRST = '2026-11-18T02:15:00Z';
 const NOW = '2026-11-20T02:15:00Z';
 const HALF_A_SECOND_BEFORE = '2026-11-20T02:14:59.500Z';
@@ -18,7 +20,7 @@ describe('agents', () => {
   const LONGER = '2026-11-19T02:14:59Z';
 
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(FIRST, 'acme', 'agents', {
       agents: [
         agent('lost-its-ping', 'idle', '2026-11-18T02:10:00Z'),

@@ -1,6 +1,8 @@
+import { cp } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
 import type { FindingsWarehouse, Rows } from '../helpers/findings-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const LAST = '2026-11-19T02:15:00Z';
@@ -30,14 +32,15 @@ async function twoRuns(warehouse: FindingsWarehouse): Promise<void> {
   }
 }
 
+/** The project of two runs. Tests that change it copy it. */
+let directory: string;
+
+beforeAll(async () => {
+  directory = await emptyProject(afterAll);
+  await publishWarehouse(directory, afterAll, twoRuns);
+});
+
 describe('tidemark findings', () => {
-  let directory: string;
-
-  beforeAll(async () => {
-    directory = await emptyProject(afterAll);
-    await publishWarehouse(directory, afterAll, twoRuns);
-  });
-
   test('shows every unresolved finding, most severe first, one line per cause, without control characters', async () => {
     const { exit, stdout } = await findings(directory, []);
     expect(exit).toBe(0);
@@ -145,11 +148,12 @@ describe('tidemark findings', () => {
 });
 
 describe('what --fail-on cannot know', () => {
-  const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>, args = ['--fail-on', 'critical']) => {
-    const directory = await emptyProject();
-    await publishWarehouse(directory, onTestFinished, play);
-    return findings(directory, args);
+  const publish = async (play: (warehouse: FindingsWarehouse) => Promise<void>) => {
+    const folder = await emptyProject();
+    await publishWarehouse(folder, onTestFinished, play);
+    return (...args: readonly string[]) => findings(folder, ['--fail-on', ...args]);
   };
+  const gate = async (play: (warehouse: FindingsWarehouse) => Promise<void>) => (await publish(play))('critical');
 
   test('a source whose last pull failed, and a target that was never pulled', async () => {
     const { exit, stderr } = await gate(async (warehouse) => {
@@ -177,20 +181,14 @@ describe('what --fail-on cannot know', () => {
   });
 
   test('a target that was never pulled matters only to rules about its own sources', async () => {
-    const vaultOnly = async (warehouse: FindingsWarehouse) => {
+    const failOn = await publish(async (warehouse) => {
       await warehouse.pull(LAST, 'vault', 'mesh_roles');
       await warehouse.evaluate(LAST);
-    };
-    expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'management-role'])).toMatchObject({
-      exit: 0,
-      stderr: '',
     });
-    const drift = await gate(vaultOnly, ['--fail-on', 'warning', '--rule', 'drifted-workspace']);
+    expect(await failOn('critical', '--rule', 'management-role')).toMatchObject({ exit: 0, stderr: '' });
+    const drift = await failOn('warning', '--rule', 'drifted-workspace');
     expect(drift).toMatchObject({ exit: 1, stderr: expect.stringContaining('acme: never pulled') });
-    expect(await gate(vaultOnly, ['--fail-on', 'critical', '--rule', 'drifted-workspace'])).toMatchObject({
-      exit: 0,
-      stderr: '',
-    });
+    expect(await failOn('critical', '--rule', 'drifted-workspace')).toMatchObject({ exit: 0, stderr: '' });
   });
 
   test('a rule that was never assessed', async () => {
@@ -204,10 +202,15 @@ describe('what --fail-on cannot know', () => {
 });
 
 describe('tidemark findings accept', () => {
+  const copyProject = async () => {
+    const folder = await tempFolder();
+    await cp(directory, folder, { recursive: true });
+    return folder;
+  };
+
   test('accepts findings until a day, publishes it, and lets --fail-on pass until then', async () => {
-    const directory = await emptyProject();
-    await publishWarehouse(directory, onTestFinished, twoRuns);
-    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).stdout);
+    const folder = await copyProject();
+    const [role] = JSON.parse((await findings(folder, ['--rule', 'management-role'], { json: true })).stdout);
     const accept = [
       'accept',
       role.finding_id,
@@ -218,23 +221,22 @@ describe('tidemark findings accept', () => {
       '--until',
       '2026-11-20',
     ];
-    expect(await findings(directory, accept)).toMatchObject({
+    expect(await findings(folder, accept)).toMatchObject({
       exit: 0,
       stdout: `accepted until 2026-11-20T00:00:00.000Z: ${role.finding_id}\n`,
     });
 
-    expect((await findings(directory, ['--target', 'vault'])).stdout).toContain('accepted until 2026-11-20');
+    expect((await findings(folder, ['--target', 'vault'])).stdout).toContain('accepted until 2026-11-20');
     const gate = ['--fail-on', 'critical', '--target', 'vault', '--rule', 'management-role'];
-    expect(await findings(directory, gate, { now: '2026-11-19T23:59:59Z' })).toMatchObject({ exit: 0 });
-    expect(await findings(directory, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ exit: 5 });
+    expect(await findings(folder, gate, { now: '2026-11-19T23:59:59Z' })).toMatchObject({ exit: 0 });
+    expect(await findings(folder, gate, { now: '2026-11-20T00:00:00Z' })).toMatchObject({ exit: 5 });
   });
 
   test('refuses an unknown ID, an invalid or past date, and empty text', async () => {
-    const directory = await emptyProject();
-    await publishWarehouse(directory, onTestFinished, twoRuns);
-    const [role] = JSON.parse((await findings(directory, ['--rule', 'management-role'], { json: true })).stdout);
+    const folder = await copyProject();
+    const [role] = JSON.parse((await findings(folder, ['--rule', 'management-role'], { json: true })).stdout);
     const accept = (id: string, until: string, owner = 'me') =>
-      findings(directory, ['accept', id, '--reason', 'why', '--owner', owner, '--until', until]);
+      findings(folder, ['accept', id, '--reason', 'why', '--owner', owner, '--until', until]);
     expect(await accept('f-000000000000', '2027-01-01')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('unknown finding f-000000000000'),
@@ -254,9 +256,9 @@ describe('tidemark findings accept', () => {
   });
 
   test('without a warehouse there is nothing to accept, and none is created', async () => {
-    const directory = await emptyProject();
+    const folder = await emptyProject();
     expect(
-      await findings(directory, ['accept', 'f-1', '--reason', 'a', '--owner', 'b', '--until', '2027-01-01']),
+      await findings(folder, ['accept', 'f-1', '--reason', 'a', '--owner', 'b', '--until', '2027-01-01']),
     ).toMatchObject({
       exit: 3,
       stderr: expect.stringContaining('there is no warehouse yet'),

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AssessedTarget } from '../../src/findings/evaluate.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 
@@ -12,22 +12,49 @@ const client = (rules: Readonly<Record<string, string | null>> | null): Rows => 
   { type: 'client', is_management: false, rights: rules && JSON.stringify(rules) },
 ];
 
-const reason = async ({ database }: FindingsWarehouse, rule: string) => {
-  const rows = await database.rows('select reason from unassessed_rules where rule = $rule and ended_at is null', {
-    rule,
-  });
+const reason = async ({ database }: FindingsWarehouse, rule: string, target: string) => {
+  const rows = await database.rows(
+    'select reason from unassessed_rules where rule = $rule and target = $target and ended_at is null',
+    { rule, target },
+  );
   return rows[0]?.reason ?? null;
 };
 
-const pullTokens = async (warehouse: FindingsWarehouse, tokens: Rows | 'failed' | undefined, at = NOW) => {
-  if (tokens === 'failed') await warehouse.fail(at, 'nomad', 'tokens');
-  else if (tokens) await warehouse.pull(at, 'nomad', 'tokens', { tokens });
+type Tokens = Rows | 'failed' | undefined;
+
+const pullTokens = async (warehouse: FindingsWarehouse, target: string, tokens: Tokens, at = NOW) => {
+  if (tokens === 'failed') await warehouse.fail(at, target, 'tokens');
+  else if (tokens) await warehouse.pull(at, target, 'tokens', { tokens });
 };
+
+/** What a case assumes of a target, and why the rule is then not assessed; null where it is. */
+type Case = readonly [name: string, target: AssessedTarget, tokens: Tokens, expected: string | null];
+
+/** One evaluation of all cases, each with a target of its own. `pull` adds what the rule reads. */
+function evaluateCases(
+  cases: readonly Case[],
+  pull: (warehouse: FindingsWarehouse, target: string) => Promise<void>,
+): { readonly warehouse: FindingsWarehouse } {
+  let warehouse: FindingsWarehouse;
+  beforeAll(async () => {
+    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    for (const [name, , tokens] of cases) {
+      await pullTokens(warehouse, name, tokens);
+      await pull(warehouse, name);
+    }
+    await warehouse.evaluate(NOW, { targets: cases.map(([name, target]) => ({ ...target, name })) });
+  });
+  return {
+    get warehouse() {
+      return warehouse;
+    },
+  };
+}
 
 const OWN = 'sees only its own policies';
 
 describe('anonymous-write where the policy is not listed', () => {
-  test.each<[string, AssessedTarget, Rows | 'failed' | undefined, string | null]>([
+  const cases: readonly Case[] = [
     ['is unknown without knowledge of the token', SPEC, undefined, OWN],
     ['is clean where the target declares to see all', { ...SPEC, sees: 'all' }, undefined, null],
     ['is clean where it declares so of the policies', { ...SPEC, sees: { acl_policies: 'all' } }, undefined, null],
@@ -36,16 +63,21 @@ describe('anonymous-write where the policy is not listed', () => {
     ['is clean to a management token', PRODUCT, management, null],
     ['is unknown where the token could not be asked', PRODUCT, 'failed', OWN],
     ['is unknown where the target declares to see a part', { ...PRODUCT, sees: 'partial' }, management, 'only a part'],
-  ])('%s', async (_, target, tokens, expected) => {
-    const warehouse = await createFindingsWarehouse();
-    await pullTokens(warehouse, tokens);
-    await warehouse.pull(NOW, 'nomad', 'acl_policies', { acl_policies: [{ name: 'ro', rules: READ_ALL }] });
-    await warehouse.evaluate(NOW, { targets: [target] });
-    expect(await warehouse.findings('anonymous-write')).toEqual([]);
-    const why = await reason(warehouse, 'anonymous-write');
+  ];
+  const evaluated = evaluateCases(cases, (warehouse, target) =>
+    warehouse.pull(NOW, target, 'acl_policies', { acl_policies: [{ name: 'ro', rules: READ_ALL }] }),
+  );
+
+  test.each(cases)('%s', async (name, _target, _tokens, expected) => {
+    const { warehouse } = evaluated;
+    expect(await warehouse.findings('anonymous-write', name)).toEqual([]);
+    const why = await reason(warehouse, 'anonymous-write', name);
     if (expected === null) expect(why).toBeNull();
     else expect(why).toContain(expected);
-    const assessed = await warehouse.database.rows("from rule_evaluations where rule = 'anonymous-write'");
+    const assessed = await warehouse.database.rows(
+      "from rule_evaluations where rule = 'anonymous-write' and target = $name",
+      { name },
+    );
     expect(assessed).toHaveLength(expected === null ? 1 : 0);
   });
 
@@ -65,13 +97,13 @@ describe('anonymous-write where the policy is not listed', () => {
     ]);
     await run(days[2], anonymous('read'));
     expect(await warehouse.findings('anonymous-write')).toMatchObject([{ state: 'resolved' }]);
-    expect(await reason(warehouse, 'anonymous-write')).toBeNull();
+    expect(await reason(warehouse, 'anonymous-write', 'nomad')).toBeNull();
   });
 });
 
 describe('orphaned-external-volume', () => {
   const JSON_RULES = '{"namespace": {"*": {"policy": "read"}}}';
-  test.each<[string, AssessedTarget, Rows | 'failed' | undefined, string | null]>([
+  const cases: readonly Case[] = [
     ['is assessed by the documents alone', SPEC, undefined, null],
     ['is not where one namespace is configured', { ...SPEC, namespace: 'web' }, undefined, 'of the namespace web'],
     ['is where that is declared to be all', { ...SPEC, namespace: 'web', sees: { volumes: 'all' } }, undefined, null],
@@ -100,17 +132,19 @@ describe('orphaned-external-volume', () => {
     ['is not by a comment', PRODUCT, client({ ro: READ_ALL.replaceAll(/^/gmu, '# ') }), 'of every namespace'],
     ['is not where rights are not reported', PRODUCT, client(null), 'of every namespace'],
     ['is not without knowledge of the token', PRODUCT, undefined, 'nothing tells what the token is'],
-  ])('%s', async (_, target, tokens, expected) => {
-    const warehouse = await createFindingsWarehouse();
-    await pullTokens(warehouse, tokens);
-    await warehouse.pull(NOW, 'nomad', 'volumes', { volumes: [] });
-    await warehouse.pull(NOW, 'nomad', 'external_volumes', {
+  ];
+  const evaluated = evaluateCases(cases, async (warehouse, target) => {
+    await warehouse.pull(NOW, target, 'volumes', { volumes: [] });
+    await warehouse.pull(NOW, target, 'external_volumes', {
       external_volumes: [{ plugin_id: 'ebs', external_id: 'vol-1' }],
       external_volume_listings: [{ plugin_id: 'ebs', supported: true }],
     });
-    await warehouse.evaluate(NOW, { targets: [target] });
-    expect(await warehouse.findings('orphaned-external-volume')).toHaveLength(expected === null ? 1 : 0);
-    const why = await reason(warehouse, 'orphaned-external-volume');
+  });
+
+  test.each(cases)('%s', async (name, _target, _tokens, expected) => {
+    const { warehouse } = evaluated;
+    expect(await warehouse.findings('orphaned-external-volume', name)).toHaveLength(expected === null ? 1 : 0);
+    const why = await reason(warehouse, 'orphaned-external-volume', name);
     if (expected === null) expect(why).toBeNull();
     else expect(why).toContain(expected);
   });
@@ -127,14 +161,16 @@ test('a target that declares to see a part leaves every rule unknown that conclu
   });
   expect(await warehouse.findings('empty-agent-pool')).toEqual([]);
   expect(await warehouse.findings('pool-without-live-agents')).toEqual([]);
-  expect(await reason(warehouse, 'empty-agent-pool')).toBe('the target declares that it sees only a part of agents');
-  expect(await reason(warehouse, 'unscoped-agent-pool')).toBeNull();
+  expect(await reason(warehouse, 'empty-agent-pool', 'acme')).toBe(
+    'the target declares that it sees only a part of agents',
+  );
+  expect(await reason(warehouse, 'unscoped-agent-pool', 'acme')).toBeNull();
 });
 
 test('what a token was is forgotten after staleHours', async () => {
   const warehouse = await createFindingsWarehouse();
-  await pullTokens(warehouse, management, '2026-11-18T02:15:00.000Z');
+  await pullTokens(warehouse, 'nomad', management, '2026-11-18T02:15:00.000Z');
   await warehouse.pull(NOW, 'nomad', 'acl_policies', { acl_policies: [] });
   await warehouse.evaluate(NOW, { targets: [PRODUCT] });
-  expect(await reason(warehouse, 'anonymous-write')).toContain('nothing tells what the token is');
+  expect(await reason(warehouse, 'anonymous-write', 'nomad')).toContain('nothing tells what the token is');
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cli } from '../helpers/cli.ts';
 import { startServer } from '../helpers/http-service.ts';
+import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const NOW = ['--now', '2026-11-20T02:15:00Z'];
@@ -26,6 +27,7 @@ async function gate(target: string, unlisted: Readonly<Record<string, unknown>> 
     join(folder, 'tidemark.yaml'),
     `targets:\n  - { name: nomad, kind: scheduler, url: "${server.origin}", token: a-client-token${target} }\n`,
   );
+  await startWithEmptyWarehouse(join(folder, 'data'));
   const run = await cli(['run', 'policies', ...NOW], { cwd: folder });
   expect(run.exit, run.stderr).toBe(0);
   const listed = await cli(['findings', '--fail-on', 'critical', ...NOW], { cwd: folder });

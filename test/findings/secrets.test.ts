@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 const NOW = '2026-11-20T02:15:00Z';
 const DAYS_90 = '2026-08-22T02:15:00Z';
 const OLDER = '2026-08-22T02:14:59Z';
@@ -23,7 +25,7 @@ describe('keys', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(NOW, 'vault', 'keys', {
       keys: [
         key('overdue', {}),

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { external, listing, snapshot, volume } from '../helpers/storage-rows.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 const NOW = '2026-11-20T02:15:00Z';
 const NEXT = '2026-11-21T02:15:00Z';
 const DAYS_7 = '2026-11-13T02:15:00Z';
@@ -56,7 +58,7 @@ describe('snapshots', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
         ...['edge', 'late', 'never', 'not-ready', 'undated', 'readiness-unreported', 'old-and-undated-unready'].map(

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';
 import { claim, external, listing, volume } from '../helpers/storage-rows.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 const NOW = '2026-11-20T02:15:00Z';
 
 test('volume-unschedulable: critical where something claims it, grouped by plugin', async () => {
@@ -71,7 +73,7 @@ describe('volumes and their storage provider', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(NOW, 'nomad', 'volumes', {
       volumes: [
         volume('held'),

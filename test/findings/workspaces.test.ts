@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 const NOW = '2026-11-20T02:15:00Z';
 const HOSTILE = 'x"\'); drop table findings; --\n<b>{}\u202e%s 漢';
 
@@ -19,7 +21,7 @@ describe('workspaces', () => {
   let warehouse: FindingsWarehouse;
 
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     await warehouse.pull(NOW, 'acme', 'workspaces', {
       workspaces: [
         workspace('clean', {}),

@@ -43,6 +43,8 @@ export interface WarehouseOptions {
   /** Roots in which queries are looked for before the package's. */
   readonly roots?: readonly string[];
   readonly file?: string;
+  /** A warehouse file to copy. @default one without rows */
+  readonly from?: string;
 }
 
 export async function createFindingsWarehouse(options: WarehouseOptions = {}): Promise<FindingsWarehouse> {
@@ -51,7 +53,7 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
   const files = createSqlFiles([...(options.roots ?? []), PACKAGE_ROOT]);
   const tables = await loadTables(files);
   const file = options.file ?? join(directory, 'warehouse.duckdb');
-  const database = await openCopy(file);
+  const database = await openCopy(file, options.from);
   cleanup(async () => database.close());
 
   const record = async (at: string, target: string, source: string, status: string) =>

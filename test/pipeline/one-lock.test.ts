@@ -32,7 +32,7 @@ async function countPublishes({ folder }: TestProject, work: () => Promise<void>
 }
 
 test('a nightly run with all of its stages takes the lock once and publishes once', async () => {
-  const project = await testProject();
+  const project = await testProject({ workspaces: 5 });
   const publishes = await countPublishes(project, async () => {
     const { exit, stdout } = await project.tidemark(['run', 'nightly', '--json']);
     expect(exit).toBe(0);
@@ -43,10 +43,13 @@ test('a nightly run with all of its stages takes the lock once and publishes onc
 });
 
 test('a run that applies actions takes the lock once, and publishes once before them and once after them', async () => {
-  const project = await testProject();
+  const project = await testProject({ workspaces: 5 });
   await mkdir(join(project.folder, 'jobs'));
   const playbooks = [{ name: 'pin-drift-view', mode: 'apply', approvedBy: 'platform on call' }];
-  await writeFile(join(project.folder, 'jobs', 'act.yaml'), stringify({ reports: ['overview'], playbooks }));
+  await writeFile(
+    join(project.folder, 'jobs', 'act.yaml'),
+    stringify({ pull: ['saved_views', 'workspaces'], reports: ['overview'], playbooks }),
+  );
   const publishes = await countPublishes(project, async () => {
     expect((await project.tidemark(['run', 'act'])).exit).toBe(0);
   });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRandom } from '../../src/sandbox/random.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { migrate } from '../../src/warehouse/migrate.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+import { openCopy } from '../helpers/prepared.ts';
 import { createStage, mergeFilledStage } from '../helpers/stage.ts';
 
 const files = createSqlFiles([PACKAGE_ROOT]);
@@ -17,9 +17,8 @@ let table: Table;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-members-'));
-  database = await openDatabase(join(folder, 'w.duckdb'));
+  database = await openCopy(join(folder, 'w.duckdb'));
   const tables = await loadTables(files);
-  await (await migrate(database, files, tables))();
   table = tables.get('tf_versions') as Table;
 });
 
