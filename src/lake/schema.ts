@@ -66,10 +66,11 @@ export function evolveFields(existing: readonly DeltaField[], columns: readonly 
   const fields = [...existing];
   const mapped = columns.map((column): MappedColumn => {
     const { name, type } = column;
-    const held = fields.findLast(({ metadata }) => metadata['tidemark.column'] === name);
-    if (held && sameType(held.type, lakeType(type).delta)) return { name, type, field: held.name };
+    const { delta } = lakeType(type);
+    const held = fields.find((field) => field.metadata['tidemark.column'] === name && sameType(field.type, delta));
+    if (held) return { name, type, field: held.name };
     const field = freeName(name, fields);
-    fields.push(createField(field, lakeType(type).delta, describeColumn(column)));
+    fields.push(createField(field, delta, describeColumn(column)));
     return { name, type, field };
   });
   return { fields, columns: mapped };

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { checkpointIfDue, readCheckpointFile } from '../../src/lake/checkpoint.ts';
+import {
+  type Action,
+  APP_ID,
+  appendCommit,
+  applyCommit,
+  checkpointPath,
+  commitPath,
+  newMetaData,
+  PROTOCOL,
+  readSnapshot,
+  type Snapshot,
+} from '../../src/lake/delta-log.ts';
+import { createField, evolveFields } from '../../src/lake/schema.ts';
+import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const files = createSqlFiles([PACKAGE_ROOT]);
+const noCheckpoint = async (): Promise<never> => {
+  throw new Error('there is no checkpoint');
+};
+const metaData = newMetaData('t', '', [createField('op', 'string', {})], {
+  partitionColumns: ['month'],
+  properties: { note: `it's "here"` },
+  nowMs: 0,
+});
+const created: readonly Action[] = [{ protocol: PROTOCOL }, { metaData }];
+const add = (path: string): Action => ({
+  add: {
+    path,
+    partitionValues: { month: '2026-10' },
+    size: 1,
+    modificationTime: 0,
+    dataChange: true,
+    stats: JSON.stringify({ numRecords: 1, maxValues: { target: 'it\'s "quoted" \u0001 ü' } }),
+    tags: { sha256: 'x' },
+  },
+});
+const publishOf = (version: number): Action => ({ txn: { appId: APP_ID, version } });
+const open = async (): Promise<LakeStore> => createDirectoryStore(await tempFolder());
+const read = (store: LakeStore): Promise<Snapshot> => readSnapshot(store, 't', noCheckpoint);
+
+describe('a commit', () => {
+  test('takes the next version if another program has committed in between', async () => {
+    const store = await open();
+    await appendCommit(store, 't', created, { after: -1 });
+    await appendCommit(store, 't', [{ commitInfo: { operation: 'OPTIMIZE' } }], { after: 0 });
+    expect(await appendCommit(store, 't', [publishOf(1), add('a')], { after: 0 })).toBe(2);
+    const { version, files: named, transactions } = await read(store);
+    expect({ version, named: [...named.keys()], transactions: [...transactions] }).toEqual({
+      version: 2,
+      named: ['a'],
+      transactions: [[APP_ID, 1]],
+    });
+  });
+
+  test('that is repeated is there once', async () => {
+    const store = await open();
+    await appendCommit(store, 't', [...created, publishOf(1)], { after: -1 });
+    const actions = [publishOf(2), add('a')];
+    expect(await appendCommit(store, 't', actions, { after: 0 })).toBe(1);
+    expect(await appendCommit(store, 't', actions, { after: 0 })).toBe(1);
+    expect(await read(store)).toMatchObject({ version: 1 });
+  });
+
+  test('is refused after one that it must take into account', async () => {
+    const store = await open();
+    await appendCommit(store, 't', [...created, publishOf(1)], { after: -1 });
+    const conflicts = (actions: readonly Action[]) => actions.some(({ txn }) => txn);
+    await expect(appendCommit(store, 't', [publishOf(2)], { after: -1, conflicts })).rejects.toThrow('another publish');
+    await expect(appendCommit(store, 't', [{ metaData }, publishOf(2)], { after: -1 })).rejects.toThrow(
+      'another publish',
+    );
+  });
+
+  test('of which half is written, or nothing, is one clear error', async () => {
+    for (const text of ['', '{"add":{"path":', '\n']) {
+      const store = await open();
+      await store.put(commitPath('t', 0), text);
+      await expect(read(store)).rejects.toMatchObject({
+        code: 'DATA',
+        message: expect.stringContaining('00.json is not a commit'),
+      });
+    }
+  });
+
+  test('of a program that raises the protocol is one clear error', async () => {
+    const store = await open();
+    await appendCommit(store, 't', [{ protocol: { minReaderVersion: 3, minWriterVersion: 7 } }, { metaData }], {
+      after: -1,
+    });
+    await expect(read(store)).rejects.toThrow('has raised the protocol');
+  });
+
+  test('replaces files by OPTIMIZE', async () => {
+    const store = await open();
+    await appendCommit(store, 't', [...created, add('a'), add('b')], { after: -1 });
+    const remove = (path: string): Action => ({ remove: { path, dataChange: false, deletionTimestamp: 1 } });
+    await appendCommit(store, 't', [remove('a'), remove('b'), add('c')], { after: 0 });
+    const { files: named, removed } = await read(store);
+    expect([[...named.keys()], [...removed.keys()]]).toEqual([['c'], ['a', 'b']]);
+  });
+});
+
+test('after 100 commits a checkpoint has the state, and every commit stays', async () => {
+  const store = await open();
+  const database = await openDatabase(':memory:');
+  try {
+    let snapshot = await read(store);
+    for (let version = 0; version <= 100; version++) {
+      const actions = version === 0 ? created : [publishOf(version), add(`file-${version}`)];
+      await appendCommit(store, 't', actions, { after: version - 1 });
+      snapshot = applyCommit(snapshot, version, actions) as Snapshot;
+      if (version < 100) await checkpointIfDue(store, database, files, 't', snapshot);
+    }
+    const checkpoints = (await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.parquet'));
+    expect(checkpoints.map(({ path }) => path)).toEqual([checkpointPath('t', 99)]);
+    expect((await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.json'))).toHaveLength(101);
+    const fromCheckpoint = await readSnapshot(store, 't', (path) =>
+      readCheckpointFile(database, files, store.locate(path)),
+    );
+    expect(fromCheckpoint).toMatchObject({
+      version: 100,
+      checkpoint: 99,
+      metaData: { configuration: metaData.configuration },
+    });
+    expect([...fromCheckpoint.files.keys()].sort()).toEqual([...snapshot.files.keys()].sort());
+    expect(fromCheckpoint.files.get('file-5')).toEqual({ ...add('file-5').add, dataChange: false });
+    // A checkpoint in a form that is not ours is not used: the commits are there.
+    await store.put('t/_delta_log/_last_checkpoint', '{"version": 99, "size": 1, "parts": 2}');
+    expect([...(await read(store)).files.keys()]).toHaveLength(100);
+  } finally {
+    database.close();
+  }
+});
+
+test('columns are added, never changed, and their names differ in more than case', () => {
+  const text = (name: string) => ({ name, type: 'VARCHAR', comment: '' });
+  const first = evolveFields([], [text('name'), text('as_of'), text('Name_2'), text('lake_place')]);
+  expect(first.columns.map(({ field }) => field)).toEqual(['name', 'row_as_of', 'Name_2', 'row_lake_place']);
+  const second = evolveFields(first.fields, [{ ...text('name'), type: 'UBIGINT' }, text('extra')]);
+  expect(second.columns.map(({ field }) => field)).toEqual(['name_3', 'extra']);
+  expect(second.fields.slice(0, first.fields.length)).toEqual(first.fields);
+  expect(second.fields.at(-2)).toMatchObject({ name: 'name_3', type: 'decimal(20,0)' });
+  const third = evolveFields(second.fields, [text('name')]);
+  expect(third).toMatchObject({ fields: { length: second.fields.length }, columns: [{ field: 'name' }] });
+});
