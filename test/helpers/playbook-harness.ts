@@ -1,5 +1,5 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { stringify } from 'yaml';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
@@ -58,6 +58,7 @@ export async function playbookHarness(options: PlaybookHarnessOptions): Promise<
     ...(flavor && { flavor }),
     ...(cleanup && { cleanup }),
     ...(faultHook && { faultHook }),
+    ...(snapshot && runs > 0 && { warehouse: 'none' }),
   });
   if (configure) await project.configure(configure);
   await writeJob(project, 'playbook', [...new Set([...(await readSources(playbook)), ...sources])]);
@@ -118,6 +119,7 @@ async function startFromFirstRun(project: TestProject, flavor?: Flavor): Promise
     for (const end of ends.reverse()) await end();
   });
   const { published, work } = warehouseFiles(join(project.folder, 'data'));
+  await mkdir(dirname(work), { recursive: true });
   for (const file of [published, work]) await copyFile(join(snapshot, 'warehouse.duckdb'), file);
   await recordFingerprint(work);
 }

@@ -10,8 +10,9 @@ async function writeJob(place: TestProject, job: Record<string, unknown>): Promi
 }
 
 test('a job plans and applies its playbooks: the action is in `actions`, the service has changed, the plan is kept', async () => {
-  const place = await testProject();
+  const place = await testProject({ workspaces: 5 });
   await writeJob(place, {
+    pull: ['agents', 'workspaces'],
     reports: ['overview'],
     playbooks: [
       { name: 'reap-dead-agents', mode: 'plan' },
@@ -39,7 +40,7 @@ test('a job plans and applies its playbooks: the action is in `actions`, the ser
 });
 
 test('a job that would apply irreversible actions is rejected before the run starts', async () => {
-  const place = await testProject();
+  const place = await testProject({ workspaces: 5 });
   await writeJob(place, { playbooks: [{ name: 'drop-stale-snapshots', mode: 'apply', approvedBy: 'x' }] });
   const result = await place.tidemark(['run', 'act']);
   expect(result.exit).toBe(2);

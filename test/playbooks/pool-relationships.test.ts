@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { explainOtherUsers, parsePoolUsers } from '../../src/playbooks/lib/pool-users.ts';
+import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pool-body.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
-import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
+import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** What a service may say of a pool beside its workspaces, and why the pool is then left alone. */
 const USES: readonly (readonly [name: string, relationships: Readonly<Record<string, unknown>>, reason: string])[] = [
@@ -58,23 +59,47 @@ function poolDocument({ id, name, organizationScoped, attached, allowed }: Agent
   };
 }
 
-describe.each(['remove-empty-pools', 'scope-unused-pools'])('%s leaves a pool alone that is used by', (playbook) => {
-  test.each(USES)('%s: the plan is empty', async (_, relationships) => {
-    const place = await playbookHarness({ playbook, snapshot: false, faultHook: addRelationships({ relationships }) });
-    expect((await place.plan(['--max-percent', '100'])).actions).toEqual([]);
+describe('remove-empty-pools and scope-unused-pools leave a pool alone that is used by', () => {
+  const PLAYBOOKS = ['remove-empty-pools', 'scope-unused-pools'];
+  const reported: Reported = { relationships: {} };
+  let place: PlaybookHarness;
+
+  beforeAll(async () => {
+    place = await playbookHarness({
+      playbook: 'remove-empty-pools', // its rule reads the source of the other rule as well
+      snapshot: false,
+      runs: 0,
+      faultHook: addRelationships(reported),
+      cleanup: afterAll,
+    });
+  });
+
+  const planAny = async (playbook: string) =>
+    (
+      await place.tidemark(['playbook', 'plan', playbook, '-o', place.planFile, '--json', '--max-percent', '100'])
+    ).json<Plan>();
+
+  test.each(USES)('%s: the plans are empty', async (_, relationships) => {
+    Object.assign(reported, { relationships });
+    await place.runJob();
+    for (const playbook of PLAYBOOKS) expect((await planAny(playbook)).actions, playbook).toEqual([]);
   });
 
   test('a stack since the plan: the action is skipped', async () => {
-    const reported: Reported = { relationships: {} };
-    const place = await playbookHarness({ playbook, snapshot: false, faultHook: addRelationships(reported) });
-    const { actions } = await place.plan(['--max-percent', '100']);
-    await place.approve();
+    Object.assign(reported, { relationships: {} });
+    await place.runJob();
     const [, relationships, reason] = USES[0]!;
-    Object.assign(reported, { relationships, only: Object.values(actions[0]!.params)[0] });
-    const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
-    expect(applied.stdout + applied.stderr).toContain(reason);
-    const writes = listWrites(place.sandbox.log).map(({ path }) => path);
-    expect(writes.filter((path) => path.includes(String(reported.only)))).toEqual([]);
+    for (const playbook of PLAYBOOKS) {
+      const { actions } = await planAny(playbook);
+      await place.approve();
+      place.sandbox.log.length = 0;
+      Object.assign(reported, { relationships, only: Object.values(actions[0]!.params)[0] });
+      const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
+      expect(applied.stdout + applied.stderr, playbook).toContain(reason);
+      const writes = listWrites(place.sandbox.log).map(({ path }) => path);
+      expect(writes.filter((path) => path.includes(String(reported.only)))).toEqual([]);
+      Object.assign(reported, { relationships: {} });
+    }
   });
 });
 

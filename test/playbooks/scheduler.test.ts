@@ -92,24 +92,6 @@ test('adopt-orphaned-volumes registers unregistered volumes with the capabilitie
   });
 });
 
-// The documented requests have no parameter `namespace`; the real product needs it for every other namespace.
-test.each([
-  'detach-lost-claims',
-  'deregister-missing-volumes',
-  'adopt-orphaned-volumes',
-  'snapshot-unprotected-volumes',
-])('%s names the namespace of a volume only where it is not the default', async (playbook) => {
-  const place = await playbookHarness({ playbook, sources: ['external_volumes'] });
-  const { actions } = await place.plan(['--max-percent', '100']);
-  await place.approve();
-  await place.apply();
-  const named = place.sandbox.log.flatMap(({ path, query }) =>
-    path.endsWith('/volumes') ? [] : new URLSearchParams(query).getAll('namespace'),
-  );
-  expect(actions.length).toBeGreaterThan(0);
-  expect(named.filter((namespace) => namespace !== 'prod')).toEqual([]);
-});
-
 test('snapshot-unprotected-volumes creates one snapshot of each volume in the provider', async () => {
   const place = await testPlaybookLifecycle({
     playbook: 'snapshot-unprotected-volumes',

@@ -62,47 +62,38 @@ function withoutIndexes(state: RemoteState): unknown {
 const FLAVORS = ['spec', 'hashicorp'] as const;
 const cases = FLAVORS.flatMap((flavor) => Object.keys(REVERSIBLE).map((playbook) => ({ flavor, playbook })));
 
-test.each(cases)('$playbook ($flavor): undo restores every field that it changed', async ({ playbook, flavor }) => {
-  const sources = REVERSIBLE[playbook]!;
-  const place = await playbookHarness({ playbook, sources, ...(flavor === 'hashicorp' && { flavor }) });
-  const before = copyState(place);
-  const plan = await place.plan(['--max-percent', '100']);
-  expect(plan.actions.filter(({ irreversible }) => irreversible)).toEqual([]);
-  await place.tidemark(['playbook', 'approve', plan.plan_id, '--by', 'the operator']);
-  const applied = await place.tidemark(['playbook', 'apply', plan.plan_id, '--json']);
-  expect(applied.exit, applied.stderr).toBe(0);
-  expect(withoutIndexes(copyState(place))).not.toEqual(withoutIndexes(before));
+test.each(cases)(
+  '$playbook ($flavor): undo, once it is approved, restores every field that was changed, and only once',
+  async ({ playbook, flavor }) => {
+    const sources = REVERSIBLE[playbook]!;
+    const place = await playbookHarness({ playbook, sources, ...(flavor === 'hashicorp' && { flavor }) });
+    const before = copyState(place);
+    const plan = await place.plan(['--max-percent', '100']);
+    expect(plan.actions.filter(({ irreversible }) => irreversible)).toEqual([]);
+    await place.tidemark(['playbook', 'approve', plan.plan_id, '--by', 'the operator']);
+    const applied = await place.tidemark(['playbook', 'apply', plan.plan_id, '--json']);
+    expect(applied.exit, applied.stderr).toBe(0);
+    expect(withoutIndexes(copyState(place))).not.toEqual(withoutIndexes(before));
 
-  place.sandbox.log.length = 0;
-  const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
-  expect(made.exit, made.stderr).toBe(0);
-  const undo = made.json<Plan>();
-  expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approval: null });
-  expect(undo.actions).toHaveLength(plan.actions.length);
-  expect(listWrites(place.sandbox.log), 'an undo plan only reads').toEqual([]);
-  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
-  const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
-  expect(rows.map(({ status, reason }) => [status, reason])).toEqual(undo.actions.map(() => ['applied', null]));
-  expect(withoutIndexes(copyState(place))).toEqual(withoutIndexes(before));
-});
+    place.sandbox.log.length = 0;
+    const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
+    expect(made.exit, made.stderr).toBe(0);
+    const undo = made.json<Plan>();
+    expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approval: null });
+    expect(undo.actions).toHaveLength(plan.actions.length);
+    expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
+    expect(listWrites(place.sandbox.log), 'an undo plan only reads').toEqual([]);
+    await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
+    const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
+    expect(rows.map(({ status, reason }) => [status, reason])).toEqual(undo.actions.map(() => ['applied', null]));
+    expect(withoutIndexes(copyState(place))).toEqual(withoutIndexes(before));
 
-test('an undo plan is applied once, after an approval of its own, and cannot be undone itself', async () => {
-  const place = await playbookHarness({ playbook: 'retire-old-key-versions' });
-  const plan = await place.plan(['--max-percent', '100']);
-  await place.approve();
-  await place.apply();
-  const undo = (await place.tidemark(['playbook', 'undo', plan.plan_id, '--json'])).json<Plan>();
-  place.sandbox.log.length = 0;
-  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
-  expect(listWrites(place.sandbox.log)).toEqual([]);
-  await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
-  expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit).toBe(0);
-
-  const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
-  expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('nothing of plan')]);
-  const twice = await place.tidemark(['playbook', 'undo', undo.plan_id]);
-  expect([twice.exit, twice.stderr]).toEqual([6, expect.stringContaining('cannot be undone itself')]);
-});
+    const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+    expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('nothing of plan')]);
+    const twice = await place.tidemark(['playbook', 'undo', undo.plan_id]);
+    expect([twice.exit, twice.stderr]).toEqual([6, expect.stringContaining('cannot be undone itself')]);
+  },
+);
 
 test('pin-drift-view: undo of an update restores the query that someone had given the view', async () => {
   const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
@@ -124,11 +115,18 @@ test('pin-drift-view: undo of an update restores the query that someone had give
   expect(copyState(place)).toEqual(changed);
 });
 
-test('undo refuses what was changed since, and restores the rest', async () => {
+test('undo skips what the ledger does not tell, refuses what was changed since, and restores the rest', async () => {
   const place = await playbookHarness({ playbook: 'scope-unused-pools' });
   const plan = await place.plan(['--max-percent', '100']);
   await place.approve();
   await place.apply();
+  const ledger = join(place.folder, 'data', 'ledger.ndjson');
+  const complete = await readFile(ledger, 'utf8');
+  await writeFile(ledger, complete.replaceAll(/"organization_scoped":\w+,?/gu, ''));
+  const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
+  expect([exit, stderr]).toEqual([6, expect.stringContaining('the ledger lacks before.organization_scoped')]);
+  await writeFile(ledger, complete);
+
   const { pools } = place.sandbox.services.platform.state;
   pools.find(({ id }) => id === plan.actions[0]!.params.id)!.allowed.push('ws-new');
   const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
@@ -172,22 +170,9 @@ test('undo leaves out an action that is unconfirmed, and says so; without a ledg
   expect([refused.exit, refused.stderr]).toEqual([4, expect.stringContaining('ledger.ndjson is missing')]);
 });
 
-test('undo skips an action for which the ledger lacks what the restoring call needs', async () => {
-  const place = await playbookHarness({ playbook: 'scope-unused-pools' });
-  const plan = await place.plan(['--max-percent', '100']);
-  await place.approve();
-  await place.apply();
-  const file = join(place.folder, 'data', 'ledger.ndjson');
-  await writeFile(file, (await readFile(file, 'utf8')).replaceAll(/"organization_scoped":\w+,?/gu, ''));
-  const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
-  expect([exit, stderr]).toEqual([6, expect.stringContaining('the ledger lacks before.organization_scoped')]);
-});
-
 test('undo of an irreversible playbook is refused', async () => {
   const place = await playbookHarness({ playbook: 'reap-dead-agents' });
   const plan = await place.plan(['--max-percent', '100']);
-  await place.approve();
-  await place.apply();
   const refused = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([refused.exit, refused.stderr]).toEqual([
     6,

@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ActionResult } from '../../src/remediation/execute-action.ts';
@@ -27,6 +27,8 @@ export interface ApplyHarness {
   faultHook: FaultHook | undefined;
   /** Plans with any `--max-percent`, and approves. */
   planAndApprove(): Promise<Plan>;
+  /** As `planAndApprove`, for the state and the findings of the first run: the plan is made once, and its file restored. */
+  useApprovedPlan(): Promise<Plan>;
   apply(words?: readonly string[], exit?: number): Promise<Applied>;
   statuses(applied: Applied): readonly (readonly [string, string | null])[];
   /** Methods and paths of requests that change something. */
@@ -42,6 +44,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
   const ends: (() => Promise<void>)[] = [];
   let place: PlaybookHarness | undefined;
   let initial: RemoteState | undefined;
+  let approved: { readonly plan: Plan; readonly text: string } | undefined;
   const harness: ApplyHarness = {
     get place() {
       return place!;
@@ -52,6 +55,12 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
       await place!.approve();
       place!.sandbox.log.length = 0;
       return plan;
+    },
+    useApprovedPlan: async () => {
+      const { planFile } = place!;
+      approved ??= { plan: await harness.planAndApprove(), text: await readFile(planFile, 'utf8') };
+      await writeFile(planFile, approved.text);
+      return approved.plan;
     },
     apply: async (words, exit) => (await place!.apply(words, exit)).json<Applied>(),
     statuses: ({ rows }) => rows.map(({ status, reason }) => [status, reason]),

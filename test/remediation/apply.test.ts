@@ -26,7 +26,7 @@ test('a plan of no actions is applied, and nothing is sent', async () => {
 });
 
 test('an expired plan is refused, one second before it is not', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const end = Date.parse(plan.expires_at);
   expect(end - Date.parse(plan.created_at)).toBe(24 * 3_600_000);
   const late = await harness.place.apply(['--now', new Date(end).toISOString()], 6);
@@ -37,7 +37,7 @@ test('an expired plan is refused, one second before it is not', async () => {
 });
 
 test('a plan of another warehouse is refused', async () => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   const moved = join(harness.place.folder, 'elsewhere');
   await edit(harness.place, { data: './elsewhere' });
   await harness.place.runJob();
@@ -49,7 +49,7 @@ test('a plan of another warehouse is refused', async () => {
 });
 
 test('a plan that was changed is refused', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const text = await readFile(harness.place.planFile, 'utf8');
   await writeFile(harness.place.planFile, text.replaceAll(String(plan.actions[0]?.params.id), 'agent-other'));
   expect(await refusals()).toContain('was changed since it was made');
@@ -57,7 +57,7 @@ test('a plan that was changed is refused', async () => {
 });
 
 test('a subject that drifted since the plan is skipped with the reason, one that is gone needs no change', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   harness.findAgent(plan, 0).lastPingAt = harness.place.sandbox.now.getTime();
   removeAgent(harness.findAgent(plan, 2).id);
   const applied = await harness.apply();
@@ -71,7 +71,7 @@ test('a subject that drifted since the plan is skipped with the reason, one that
 });
 
 test('readings that contradict half of the plan stop it as a fault of the service, and nothing is recorded', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const changed = [harness.findAgent(plan, 0), harness.findAgent(plan, 2)];
   const states = changed.map(({ status }) => status);
   for (const agent of changed) agent.status = 'idle';
@@ -88,7 +88,7 @@ test('readings that contradict half of the plan stop it as a fault of the servic
 });
 
 test('an apply that stops early records no reading that contradicts the plan', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const changed = harness.findAgent(plan, 0);
   const { status } = changed;
   changed.status = 'idle';
@@ -102,7 +102,7 @@ test('an apply that stops early records no reading that contradicts the plan', a
 });
 
 test('a refused write fails with the message of the service, and is tried again by the next apply', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const body = JSON.stringify({ errors: [{ status: '412', title: 'cannot delete' }] });
   harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 412, body } : undefined;
@@ -122,7 +122,7 @@ test('a refused write fails with the message of the service, and is tried again 
 });
 
 test('a lost response is resolved by readings over the lag that agree', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const lost = { done: String(plan.actions[0]?.params.id), undone: String(plan.actions[1]?.params.id) };
   harness.faultHook = ({ method, path }) => {
     if (method !== 'DELETE') return undefined;
@@ -139,7 +139,7 @@ test('a lost response is resolved by readings over the lag that agree', async ()
 });
 
 test('an action after an unclear answer stays ours, also if the next apply cannot read its subject', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const id = String(plan.actions[0]?.params.id);
   const answerOnce = (method: string, status: number) => {
     harness.faultHook = (asked) =>
@@ -157,7 +157,7 @@ test('an action after an unclear answer stays ours, also if the next apply canno
 });
 
 test('an action that a read shows with a delay is applied, and sent once', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const agent = structuredClone(harness.findAgent(plan, 0));
   let readings = 0;
   harness.faultHook = ({ method, path }) =>
@@ -168,7 +168,7 @@ test('an action that a read shows with a delay is applied, and sent once', async
 });
 
 test('an action that the service accepted and a read does not show is unconfirmed', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   harness.faultHook = ({ method, path }) =>
     method === 'DELETE' && path.endsWith(String(plan.actions[0]?.params.id)) ? { status: 204 } : undefined;
   const applied = await harness.apply([], 1);
@@ -186,7 +186,7 @@ test('an action that the service accepted and a read does not show is unconfirme
 });
 
 test('an action whose subject cannot be read is not sent', async () => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   harness.faultHook = ({ method }) =>
     method === 'GET' ? { status: 401, body: '{"errors": ["unauthorized"]}' } : undefined;
   const applied = await harness.apply(['--max-failures', '9'], 1);
@@ -196,7 +196,7 @@ test('an action whose subject cannot be read is not sent', async () => {
 });
 
 test('it stops after --max-failures, and the next apply tries failed actions last', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const refuse = { status: 412, body: '{"errors": []}' };
   harness.faultHook = ({ method }) => (method === 'DELETE' ? refuse : undefined);
   const first = await harness.apply(['--max-failures', '2'], 1);
@@ -215,7 +215,7 @@ test('it stops after --max-failures, and the next apply tries failed actions las
 });
 
 test('a file STOP stops it before the next action, and removing it lets it continue', async () => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   const file = join(harness.place.folder, 'data', 'STOP');
   let deleted = 0;
   harness.faultHook = ({ method }) => {
@@ -232,7 +232,7 @@ test('a file STOP stops it before the next action, and removing it lets it conti
 });
 
 test('a signal stops it before the next action, and the current one is completed', async () => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   const stop = new AbortController();
   harness.faultHook = ({ method }) => {
     if (method === 'DELETE') stop.abort();
@@ -246,7 +246,7 @@ test('a signal stops it before the next action, and the current one is completed
 });
 
 test('while a plan is applied, another apply is refused and sends nothing', async () => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   const file = join(harness.place.folder, 'data', 'apply.lock');
   const lock = await acquireLock(file, 'plan p-other');
   expect(await refusals()).toContain('locked by plan p-other');
@@ -260,14 +260,14 @@ test.each([
   ['a folder', (file: string) => mkdir(file)],
   ['a link to nowhere', (file: string) => symlink('/nonexistent', file)],
 ])('%s named STOP stops it as well', async (_, create) => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   await create(join(harness.place.folder, 'data', 'STOP'));
   expect((await harness.apply([], 6)).stopped?.reason).toContain('STOP exists');
   expect(harness.writes()).toEqual([]);
 });
 
 test('it completes while a run holds the warehouse; the next run updates the table', async () => {
-  await harness.planAndApprove();
+  await harness.useApprovedPlan();
   const lock = await acquireLock(join(harness.place.folder, 'data', 'lock'), 'a run');
   const result = await harness.place.apply();
   await lock.release();
