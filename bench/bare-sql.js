@@ -1,10 +1,10 @@
-// The reference for the pull of a CSV file: runs one statement in a new database file.
+// The reference for the pull of CSV files: runs statements in a new database file.
 import { DuckDBInstance } from '@duckdb/node-api';
 
-const [file, sql] = process.argv.slice(2);
+const [file, ...statements] = process.argv.slice(2);
 const instance = await DuckDBInstance.create(file);
 const connection = await instance.connect();
-await connection.run(sql);
+for (const statement of statements) await connection.run(statement);
 await connection.run('checkpoint');
 connection.closeSync();
 instance.closeSync();

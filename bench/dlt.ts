@@ -1,9 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prepare, serving, writeConfig } from './estate.ts';
+import { prepare, pullDay, serving } from './estate.ts';
 import { installDlt } from './peers/install.ts';
 import { type Peer, pullWithDlt } from './peers/pull.ts';
-import { TIDEMARK, timed, type Usage } from './processes.ts';
+import type { Usage } from './processes.ts';
 import { type Bench, mebibytes, medianRatio, type Part, type Result, type Size, seconds } from './result.ts';
 
 const WORKSPACES: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
@@ -19,10 +19,13 @@ export const dlt: Part = {
   async measure(bench) {
     const python = await installDlt(bench.log);
     const workspaces = WORKSPACES[bench.size];
-    for (const as of ['csv', 'json'] as const) await prepare({ folder: join(bench.folder, as), workspaces, as });
-    return serving(bench.folder, async (url) => {
-      const csv = await measureRounds(bench, CSV_ROUNDS[bench.size], { python, url: `${url}/csv`, way: 'csv' });
-      const json = await measureRounds(bench, JSON_ROUNDS[bench.size], { python, url: `${url}/json`, way: 'json' });
+    const csvEstate = await prepare(bench, { workspaces, as: 'csv' });
+    const jsonEstate = await prepare(bench, { workspaces, as: 'json' });
+    return serving(bench, async (url) => {
+      const rounds = (count: number, way: Peer['way'], name: string) =>
+        measureRounds(bench, count, { python, url: `${url}/${name}`, way });
+      const csv = await rounds(CSV_ROUNDS[bench.size], 'csv', csvEstate);
+      const json = await rounds(JSON_ROUNDS[bench.size], 'json', jsonEstate);
       return [
         ...compareHistory('CSV', csv, MAX_CSV),
         ...compareReplace(csv),
@@ -64,11 +67,11 @@ async function measureRound(root: string, peer: Omit<Peer, 'folder'>): Promise<P
   const theirs = join(root, 'theirs');
   for (const folder of [ours, theirs]) await mkdir(folder);
   const first = {
-    ours: await pull(ours, peer, 'day1', '01'),
+    ours: await pullDay(ours, peer.url, 'day1', peer.way),
     theirs: await pullWithDlt({ ...peer, folder: theirs }, 'day1', 'scd2'),
   };
   const second = {
-    ours: await pull(ours, peer, 'day2', '02'),
+    ours: await pullDay(ours, peer.url, 'day2', peer.way),
     theirs: await pullWithDlt({ ...peer, folder: theirs }, 'day2', 'scd2'),
   };
   for (const folder of [ours, theirs]) await rm(folder, { recursive: true });
@@ -77,11 +80,6 @@ async function measureRound(root: string, peer: Omit<Peer, 'folder'>): Promise<P
   const replace = await pullWithDlt({ ...peer, folder: theirs }, 'day1', 'replace');
   await rm(theirs, { recursive: true });
   return { first, second, replace };
-}
-
-async function pull(folder: string, { url, way }: Omit<Peer, 'folder'>, state: string, day: string): Promise<Usage> {
-  const config = await writeConfig(folder, state, { url: `${url}/${state}`, explorer: way });
-  return timed(folder, [TIDEMARK, '--config', config, '--quiet', '--now', `2026-11-${day}T02:15:00Z`, 'pull']);
 }
 
 function compareHistory(way: string, rounds: readonly PeerRound[], aim: number): readonly Result[] {

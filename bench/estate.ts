@@ -1,15 +1,25 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { MultiplyRequest } from './multiply.ts';
 import type { PrepareRequest } from './prepare.ts';
-import { startHelper } from './processes.ts';
+import { startHelper, TIDEMARK, timed, type Usage } from './processes.ts';
+import type { Bench } from './result.ts';
 
-/** Creates the files of a view in a separate process. */
-export async function prepare(request: PrepareRequest): Promise<void> {
+/**
+ * Records the responses of an estate in a separate process. The parts of a run that need the same estate share it.
+ * @returns its folder in `estates`
+ */
+export async function prepare({ estates }: Bench, { workspaces, as }: Omit<PrepareRequest, 'folder'>): Promise<string> {
+  const name = `${workspaces}-${as}`;
+  const folder = join(estates, name);
+  if (existsSync(folder)) return name;
   const helper = startHelper('prepare');
-  await helper.ask(request);
+  await helper.ask({ folder: `${folder}.part`, workspaces, as } satisfies PrepareRequest);
   await helper.stop();
+  await rename(`${folder}.part`, folder);
+  return name;
 }
 
 /** Makes a prepared estate larger, in a separate process. */
@@ -19,8 +29,8 @@ export async function multiply(request: MultiplyRequest): Promise<void> {
   await helper.stop();
 }
 
-/** Serves the files of a folder while `work` runs. */
-export async function serving<T>(root: string, work: (url: string) => Promise<T>): Promise<T> {
+/** Serves the recorded estates while `work` runs, each below its name. */
+export async function serving<T>({ estates: root }: Bench, work: (url: string) => Promise<T>): Promise<T> {
   const helper = startHelper('serve');
   try {
     const { url } = await helper.ask<{ readonly url: string }>({ root });
@@ -28,6 +38,28 @@ export async function serving<T>(root: string, work: (url: string) => Promise<T>
   } finally {
     await helper.stop();
   }
+}
+
+export interface TwoPulls {
+  readonly first: Usage;
+  readonly second: Usage;
+}
+
+/** Pulls all sources of a recorded estate into a new warehouse, and again after 2 % of the rows changed. */
+export async function pullTwice(project: string, url: string, way: 'csv' | 'json'): Promise<TwoPulls> {
+  const first = await pullDay(project, url, 'day1', way);
+  return { first, second: await pullDay(project, url, 'day2', way) };
+}
+
+export async function pullDay(
+  project: string,
+  url: string,
+  day: 'day1' | 'day2',
+  explorer: 'csv' | 'json',
+): Promise<Usage> {
+  const config = await writeConfig(project, day, { url: `${url}/${day}`, explorer });
+  const now = `2026-11-0${day.slice(-1)}T02:15:00Z`;
+  return timed(project, [TIDEMARK, '--config', config, '--quiet', '--now', now, 'pull']);
 }
 
 /** A target of the platform. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Measured, writeDocument } from './document.ts';
 import { parts } from './parts.ts';
-import { isMet, type Part, type Result, type Size, Skipped } from './result.ts';
+import { type Bench, isMet, type Part, type Result, type Size, Skipped } from './result.ts';
 
 const USAGE = 'npm run bench -- [--quick | --large] [--update] [PART…]';
 
@@ -20,11 +20,16 @@ export async function main(argv: readonly string[]): Promise<void> {
     return;
   }
   const { chosen, size, isWritten } = options;
+  const estates = await mkdtemp(join(tmpdir(), 'tidemark-estates-'));
   const measured: Measured[] = [];
-  for (const part of chosen) {
-    measured.push(await measure(part, size));
-    // After each part: what is measured is kept if a later part fails.
-    if (isWritten) await writeDocument(measured, NAMES);
+  try {
+    for (const part of chosen) {
+      measured.push(await measure(part, { size, estates }));
+      // After each part: what is measured is kept if a later part fails.
+      if (isWritten) await writeDocument(measured, NAMES);
+    }
+  } finally {
+    await rm(estates, { recursive: true });
   }
   process.exitCode = measured.every(({ results }) => results.every(isMet)) ? 0 : 1;
 }
@@ -58,7 +63,7 @@ function readOptions(argv: readonly string[]): Options | string {
   return { chosen, size, isWritten };
 }
 
-async function measure(part: Part, size: Size): Promise<Measured> {
+async function measure(part: Part, run: Pick<Bench, 'size' | 'estates'>): Promise<Measured> {
   const { name, about } = part;
   const [loadBefore = Number.NaN] = loadavg();
   log(`${name}: ${about} (load ${loadBefore.toFixed(2)})`);
@@ -68,7 +73,7 @@ async function measure(part: Part, size: Size): Promise<Measured> {
     return { name, about, results, loadBefore, tookMs: Date.now() - at.getTime(), at };
   };
   try {
-    const results = await part.measure({ folder, size, log: (text) => log(`  ${text}`) });
+    const results = await part.measure({ ...run, folder, log: (text) => log(`  ${text}`) });
     for (const result of results) process.stdout.write(`${formatLine(result)}\n`);
     log(`  took ${Math.round((Date.now() - at.getTime()) / 1000)} s`);
     return measured(results);

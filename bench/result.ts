@@ -19,8 +19,10 @@ export type Range = readonly [low: number, high: number];
 export type Size = 'quick' | 'usual' | 'large';
 
 export interface Bench {
-  /** An empty folder, removed at the end. */
+  /** An empty folder, removed at the end of the part. */
   readonly folder: string;
+  /** Recorded estates, which the parts of a run share. */
+  readonly estates: string;
   readonly size: Size;
   readonly log: (text: string) => void;
 }

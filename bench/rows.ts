@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { multiply, prepare, serving, writeConfig } from './estate.ts';
-import { TIDEMARK, timed, type Usage } from './processes.ts';
+import { multiply, prepare, pullTwice, serving, type TwoPulls } from './estate.ts';
+import type { Usage } from './processes.ts';
 import { type Bench, mebibytes, type Part, type Result, type Size, seconds } from './result.ts';
 
 /** Rows of the recorded estate, and how often they are repeated. */
@@ -15,17 +15,17 @@ export const rows: Part = {
   about: 'peak memory of a first and a second pull of the eight platform sources, by the number of workspaces',
   async measure(bench) {
     const base = BASE[bench.size];
-    const recorded = join(bench.folder, 'x1');
-    await prepare({ folder: recorded, workspaces: base, as: 'csv' });
-    return serving(bench.folder, async (url) => {
+    const recorded = await prepare(bench, { workspaces: base, as: 'csv' });
+    return serving(bench, async (url) => {
       const results: Result[] = [];
       let usual = Number.NaN;
       for (const times of TIMES[bench.size]) {
-        const name = `x${times}`;
-        if (times > 1) await multiply({ from: recorded, to: join(bench.folder, name), times });
-        const { first, second } = await pullTwice(bench, `${url}/${name}`);
+        const name = times === 1 ? recorded : `${recorded}-x${times}`;
+        const folder = join(bench.estates, name);
+        if (times > 1) await multiply({ from: join(bench.estates, recorded), to: folder, times });
+        const { first, second } = await pullLogged(bench, `${url}/${name}`);
         if (times === 1) usual = peak(first, second);
-        else await rm(join(bench.folder, name), { recursive: true });
+        else await rm(folder, { recursive: true });
         results.push(...toResults(base * times, first, second, usual));
       }
       return results;
@@ -33,26 +33,15 @@ export const rows: Part = {
   },
 };
 
-async function pullTwice({ folder, log }: Bench, url: string): Promise<{ first: Usage; second: Usage }> {
+async function pullLogged({ folder, log }: Bench, url: string): Promise<TwoPulls> {
   const project = join(folder, 'project');
   await mkdir(project);
-  const pull = async (state: string, day: string) => {
-    const config = await writeConfig(project, state, { url: `${url}/${state}` });
-    const usage = await timed(project, [
-      TIDEMARK,
-      '--config',
-      config,
-      '--quiet',
-      '--now',
-      `2026-11-${day}T02:15:00Z`,
-      'pull',
-    ]);
-    log(`${seconds(usage.wallMs)}, CPU ${seconds(usage.cpuMs)}, ${mebibytes(usage.peakMiB)}`);
-    return usage;
-  };
-  const usage = { first: await pull('day1', '01'), second: await pull('day2', '02') };
+  const pulls = await pullTwice(project, url, 'csv');
   await rm(project, { recursive: true });
-  return usage;
+  for (const { wallMs, cpuMs, peakMiB } of [pulls.first, pulls.second]) {
+    log(`${seconds(wallMs)}, CPU ${seconds(cpuMs)}, ${mebibytes(peakMiB)}`);
+  }
+  return pulls;
 }
 
 const peak = (first: Usage, second: Usage) => Math.max(first.peakMiB, second.peakMiB);

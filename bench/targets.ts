@@ -12,9 +12,10 @@ const MAX_MIB = 400;
 export const targets: Part = {
   name: 'targets',
   about: 'pull of the eight platform sources of 500 targets with 2,000 workspaces each, in one process',
-  async measure({ folder, size, log }) {
-    await prepare({ folder: join(folder, 'estate'), workspaces: WORKSPACES[size], as: 'csv' });
-    return serving(folder, async (url) => {
+  async measure(bench) {
+    const { folder, size, log } = bench;
+    const estate = await prepare(bench, { workspaces: WORKSPACES[size], as: 'csv' });
+    return serving(bench, async (url) => {
       const project = join(folder, 'project');
       await mkdir(project);
       const results: Result[] = [];
@@ -23,7 +24,7 @@ export const targets: Part = {
         // A token of its own gives each target a rate limiter of its own.
         const all = Array.from({ length: TARGETS[size] }, (_, index) => ({
           name: `acme-${index}`,
-          url: `${url}/estate/${day}`,
+          url: `${url}/${estate}/${day}`,
           token: `token-${index}`,
         }));
         const config = await writeTargets(project, day, all);
