@@ -5,10 +5,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { buildCommand } from '../helpers/built-command.ts';
 import { copyServedProject } from '../helpers/served.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
 
 /**
  * Runs the examples of docs/analysts.md as printed, in a folder with a published warehouse: Python, the duckdb CLI, Java (the driver of
@@ -43,7 +46,7 @@ function cacheFolder(file: string): string {
 
 let folder: string;
 beforeAll(async () => {
-  folder = await copyServedProject(afterAll);
+  folder = await copyServedProject(atEnd);
 }, INSTALL_MS);
 
 /** Every example counts the 20 workspaces by project: the last number of each line. */

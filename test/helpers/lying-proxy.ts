@@ -11,18 +11,14 @@ export type Lie =
   | 'done late'
   | 'done after the lag';
 
-export interface LyingProxyOptions {
-  readonly upstream: string;
-  /** How late the service shows a change (`shown late`) or makes it (`done late`). */
-  readonly lateMs: number;
-}
-
 export interface LyingProxy {
   readonly url: string;
   /** Method and path of every request that changes something, in the order in which they came. */
   readonly writes: string[];
   /** The lie of the next requests that change something; undefined to tell the truth. */
   lie: Lie | undefined;
+  /** How late the service shows a change (`shown late`) or makes it (`done late`). */
+  lateMs: number;
   /** Makes the changes that were held back, and waits until late ones are made. */
   settle(): Promise<void>;
   close(): Promise<void>;
@@ -42,7 +38,7 @@ interface Asked {
 }
 
 /** A proxy on the loopback interface before a service of the sandbox. It lies about requests that change something. */
-export async function lyingProxy({ upstream, lateMs }: LyingProxyOptions): Promise<LyingProxy> {
+export async function lyingProxy(upstream: string): Promise<LyingProxy> {
   const sockets = new Set<Socket>();
   const late = new Set<Promise<unknown>>();
   const writes: string[] = [];
@@ -82,10 +78,10 @@ export async function lyingProxy({ upstream, lateMs }: LyingProxyOptions): Promi
       case '2xx not done':
         return send(socket, { status: 204, headers: {}, body: Buffer.alloc(0) });
       case 'shown late':
-        staleUntilMs = performance.now() + lateMs;
+        staleUntilMs = performance.now() + proxy.lateMs;
         return send(socket, await forward(upstream, asked));
       case 'done late':
-        later(asked, lateMs);
+        later(asked, proxy.lateMs);
         return send(socket, failure(504));
       case 'done after the lag':
         held.push(asked);
@@ -108,10 +104,12 @@ export async function lyingProxy({ upstream, lateMs }: LyingProxyOptions): Promi
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${new URL(upstream).pathname}`,
     writes,
     lie: undefined,
+    lateMs: 0,
     settle: async () => {
       await Promise.all(late);
       for (const asked of held.splice(0)) await forward(upstream, asked);
       staleUntilMs = 0;
+      shown.clear();
     },
     close: () =>
       new Promise((resolve) => {

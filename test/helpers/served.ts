@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { copyFile, cp, rename } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, inject, onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { buildCommand, type RunningCommand, startCommand } from './built-command.ts';
@@ -20,7 +20,8 @@ export const HOSTILE_ID = 'ws-hostile';
 /** Copies a project of two runs, with reports. A workspace has a hostile name. */
 export async function copyServedProject(cleanup: Cleanup = onTestFinished): Promise<string> {
   const prepared = await prepareOnce('served', async (folder) => {
-    const place = await testProject({ workspaces: 20, cleanup: afterAll });
+    const ends: (() => Promise<void>)[] = [];
+    const place = await testProject({ workspaces: 20, cleanup: (end) => void ends.push(end) });
     for (let run = 1; run <= 2; run++) {
       const { exit, stderr } = await place.tidemark(['run', 'nightly']);
       if (exit !== 0) throw new Error(stderr);
@@ -35,6 +36,7 @@ export async function copyServedProject(cleanup: Cleanup = onTestFinished): Prom
         { name: HOSTILE, id: HOSTILE_ID },
       );
     });
+    for (const end of ends.reverse()) await end();
   });
   const folder = await tempFolder(cleanup);
   await cp(prepared, folder, { recursive: true });

@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
 import { compareShownSql } from '../../helpers/shown-sql.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
+const atEnd = cleanAtEnd();
 const RUNS = 5;
 const REPORTS = [
   'overview',
@@ -21,13 +20,12 @@ const REPORTS = [
   'certificates',
 ];
 const PAGES = ['index', ...REPORTS];
-const SCREENSHOTS = join(PACKAGE_ROOT, 'test', 'screenshots');
 
 let place: TestProject;
 const out = (name: string) => join(place.folder, 'out', name);
 
 beforeAll(async () => {
-  place = await testProject({ workspaces: 80, cleanup: afterAll });
+  place = await testProject({ workspaces: 80, cleanup: atEnd });
   // Reports of the last run show those before it.
   await mkdir(join(place.folder, 'jobs'));
   await writeFile(
@@ -65,23 +63,16 @@ describe('the reports of five runs of the sandbox', () => {
   });
 });
 
-const found = existsSync(CHROMIUM);
-if (!found) console.warn(`no browser at ${CHROMIUM}: the tests in a browser are skipped`);
-
-describe.skipIf(!found)('in a browser', () => {
+describe.skipIf(noBrowser !== undefined)('in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    await mkdir(SCREENSHOTS, { recursive: true });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    browser = await launchBrowser();
   });
   afterAll(() => browser.close());
 
   /** Opens a report's page, and records console messages, errors and requests. */
-  async function open(name: string, options: { dark?: boolean; width?: number } = {}) {
-    const context = await browser.newContext({
-      colorScheme: options.dark ? 'dark' : 'light',
-      viewport: { width: options.width ?? 1200, height: 900 },
-    });
+  async function open(name: string) {
+    const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
     const page = await context.newPage();
     const problems: string[] = [];
     const url = `file://${out(`${name}.html`)}`;
@@ -94,46 +85,15 @@ describe.skipIf(!found)('in a browser', () => {
     return { page, problems, close: () => context.close() };
   }
 
-  /** The violations that axe-core reports, as `rule: element`. All details are open. */
-  async function accessibilityFindings(page: Page): Promise<readonly string[]> {
-    await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
-      'axe.run()',
-    );
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-  }
-
-  /** Elements whose content is wider than they are, outside the containers that scroll. */
-  const CUT_OFF = `[...document.querySelectorAll('body *')]
-    .filter((element) => !element.closest('.scroll, pre, svg, .hidden, .skip') && element.scrollWidth > element.clientWidth + 1)
-    .filter((element) => getComputedStyle(element).display !== 'inline' && element.clientWidth > 0)
-    .map((element) => element.outerHTML.slice(0, 120))`;
-
-  const VIEWS = [1280, 390].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
   it.each(PAGES)(
-    '%s has no errors, requests or accessibility violations, in light and dark, on a screen and a phone',
+    '%s has no errors, requests or accessibility violations, in light and dark, and cuts nothing off at any width',
     async (name) => {
-      for (const { width, dark } of VIEWS) {
-        const { page, problems, close } = await open(name, { dark, width });
-        const file = `${name}-${width}-${dark ? 'dark' : 'light'}.png`;
-        await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
-        expect(await accessibilityFindings(page), file).toEqual([]);
-        expect(problems, file).toEqual([]);
-        await close();
-      }
+      const { page, problems, close } = await open(name);
+      expect(await inspectPage(page, { widths: [1280, 1440, 360, 390], pictures: name })).toEqual([]);
+      expect(problems).toEqual([]);
+      await close();
     },
   );
-
-  it.each(PAGES)('%s cuts nothing off at any width', async (name) => {
-    for (const width of [360, 390, 1280, 1440]) {
-      const { page, close } = await open(name, { width });
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-      expect(overflow, `${width} px`).toBeLessThanOrEqual(0);
-      expect(await page.evaluate<readonly string[]>(CUT_OFF), `${width} px`).toEqual([]);
-      await close();
-    }
-  });
 
   const visibleRows = (page: Page, table: string) =>
     page.$$eval(`#${table} tbody tr`, (rows) => rows.filter((row) => row.getClientRects().length > 0).length);
@@ -228,7 +188,6 @@ describe.skipIf(!found)('in a browser', () => {
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('#drifting input').isVisible()).toBe(false);
     expect(await page.locator('#drifting tbody tr').last().isVisible()).toBe(true);
-    await page.screenshot({ path: join(SCREENSHOTS, 'drift-print.png'), fullPage: true });
     await close();
   });
 });

@@ -1,125 +1,23 @@
 import { expect, test } from 'vitest';
-import type { FaultHook } from '../../../src/sandbox/router.ts';
-import type { Kind } from '../../../src/sandbox/types.ts';
-import {
-  copyState,
-  listWrites,
-  type PlaybookHarness,
-  playbookHarness,
-  type RemoteState,
-  restoreState,
-} from '../../helpers/playbook-harness.ts';
+import { builtInPlaybooks } from '../../../src/playbooks/index.ts';
+import { spread } from '../../helpers/spread.ts';
+import { BLINDNESSES, expectPending, GUARDED, isBlind } from './blind-guards.ts';
 
-/** Guards that read through a token that lost its permission, or from a replica that lags. */
-
-const CASES: readonly { readonly playbook: string; readonly sources?: readonly string[] }[] = [
-  { playbook: 'reap-dead-agents' },
-  { playbook: 'remove-empty-pools' },
-  { playbook: 'scope-unused-pools' },
-  { playbook: 'pin-drift-view', sources: ['saved_views'] },
-  { playbook: 'drop-dead-views' },
-  { playbook: 'rotate-old-keys' },
-  { playbook: 'retire-old-key-versions' },
-  { playbook: 'remove-retired-keys' },
-  { playbook: 'remove-empty-providers' },
-  { playbook: 'downgrade-management-roles' },
-  { playbook: 'trim-anonymous-policy' },
-  { playbook: 'detach-lost-claims' },
-  { playbook: 'deregister-missing-volumes' },
-  { playbook: 'adopt-orphaned-volumes', sources: ['external_volumes'] },
-  { playbook: 'snapshot-unprotected-volumes', sources: ['external_volumes'] },
-  { playbook: 'drop-stale-snapshots' },
-];
-
-const isRead = (method: string): boolean => method === 'GET' || method === 'LIST';
-
-/** A list answers "nothing" in the form of its service. */
-const EMPTY: readonly (readonly [path: RegExp, status: number, body: string])[] = [
-  [
-    /\/(?:agents|agent-pools|views|results)$/u,
-    200,
-    '{"data":[],"meta":{"pagination":{"total-count":0,"total-pages":1}}}',
-  ],
-  [/\/(?:key|kms|roles)$/u, 404, '{"errors":[]}'],
-  [/\/(?:volumes|policies)$/u, 200, '[]'],
-  [/\/volumes\/external$/u, 200, '{"Volumes":[]}'],
-  [/\/volumes\/snapshot$/u, 200, '{"Snapshots":[]}'],
-];
-const emptyList = (path: string) => EMPTY.find(([pattern]) => pattern.test(path));
-const notFound = (kind: Kind) => ({ status: 404, body: kind === 'scheduler' ? 'not found' : '{"errors":[]}' });
-
-const BLIND: Readonly<Record<string, FaultHook>> = {
-  'every read answers 404': ({ method }, { kind }) => (isRead(method) ? notFound(kind) : undefined),
-  'reads of one subject answer 404, and lists are right': ({ method, path }, { kind }) =>
-    isRead(method) && !emptyList(path) ? notFound(kind) : undefined,
-  'reads of one subject answer 404, and lists are empty': ({ method, path }, { kind }) => {
-    if (!isRead(method)) return undefined;
-    const [, status, body] = emptyList(path) ?? [];
-    return status === undefined ? notFound(kind) : { status, body: body! };
-  },
-};
-
-interface Row {
-  readonly status: string;
-  readonly reason: string | null;
-}
-
-/** Their guards need no more than lists. */
-const READS_LISTS = ['pin-drift-view', 'adopt-orphaned-volumes', 'drop-stale-snapshots'];
-
-test.each(CASES)(
-  '$playbook: what a blind guard does not find stays pending, and is applied after the fault',
-  async ({ playbook, sources = [] }) => {
-    let fault: FaultHook | undefined;
-    const place = await playbookHarness({ playbook, sources, faultHook: (...asked) => fault?.(...asked) });
-    const initial = copyState(place);
-    const plan = await place.plan(['--max-percent', '100']);
-    expect(plan.actions.length).toBeGreaterThan(0);
-    await place.approve();
-    const expectPending = async (name: string): Promise<void> => {
-      place.sandbox.log.length = 0;
-      const { exit, stdout, stderr } = await apply(place);
-      expect(exit, `${name}\n${stdout}${stderr}`).toBe(1);
-      expect(listWrites(place.sandbox.log), name).toEqual([]);
-      const settled = (await place.ledger()).filter(({ status }) => status === 'skipped' || status === 'applied');
-      expect(settled, name).toEqual([]);
-    };
-    for (const [name, hook] of Object.entries(BLIND)) {
-      if (READS_LISTS.includes(playbook) && name.includes('lists are right')) continue;
-      fault = hook;
-      await expectPending(name);
-    }
-    fault = undefined;
-    hideEverything(place);
-    await expectPending('the token sees nothing');
-    restoreState(place, initial);
-
-    const { exit, stdout } = await apply(place);
-    const { rows } = JSON.parse(stdout) as { rows: readonly Row[] };
-    expect(rows.map(({ status }) => status)).toEqual(plan.actions.map(() => 'applied'));
-    expect(exit).toBe(0);
-  },
+/** Every playbook, and every blindness with each kind of service; test/long has all combinations. */
+const CASES = (['platform', 'secrets', 'scheduler'] as const).flatMap((kind) =>
+  spread(
+    BLINDNESSES,
+    GUARDED.filter((guarded) => guarded.kind === kind),
+    isBlind,
+  ).flatMap((round) => [...round].map(([guarded, blindness]) => ({ ...guarded, guarded, blindness }))),
 );
 
-function apply(place: PlaybookHarness) {
-  return place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
-}
+test.each(CASES)(
+  '$playbook: what a blind guard does not find stays pending, and is applied after the fault: $blindness.name',
+  ({ guarded, blindness }) => expectPending(guarded, [blindness]),
+);
 
-/** What a token without any permission sees where the service answers with empty lists. */
-function hideEverything({ sandbox }: PlaybookHarness): void {
-  const { platform, secrets, scheduler } = {
-    platform: sandbox.services.platform.state,
-    secrets: sandbox.services.secrets.state,
-    scheduler: sandbox.services.scheduler.state,
-  } satisfies Partial<RemoteState>;
-  for (const list of [platform.agents, platform.pools, platform.views] as unknown[][]) list.splice(0, list.length);
-  const maps = [secrets.keys, secrets.providers, secrets.roles, scheduler.policies, scheduler.volumes] as Map<
-    string,
-    unknown
-  >[];
-  for (const map of maps) map.clear();
-  for (const { externals, snapshots } of scheduler.plugins.values()) {
-    externals.clear();
-    snapshots.clear();
-  }
-}
+test('every playbook is among them', () => {
+  const names = CASES.map(({ playbook }) => playbook);
+  expect(new Set(names)).toEqual(new Set(builtInPlaybooks.map(({ name }) => name)));
+});

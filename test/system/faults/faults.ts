@@ -93,10 +93,12 @@ export const redirectInCircles: Fault = (socket, answer, { url }) =>
 
 export const deep = saying(() => text(`${'['.repeat(100_000)}${']'.repeat(100_000)}`));
 /** Small on the wire, and 40 MiB unpacked. */
-export const bomb = saying(({ headers }) => ({
-  headers: { ...headers, 'content-encoding': 'gzip' },
-  body: gzipSync(Buffer.alloc(40 * 1024 * 1024, 0x20)),
-}));
+export const bomb = saying(({ headers }) => {
+  bombBody ??= gzipSync(Buffer.alloc(40 * 1024 * 1024, 0x20));
+  return { headers: { ...headers, 'content-encoding': 'gzip' }, body: bombBody };
+});
+let bombBody: Buffer | undefined;
+
 export const brokenGzip = saying(({ headers, body }) => ({
   headers: { ...headers, 'content-encoding': 'gzip' },
   body: gzipSync(body).subarray(0, 20),

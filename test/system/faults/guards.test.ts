@@ -21,6 +21,7 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
     const ends: (() => Promise<void>)[] = [];
     let place: PlaybookHarness;
     let initial: RemoteState;
+    const plans = new Map<string, Plan>();
     beforeAll(async () => {
       const cleanup = (end: () => Promise<void>) => ends.push(end);
       const configure = (config: Record<string, unknown>) => {
@@ -35,21 +36,28 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
 
     const named = cases.map(([name, change, reason]) => ({ name, change, reason, expected: String(reason) }));
     test.each(named)('$name: $expected', async ({ name, change, reason }) => {
-      const live = liveState(place);
       restoreState(place, initial);
+      const file = join(place.folder, `${name}.json`);
+      const plan = plans.get(name) ?? (await planAndApprove(place, name, file));
+      plans.set(name, plan);
       await writeFile(join(place.folder, 'data', 'ledger.ndjson'), '');
-      const words = ['playbook', 'plan', name, '-o', place.planFile, '--json', '--max-percent', '100'];
-      const plan = (await place.tidemark(words)).json<Plan>();
-      await place.approve();
-      change(live, plan);
+      change(liveState(place), plan);
       place.sandbox.log.length = 0;
-      const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
+      const applied = await place.tidemark(['playbook', 'apply', file, '--json', '--max-failures', '99']);
       const { rows } = applied.json<{ rows: { status: string; reason: string; params: unknown }[] }>();
       expect(rows[0]).toMatchObject({ status: 'skipped', params: plan.actions[0]?.params });
       expect(rows[0]?.reason).toMatch(reason);
       expect(listWrites(place.sandbox.log)).toHaveLength(rows.filter(({ status }) => status === 'applied').length);
     });
   });
+}
+
+async function planAndApprove(place: PlaybookHarness, name: string, file: string): Promise<Plan> {
+  const words = ['playbook', 'plan', name, '-o', file, '--json', '--max-percent', '100'];
+  const plan = (await place.tidemark(words)).json<Plan>();
+  const approved = await place.tidemark(['playbook', 'approve', file, '--by', 'the operator', '--irreversible']);
+  expect(approved.exit, approved.stderr).toBe(0);
+  return plan;
 }
 
 const first = (plan: Plan, param: string) => String(plan.actions[0]?.params[param]);

@@ -4,13 +4,15 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect as connectTo, createServer as createNetServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { HttpTimeouts } from '../../../src/core/context.ts';
 import { cli } from '../../helpers/cli.ts';
 import { readRows } from '../../helpers/rows.ts';
-import { tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { startTestSandbox } from '../../helpers/test-sandbox.ts';
 import { QUICK } from './quick.ts';
+
+const atEnd = cleanAtEnd();
 
 /** A certificate authority, its certificates of a server and a client, and a self-signed one. */
 let folder: string;
@@ -46,14 +48,14 @@ function certificate(name: string, subject: string, extension: string, authority
 }
 
 beforeAll(async () => {
-  folder = await tempFolder((end) => afterAll(end));
+  folder = await tempFolder(atEnd);
   certificate('ca', 'Test authority', 'keyUsage=keyCertSign');
   certificate('server', 'localhost', 'subjectAltName=DNS:localhost,IP:127.0.0.1', 'ca');
   certificate('elsewhere', 'elsewhere.example', 'subjectAltName=DNS:elsewhere.example', 'ca');
   certificate('client', 'tidemark', 'extendedKeyUsage=clientAuth', 'ca');
   certificate('self', 'localhost', 'subjectAltName=DNS:localhost');
   sandbox = await startTestSandbox({ workspaces: 10 });
-  afterAll(() => sandbox.close());
+  atEnd(() => sandbox.close());
 });
 
 /** Forwards everything to the sandbox's autoscaler. */

@@ -2,16 +2,17 @@ import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { buildCommand } from '../../helpers/built-command.ts';
-import { tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 let cwd: string;
 let env: NodeJS.ProcessEnv;
 
 /** A folder with a configuration, and `tidemark` on the path. */
 beforeAll(async () => {
-  cwd = await tempFolder(afterAll);
+  cwd = await tempFolder(atEnd);
   await mkdir(join(cwd, 'bin'));
   await symlink(await buildCommand(), join(cwd, 'bin', 'tidemark'));
   await writeFile(

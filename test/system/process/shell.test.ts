@@ -1,10 +1,12 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { buildCommand } from '../../helpers/built-command.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 import { noTerminal, runInTerminal } from '../../helpers/terminal.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
 const PROMPT = 'tidemark> ';
@@ -15,7 +17,7 @@ let state: string;
 
 beforeAll(async () => {
   command = await buildCommand();
-  place = await testProject({ workspaces: 10, cleanup: afterAll });
+  place = await testProject({ workspaces: 10, cleanup: atEnd });
   await place.pull(['--source', 'agents']);
   state = join(place.folder, 'state');
   await mkdir(state);

@@ -2,17 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
-import { tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 let place: TestProject;
 let command: string;
 
 beforeAll(async () => {
   command = await buildCommand();
-  place = await testProject({ workspaces: 5, cleanup: afterAll });
+  place = await testProject({ workspaces: 5, cleanup: atEnd });
   await place.pull(['--source', 'ca_roots']);
 });
 
@@ -43,7 +44,7 @@ test('Ctrl-C ends it with 130 while nobody reads the pipe', async () => {
 });
 
 test('a killed query leaves temporary files; the next query removes them, and two at once keep theirs', async () => {
-  const temporary = await tempFolder(afterAll);
+  const temporary = await tempFolder();
   const folders = async () =>
     (await readdir(temporary)).filter((name) => name.startsWith(`tidemark-query-${hostname()}`));
   const env = { TMPDIR: temporary };

@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { copyServedProject, type Served, startServe } from '../../helpers/served.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
 
 /** The requests that Grafana's Infinity source and Excel's Power Query send for the settings in docs/analysts.md, to a server with a token. */
 const DOCUMENT = readFileSync(join(PACKAGE_ROOT, 'docs', 'analysts.md'), 'utf8');
@@ -18,10 +21,10 @@ const HOST = 'tidemark.internal:8420';
 let server: Served;
 
 beforeAll(async () => {
-  const folder = await copyServedProject(afterAll);
+  const folder = await copyServedProject(atEnd);
   await writeFile(join(folder, 'serve.token'), TOKEN);
   const words = ['--listen', '127.0.0.1', '--token-file', 'serve.token', '--allow-host', 'tidemark.internal'];
-  server = await startServe(folder, words, { cleanup: afterAll });
+  server = await startServe(folder, words, { cleanup: atEnd });
 });
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

@@ -1,10 +1,6 @@
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
 import {
   changePublished,
   copyServedProject,
@@ -13,12 +9,9 @@ import {
   type Served,
   startServe,
 } from '../../helpers/served.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
-const found = existsSync(CHROMIUM);
-if (!found) console.warn(`no browser at ${CHROMIUM}: the tests in a browser are skipped`);
-const SCREENSHOTS = join(PACKAGE_ROOT, 'test', 'screenshots');
-
+const atEnd = cleanAtEnd();
 const ROW = `tables/workspaces/row?target=acme&external_id=${HOSTILE_ID}`;
 const PAGES = [
   ['home', ''],
@@ -31,9 +24,8 @@ const PAGES = [
   ['past', 'tables?as_of=2020-01-01'],
   ['missing', 'nope'],
 ] as const;
-const VIEWS = [1280, 390].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
 
-describe.skipIf(!found)('the pages of serve, in a browser', () => {
+describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () => {
   let browser: Browser;
   let folder: string;
   let served: Served;
@@ -42,20 +34,16 @@ describe.skipIf(!found)('the pages of serve, in a browser', () => {
   let problems: string[];
 
   beforeAll(async () => {
-    await mkdir(SCREENSHOTS, { recursive: true });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-    folder = await copyServedProject(afterAll);
-    served = await startServe(folder, [], { cleanup: afterAll });
+    browser = await launchBrowser();
+    folder = await copyServedProject(atEnd);
+    served = await startServe(folder, [], { cleanup: atEnd });
   }, 180_000);
   afterAll(() => browser?.close());
   afterEach(() => page?.context().close());
 
-  async function open(path: string, { width = 1280, dark = false }: { width?: number; dark?: boolean } = {}) {
+  async function open(path: string) {
     await page?.context().close();
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: dark ? 'dark' : 'light',
-    });
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     page = await context.newPage();
     problems = [];
     page.on('console', (message) => {
@@ -68,27 +56,12 @@ describe.skipIf(!found)('the pages of serve, in a browser', () => {
     await page.goto(`${served.url}${path}`);
   }
 
-  /** The violations that axe-core reports, as `rule: element`. */
-  async function accessibilityFindings(): Promise<readonly string[]> {
-    await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
-      'axe.run()',
-    );
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-  }
-
   it.each(PAGES)(
     '%s has no errors and no accessibility violations, and nothing is cut off, in light and dark, on a screen and a phone',
     async (name, path) => {
-      for (const view of VIEWS) {
-        const file = `serve-${name}-${view.width}-${view.dark ? 'dark' : 'light'}.png`;
-        await open(path, view);
-        await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
-        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), file).toBeLessThanOrEqual(0);
-        expect(await accessibilityFindings(), file).toEqual([]);
-        expect(problems, file).toEqual([]);
-      }
+      await open(path);
+      expect(await inspectPage(page, { pictures: `serve-${name}` })).toEqual([]);
+      expect(problems).toEqual([]);
     },
   );
 
@@ -172,7 +145,7 @@ describe.skipIf(!found)('the pages of serve, in a browser', () => {
   });
 
   it('says that a query waits in the queue', async () => {
-    const alone = await startServe(folder, ['--workers', '1'], { cleanup: afterAll });
+    const alone = await startServe(folder, ['--workers', '1']);
     const slow = alone
       .get(queryPath('select count(*) from range(100000000000) t(i) where sqrt(i) < 0'))
       .catch(() => {});

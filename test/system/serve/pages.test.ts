@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parseElements } from '../../helpers/html.ts';
 import {
   changePublished,
@@ -12,13 +12,15 @@ import {
   type Served,
   startServe,
 } from '../../helpers/served.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 let folder: string;
 let server: Served;
 
 beforeAll(async () => {
-  folder = await copyServedProject(afterAll);
-  server = await startServe(folder, [], { cleanup: afterAll });
+  folder = await copyServedProject(atEnd);
+  server = await startServe(folder, [], { cleanup: atEnd });
 }, 180_000);
 
 const page = async (path: string) => parseElements((await server.get(path, HTML)).body);

@@ -3,8 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { copyServedProject, queryPath, type Served, startServe } from '../../helpers/served.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
 
 /** Streams for as long as a reader takes it. */
 const ENDLESS = `select i, md5(i::varchar) as text from range(1000000000) t(i)`;
@@ -12,7 +15,7 @@ const ENDLESS = `select i, md5(i::varchar) as text from range(1000000000) t(i)`;
 const SILENT = `select count(*) as n from range(100000000000) t(i) where sqrt(i) < 0`;
 
 beforeAll(async () => {
-  await copyServedProject(afterAll); // prepares the project
+  await copyServedProject(atEnd); // prepares the project
 }, 180_000);
 
 const state = async (server: Served) =>
@@ -61,16 +64,19 @@ test('a worker that is killed ends only its own query: an error, or an answer th
   expect((await server.get(queryPath('select 2 as two'))).body).toBe('two\n2\n');
 });
 
-test.each(['csv', 'json', 'ndjson', 'parquet', 'xlsx'])(
-  '%s: an error after the first rows is no whole result',
-  async (format) => {
-    const server = await startServe(await copyServedProject());
+describe('an error after the first rows', () => {
+  let server: Served;
+  beforeAll(async () => {
+    server = await startServe(await copyServedProject(atEnd), [], { cleanup: atEnd });
+  });
+
+  test.each(['csv', 'json', 'ndjson', 'parquet', 'xlsx'])('is no whole result as %s', async (format) => {
     const failing = `select i, if(i = 50000, error('broken'), 'x') as text from range(60000) t(i)`;
     const answer = await server.get(queryPath(failing, format)).catch((error: Error) => error);
     if (answer instanceof Error) expect(answer.message).toMatch(/aborted|hang up/u);
     else expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('broken') });
-  },
-);
+  });
+});
 
 test('a reader that goes away ends its query, and gives up its place in the queue', async () => {
   const server = await startServe(await copyServedProject(), ['--workers', '1']);

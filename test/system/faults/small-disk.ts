@@ -1,0 +1,114 @@
+import { spawnSync } from 'node:child_process';
+import { statfsSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { tempFolder } from '../../helpers/temp.ts';
+import { type TestProject, testProject } from '../../helpers/test-project.ts';
+import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
+
+function mountSmall(folder: string, mebibytes: number): string | undefined {
+  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
+  const mounted = spawnSync('mount', options, { encoding: 'utf8' });
+  return mounted.status === 0 ? undefined : (mounted.error?.message ?? mounted.stderr.trim());
+}
+
+/** Why no small disk can be mounted here. */
+async function whyNoMount(): Promise<string | undefined> {
+  const folder = await tempFolder(() => {});
+  const reason = mountSmall(folder, 1);
+  if (reason === undefined) spawnSync('umount', [folder]);
+  await rm(folder, { recursive: true });
+  return reason;
+}
+
+/** Why no disk can be filled here. */
+export const noSmallDisk = await whyNoMount();
+if (noSmallDisk !== undefined)
+  console.warn(`tests of a full disk are skipped, since no small one can be mounted: ${noSmallDisk}`);
+
+export interface SmallDisk {
+  readonly place: TestProject;
+  readonly data: string;
+  readonly published: string;
+  /** Fills the disk up to a number of free bytes; `rm(ballast)` frees it again. */
+  readonly fillBut: (bytes: number) => void;
+  /** The same, at a matching request. */
+  readonly fillWhenAsked: (path: RegExp, bytes: number) => void;
+  readonly ballast: string;
+}
+
+/** A project whose data and reports are on a disk of some MiB. */
+export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
+  let when: { path: RegExp; bytes: number } | undefined;
+  const place = await testProject({
+    workspaces: 30,
+    faultHook: ({ path }) => {
+      if (!when?.path.test(path)) return undefined;
+      fillBut(when.bytes);
+      when = undefined;
+      return undefined;
+    },
+  });
+  const data = join(await tempFolder(), 'data');
+  await mkdir(data);
+  const problem = mountSmall(data, mebibytes);
+  if (problem !== undefined) throw new Error(problem);
+  onTestFinished(() => void spawnSync('umount', ['--lazy', data]));
+  await place.configure((config) => {
+    config.data = data;
+    config.output = join(data, 'out');
+  });
+  const ballast = join(data, 'ballast');
+  function fillBut(bytes: number): void {
+    const { bavail, bsize } = statfsSync(data);
+    writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
+  }
+  return {
+    place,
+    data,
+    published: join(data, 'warehouse.duckdb'),
+    ballast,
+    fillBut,
+    fillWhenAsked: (path, bytes) => {
+      when = { path, bytes };
+    },
+  };
+}
+
+export const DISK_FULL = /the disk is full: (\d+) bytes are needed in (\S+), (\d+) are free\n.*nothing is lost/u;
+
+/** Fills the disk at moments spread over a job: the job ends with 1 and the required bytes, and the next one completes. */
+export async function fillDuringJobs(moments: number): Promise<void> {
+  const { place, data, published, fillBut, ballast } = await smallDisk(160);
+  await mkdir(join(place.folder, 'jobs'));
+  const job = { pull: ['workspaces'], reports: ['drift'] };
+  await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify(job));
+  const startedMs = performance.now();
+  expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
+  const wholeMs = performance.now() - startedMs;
+  const fillWhileUsed = (bytes: number) => {
+    try {
+      fillBut(bytes);
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ENOSPC' }); // the job took the space meanwhile
+    }
+  };
+  const exits = new Set<number>();
+  for (let part = 0; part < moments; part++) {
+    place.sandbox.tick();
+    const timer = setTimeout(() => fillWhileUsed(part % 2 === 0 ? 0 : 100_000), (wholeMs * part) / moments);
+    const { exit, stderr } = await place.tidemark(['run', 'nightly']);
+    clearTimeout(timer);
+    await rm(ballast, { force: true });
+    exits.add(exit);
+    if (exit !== 0) expect([exit, stderr]).toEqual([1, expect.stringMatching(DISK_FULL)]);
+    expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
+    const next = await place.tidemark(['run', 'nightly']);
+    expect(next.exit, `${stderr}${next.stderr}`).toBe(0);
+    expect(await findInconsistencies(published)).toEqual([]);
+  }
+  expect(exits).toContain(1);
+  expect(await readdir(join(data, 'work'))).not.toContain('warehouse.duckdb.damaged');
+}
