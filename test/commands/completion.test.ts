@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { defineAllCommands } from '../../src/commands/index.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { SEVERITIES, SHELLS } from '../../src/core/choices.ts';
@@ -12,12 +12,13 @@ import { listReportNames } from '../../src/reports/definitions.ts';
 import { operations } from '../../src/services/index.ts';
 import { sources } from '../../src/sources/index.ts';
 import { cli } from '../helpers/cli.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
+const atEnd = cleanAtEnd();
 let cwd: string;
 
 beforeAll(async () => {
-  cwd = await tempFolder(afterAll);
+  cwd = await tempFolder(atEnd);
   const names = ['acme', 'vault', 'two words', '$(reboot)', '-rf'];
   const targets = names.map((name) => `  - { name: ${JSON.stringify(name)}, kind: platform, token: "\${NOT_SET}" }`);
   await writeFile(join(cwd, 'tidemark.yaml'), `data: ./history\ntargets:\n${targets.join('\n')}\n`);
@@ -143,7 +144,8 @@ const FREE = [
   '--now',
   '--config',
 ];
-const FREE_METAVARS = /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
+const FREE_METAVARS =
+  /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
   const program = await defineAllCommands(

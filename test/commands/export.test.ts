@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { copyEmptyWarehouse } from '../helpers/prepared.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 interface Exported {
   readonly out: string;
   readonly tables: readonly {
@@ -30,7 +32,7 @@ describe('export', () => {
   let exported: Exported;
 
   beforeAll(async () => {
-    project = await testProject({ workspaces: 5, cleanup: afterAll });
+    project = await testProject({ workspaces: 5, cleanup: atEnd });
     await mkdir(join(project.folder, 'queries', 'tables'), { recursive: true });
     await writeFile(
       join(project.folder, 'queries', 'tables', 'notes.sql'),

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 describe('status', () => {
   let place: TestProject;
   let unauthorized: TestProject;
@@ -8,7 +10,7 @@ describe('status', () => {
     let down = false;
     place = await testProject({
       workspaces: 10,
-      cleanup: afterAll,
+      cleanup: atEnd,
       faultHook: ({ path }, service) =>
         down && path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined,
     });
@@ -16,7 +18,7 @@ describe('status', () => {
     place.sandbox.tick();
     down = true;
     await place.pull(['--target', 'vault', '--source', 'keys', '--source', 'mesh_roles'], 1);
-    unauthorized = await testProject({ workspaces: 5, cleanup: afterAll });
+    unauthorized = await testProject({ workspaces: 5, cleanup: atEnd });
     await unauthorized.configure((config) => {
       findTarget(config, 'vault').token = 'a-token-that-is-wrong';
     });

@@ -13,9 +13,10 @@ import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadFiles } from '../../src/warehouse/stage.ts';
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import { openCopy } from '../helpers/prepared.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 import { landed } from './landed.ts';
 
+const atEnd = cleanAtEnd();
 type Place = string | { readonly reason: string };
 
 /** A group of fields in `fields.yaml`. */
@@ -38,7 +39,7 @@ const tables = await loadTables(files);
 let folder: string;
 let database: Database;
 beforeAll(async () => {
-  folder = await tempFolder(afterAll);
+  folder = await tempFolder(atEnd);
   database = await openCopy(join(folder, 'warehouse.duckdb'));
 });
 afterAll(() => database.close());

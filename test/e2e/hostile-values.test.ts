@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import { expectTable, sourceTables } from '../helpers/expect-table.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+
+const atEnd = cleanAtEnd();
 
 /** Texts that CSV, JSON, SQL, shells, terminals and spreadsheets read differently. */
 const TEXTS = [
@@ -68,7 +71,7 @@ function plant({ services }: RunningSandbox): void {
 describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
   let place: TestProject;
   beforeAll(async () => {
-    place = await testProject({ flavor, workspaces: 40, cleanup: afterAll });
+    place = await testProject({ flavor, workspaces: 40, cleanup: atEnd });
     plant(place.sandbox);
     await place.pull();
   });

@@ -1,11 +1,14 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Response } from '../../src/sandbox/types.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import type { CliRun } from '../helpers/cli.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+
+const atEnd = cleanAtEnd();
 
 /** Where secrets can stand, and what stands there. The odd characters are escaped differently everywhere. */
 const PLANTED = {
@@ -126,7 +129,7 @@ describe('secrets planted wherever one can stand', () => {
   let planted: readonly string[];
 
   beforeAll(async () => {
-    place = await testProject({ workspaces: 20, faultHook: leaking, cleanup: afterAll });
+    place = await testProject({ workspaces: 20, faultHook: leaking, cleanup: atEnd });
     const { scheduler, secrets, platform } = place.sandbox.services;
     for (const volume of scheduler.state.volumes.values()) volume.secrets = { key: PLANTED.volumeSecret };
     for (const provider of secrets.state.providers.values()) provider.credentials = { secret: PLANTED.kmsCredential };

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { byKey, sourceTables, withoutComputed } from '../helpers/expect-table.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 const SMALL = { workspaces: 20 };
 const WORKSPACES = ['--source', 'workspaces'];
 const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000).toISOString();
@@ -96,7 +98,7 @@ describe('three runs of all sources', () => {
   };
 
   beforeAll(async () => {
-    place = await testProject({ workspaces: 30, cleanup: afterAll });
+    place = await testProject({ workspaces: 30, cleanup: atEnd });
     for (let run = 0; run < 3; run++) {
       if (run > 0) place.sandbox.tick();
       runs.push({ at: await asOf(place), tables: await present() });

@@ -1,15 +1,17 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
 import { createRedactor } from '../../src/core/redact/redactor.ts';
 import { QuerySession } from '../../src/query/session.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 let place: TestProject;
 beforeAll(async () => {
-  place = await testProject({ workspaces: 5, cleanup: afterAll });
+  place = await testProject({ workspaces: 5, cleanup: atEnd });
   await place.pull(['--source', 'ca_roots']);
   for (const name of ['secret.csv', 'secret.json', 'secret.txt'])
     await writeFile(join(place.folder, name), 'CANARY\n1\n');

@@ -7,9 +7,11 @@ import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliRun, cli } from '../helpers/cli.ts';
 import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 import { type Recorded, readRecorded } from './recorded.ts';
 import { type ReplayServer, replay } from './replay-server.ts';
+
+const atEnd = cleanAtEnd();
 
 /** Half a minute after the answers were recorded. */
 const NOW = '2026-11-22T00:30:00Z';
@@ -45,7 +47,7 @@ const servers: Record<string, ReplayServer> = {};
 let folder: string;
 
 beforeAll(async () => {
-  folder = await tempFolder(afterAll);
+  folder = await tempFolder(atEnd);
   servers.nomad = await replay(prefixed('nomad', NOMAD), [readOf('scratch', 'default'), readOf('data', 'team-a')]);
   servers.vault = await replay(prefixed('vault', VAULT));
   servers.consul = await replay(prefixed('consul', CONSUL));

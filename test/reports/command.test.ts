@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CliRun } from '../helpers/cli.ts';
 import { compareShownSql } from '../helpers/shown-sql.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
+const atEnd = cleanAtEnd();
 interface Data {
   readonly report: string;
   readonly as_of: string;
@@ -18,7 +20,7 @@ describe('tidemark report', () => {
   let place: TestProject;
   let first: string;
   beforeAll(async () => {
-    place = await testProject({ workspaces: 40, cleanup: afterAll });
+    place = await testProject({ workspaces: 40, cleanup: atEnd });
     first = place.sandbox.now.toISOString();
     await place.configure((config) => {
       config.subjectPages = 5;

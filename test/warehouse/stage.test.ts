@@ -8,7 +8,9 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { checkKeys, loadFiles } from '../../src/warehouse/stage.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
 
 /** A load query of a user, which knows only some columns of the table. */
 const SHORT_QUERY = `select name, "type" from read_json(
@@ -21,7 +23,7 @@ let files: SqlFiles;
 let table: Table;
 
 beforeAll(async () => {
-  folder = await tempFolder(afterAll);
+  folder = await tempFolder(atEnd);
   mkdirSync(join(folder, 'queries', 'load'), { recursive: true });
   writeFileSync(join(folder, 'queries', 'load', 'keys.sql'), SHORT_QUERY);
   files = createSqlFiles([folder, PACKAGE_ROOT]);
