@@ -8,7 +8,7 @@ export interface RateLimiterOptions {
   readonly share: number;
   /** Upper bound from the configuration. @default none */
   readonly requestsPerSecond?: number | undefined;
-  /** Requests per second until the service advertises a limit or throttles. @default no limit */
+  /** Requests per second to begin with, until the service advertises a limit, throttles, or accepts more. @default no limit */
   readonly startPerSecond?: number | undefined;
 }
 
@@ -72,7 +72,7 @@ export class AdaptiveRateLimiter {
     this.#share = share;
     this.#maxPerSecond = requestsPerSecond ?? Number.POSITIVE_INFINITY;
     this.#window = new WindowModel(share);
-    this.#learned = new LearnedRate(startPerSecond);
+    this.#learned = new LearnedRate(startPerSecond, this.#maxPerSecond);
     this.#bucket = new TokenBucket(startPerSecond === undefined ? FIRST_BURST : 1);
   }
 

@@ -6,6 +6,7 @@ import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
+import { AdaptiveConcurrency, showsOverload } from './adaptive-concurrency.ts';
 import {
   classifyNetworkError,
   failure,
@@ -27,6 +28,7 @@ export interface HttpClientOptions {
   readonly credentials: Credentials;
   readonly transport: Transport;
   readonly limiter: TargetLimiter;
+  /** Requests in progress at the same time, at most. */
   readonly concurrency: number;
   readonly redactor: Redactor;
   readonly log: Log;
@@ -86,12 +88,14 @@ export class HttpClient {
   readonly #options: HttpClientOptions;
   readonly #ky: KyInstance;
   readonly #slots: LimitFunction;
+  readonly #concurrency: AdaptiveConcurrency;
   readonly #gate = new SealedGate();
 
   constructor(options: HttpClientOptions) {
     this.#options = options;
     this.#ky = createKy(options);
     this.#slots = pLimit(options.concurrency);
+    this.#concurrency = new AdaptiveConcurrency(options.concurrency);
     // Every request in progress listens to it; Node reports more than ten listeners as a leak.
     setMaxListeners(0, options.signal);
   }
@@ -132,7 +136,23 @@ export class HttpClient {
     throw new ServiceError({ failure: kind, status, hint, operation, target, serviceMessage: redactor.text(message) });
   }
 
+  /** One attempt, from which the number of requests in progress follows. */
   async #attempt<T>(
+    request: HttpRequest,
+    read: ResponseReader<T>,
+    call: CallOptions,
+    signal: AbortSignal,
+  ): Promise<Result<T>> {
+    const number = this.#concurrency.onSent();
+    const result = await this.#exchange(request, read, call, signal);
+    // A request that may be too much for the service says nothing about the others.
+    const isOverload = !result.ok && call.maxServerErrorAttempts === undefined && showsOverload(result.problem);
+    if (isOverload) this.#concurrency.onOverload(number);
+    if (this.#slots.concurrency !== this.#concurrency.limit) this.#slots.concurrency = this.#concurrency.limit;
+    return result;
+  }
+
+  async #exchange<T>(
     request: HttpRequest,
     read: ResponseReader<T>,
     { metrics, attemptMs, beforeRequest }: CallOptions,
@@ -149,9 +169,11 @@ export class HttpClient {
       metrics.throttleWaitMs += waitedMs;
       deadline.start();
       const context: HookContext = { ticket, metrics, useWriteToken: request.useWriteToken, beforeRequest };
+      const sentMs = performance.now();
       const response = await this.#follow(request, context, deadline.signal);
       deadline.touch();
       hasResponse = true;
+      if (response.ok) this.#concurrency.onResponse(request.operation, performance.now() - sentMs);
       const problem = redirectError(request.url, response);
       if (problem) {
         await response.body?.cancel();

@@ -1,6 +1,9 @@
-/** The first rate of a service that documents none; it doubles until the first throttled response. */
+/** The first rate of a service that documents none. It rises until the first throttled response. */
 const FIRST_PER_SECOND = 64;
-const DOUBLING_MS = 250;
+const RISE_MS = 250;
+const RISE = 2;
+/** From a documented rate: a fifth in a second, so that next to nothing is throttled where it is the limit. */
+const DOCUMENTED_RISE = 1.05;
 /** Where the rate no longer matters: the service is faster than the client. */
 const UNLIMITED_PER_SECOND = 4096;
 /** Below the measured rate after a throttled response, as a fraction of it. */
@@ -18,6 +21,7 @@ const SUSTAINED_REQUESTS = 100;
 const RELIABLE_REQUESTS = 10;
 const UNRELIABLE_RECOVERY = 0.15;
 const RECENT_MS = 1000;
+const MAX_RECENT = 16_384;
 /** Used when throttled before anything could be measured: other clients share the limit. */
 const UNMEASURED_PER_SECOND = 14;
 const MIN_PER_SECOND = 1;
@@ -28,6 +32,7 @@ const MIN_PER_SECOND = 1;
  */
 export class LearnedRate {
   readonly #maxPerSecond: number;
+  readonly #rise: number;
   #perSecond: number;
   /** The measured rate; undefined until something is throttled. */
   #measured: number | undefined;
@@ -39,11 +44,15 @@ export class LearnedRate {
   #spanStartMs: number | undefined;
   #spanAccepted = 0;
   #recentMs: number[] = [];
-  #nextDoublingMs: number | undefined;
+  #nextRiseMs: number | undefined;
 
-  /** @param startPerSecond a documented rate, which is never exceeded. @default none: the rate is looked for */
-  constructor(startPerSecond: number | undefined) {
-    this.#maxPerSecond = startPerSecond ?? Number.POSITIVE_INFINITY;
+  /**
+   * @param startPerSecond a rate that the service accepts. @default none: the rate is looked for
+   * @param maxPerSecond never exceeded
+   */
+  constructor(startPerSecond: number | undefined, maxPerSecond: number) {
+    this.#maxPerSecond = maxPerSecond;
+    this.#rise = startPerSecond === undefined ? RISE : DOCUMENTED_RISE;
     this.#perSecond = startPerSecond ?? FIRST_PER_SECOND;
   }
 
@@ -51,7 +60,7 @@ export class LearnedRate {
     return this.#perSecond >= UNLIMITED_PER_SECOND ? Number.POSITIVE_INFINITY : this.#perSecond;
   }
 
-  /** Whether no limit is known: none is documented, and nothing was throttled. */
+  /** Whether no limit is known: none is configured, and nothing was throttled. */
   get isUnlimited(): boolean {
     return this.#measured === undefined && this.#maxPerSecond === Number.POSITIVE_INFINITY;
   }
@@ -66,7 +75,8 @@ export class LearnedRate {
     this.#spanStartMs ??= nowMs;
     this.#spanAccepted++;
     this.#recentMs.push(nowMs);
-    if (this.#measured === undefined) this.#double(nowMs);
+    if (this.#recentMs.length > MAX_RECENT) this.#countRecent(nowMs);
+    if (this.#measured === undefined) this.#increase(nowMs);
     else this.#perSecond = Math.min(this.#maxPerSecond, this.#cubicRate(this.#measured));
   }
 
@@ -108,11 +118,11 @@ export class LearnedRate {
     return this.#recentMs.length;
   }
 
-  #double(nowMs: number): void {
-    this.#nextDoublingMs ??= nowMs + DOUBLING_MS;
-    if (nowMs < this.#nextDoublingMs) return;
-    this.#nextDoublingMs = nowMs + DOUBLING_MS;
-    this.#perSecond = Math.min(this.#maxPerSecond, this.#perSecond * 2);
+  #increase(nowMs: number): void {
+    this.#nextRiseMs ??= nowMs + RISE_MS;
+    if (nowMs < this.#nextRiseMs) return;
+    this.#nextRiseMs = nowMs + RISE_MS;
+    this.#perSecond = Math.min(this.#maxPerSecond, this.#perSecond * this.#rise);
   }
 
   #cubicRate(measured: number): number {

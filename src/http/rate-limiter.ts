@@ -84,7 +84,7 @@ export class TargetLimiter {
   }
 }
 
-/** HCP Terraform documents 30 requests per second for each user (docs/services/platform.md#limits). */
+/** HCP Terraform documents 30 requests per second for each user, and says so in headers (docs/services/platform.md#limits). */
 const PLATFORM_PER_SECOND = 30;
 
 /** The limiter that a target starts with. */

@@ -140,6 +140,24 @@ describe('500 requests against a limit of 30 a second', () => {
     );
   });
 
+  it('a documented rate is where a service without headers is asked first: one that accepts more is asked more', () => {
+    const server = { limit: Number.POSITIVE_INFINITY, headers: false, windows: 'fixed' } as const;
+    const run = (count: number) => simulate(new AdaptiveRateLimiter(platform), server, count);
+    const { seconds, throttled } = run(6000);
+    expect(throttled).toBe(0);
+    expect(6000 / seconds).toBeGreaterThan(6 * 27);
+    // Then 8 requests of 20 ms at a time are the limit.
+    expect(run(20_000).seconds - seconds).toBeLessThan((14_000 / 400) * 1.02);
+  });
+
+  it('a configured rate is reached at once, and never exceeded', () => {
+    const limiter = new AdaptiveRateLimiter({ share: 0.9, requestsPerSecond: 100, startPerSecond: 100 });
+    const server = { limit: Number.POSITIVE_INFINITY, headers: false, windows: 'fixed' } as const;
+    const { seconds } = simulate(limiter, server, 2000);
+    expect(2000 / seconds).toBeGreaterThan(98);
+    expect(2000 / seconds).toBeLessThan(101);
+  });
+
   it.each([1, 20, 200])('with headers and a latency of %d ms', (latencyMs) => {
     const { seconds, throttled } = simulate(
       new AdaptiveRateLimiter(platform),
