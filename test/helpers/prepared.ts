@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { inject } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase, openInstance } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
@@ -35,10 +35,18 @@ async function prepare(name: string, create: (folder: string) => Promise<void>):
   return prepared;
 }
 
+/**
+ * DuckDB's smallest blocks: with those of 256 KB, a warehouse of some rows in each table has 18 MB, which each test copies and each
+ * session of a test publishes.
+ */
+const SMALL_BLOCK_BYTES = '16384';
+
 /** Copies a warehouse that has every table and no rows. */
 export async function copyEmptyWarehouse(to: string): Promise<void> {
   const folder = await prepareOnce('empty', async (created) => {
-    const database = await openDatabase(join(created, 'warehouse.duckdb'));
+    const file = join(created, 'warehouse.duckdb');
+    (await openInstance(file, { default_block_size: SMALL_BLOCK_BYTES })).closeSync();
+    const database = await openDatabase(file);
     const files = createSqlFiles([PACKAGE_ROOT]);
     const finishMigration = await migrate(database, files, await loadTables(files));
     await finishMigration();

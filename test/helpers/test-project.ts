@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
-import { cp, stat, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
-import { type Database, openDatabase, type SqlParams } from '../../src/warehouse/database.ts';
+import type { SqlParams } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliOptions, type CliRun, cli } from './cli.ts';
 import { prepareOnce, startWithEmptyWarehouse } from './prepared.ts';
+import { createPublishedReader } from './published-reader.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 import { startTestSandbox } from './test-sandbox.ts';
 
@@ -85,7 +86,7 @@ export async function testProject(options: TestProjectOptions = {}): Promise<Tes
   const data = join(folder, 'data');
   if (from !== undefined) await copyProject(from, folder);
   else if (warehouse === 'empty') await startWithEmptyWarehouse(data);
-  const reader = publishedReader(warehouseFiles(data).published);
+  const reader = createPublishedReader(warehouseFiles(data).published);
   cleanup(reader.close);
 
   const tidemark: TestProject['tidemark'] = (words, io = {}) => {
@@ -101,29 +102,10 @@ export async function testProject(options: TestProjectOptions = {}): Promise<Tes
       if (result.exit !== exit) throw new Error(`pull ended with ${result.exit}:\n${result.stderr}`);
       return result;
     },
-    rows: async (sql, params) => (await reader.open()).rows(sql, params),
+    rows: reader.rows,
     async configure(edit) {
       edit(config);
       await write();
-    },
-  };
-}
-
-/** Keeps the published warehouse open, as analysts do, until it is replaced. */
-function publishedReader(file: string) {
-  let open: { readonly inode: number; readonly database: Database } | undefined;
-  const close = async () => {
-    open?.database.close();
-    open = undefined;
-  };
-  return {
-    close,
-    async open(): Promise<Database> {
-      const { ino: inode } = await stat(file);
-      if (open?.inode === inode) return open.database;
-      await close();
-      open = { inode, database: await openDatabase(file, { readOnly: true, threads: 1 }) };
-      return open.database;
     },
   };
 }

@@ -17,7 +17,7 @@ test.each(['spec', 'hashicorp'] as const)(
     now = new Date(SECOND);
     await place.pull(['--now', SECOND, '--fresh']);
     const tables = await place.rows(
-      `select table_name from duckdb_columns() where column_name = 'valid_from' and not internal and schema_name = 'main' order by 1`,
+      `select table_name from duckdb_columns() where column_name = 'valid_from' and database_name = current_database() and schema_name = 'main' order by 1`,
     );
     const written: string[] = [];
     for (const { table_name: table } of tables) {
