@@ -20,12 +20,18 @@ export interface Measured {
   readonly at: Date;
 }
 
-/** Writes docs/benchmarks.md. Sections of parts that were not measured stay as they are. */
+/** Writes docs/benchmarks.md. */
 export async function writeDocument(measured: readonly Measured[], order: readonly string[]): Promise<void> {
-  const known = parseSections(await readFile(FILE, 'utf8').catch(() => ''));
+  const before = await readFile(FILE, 'utf8').catch(() => '');
+  await writeFile(FILE, updateDocument(before, measured, order));
+}
+
+/** The document with the sections of the parts that were measured. Those of other parts stay as they are. */
+export function updateDocument(before: string, measured: readonly Measured[], order: readonly string[]): string {
+  const known = parseSections(before);
   for (const each of measured) known.set(each.name, formatSection(each));
   const sections = order.flatMap((name) => known.get(name) ?? []);
-  await writeFile(FILE, `${HEAD}\n${sections.join('\n')}\n${formatMachine()}`);
+  return `${HEAD}\n${sections.join('\n')}\n${formatMachine()}`;
 }
 
 const HEAD = `# Benchmarks

@@ -45,7 +45,7 @@ interface Options {
 }
 
 /** @returns a message when the arguments are not valid */
-function readOptions(argv: readonly string[]): Options | string {
+export function readOptions(argv: readonly string[]): Options | string {
   const flags = { quick: { type: 'boolean' }, large: { type: 'boolean' }, update: { type: 'boolean' } } as const;
   const known = [...argv]
     .filter((argument) => argument.startsWith('-'))

@@ -16,7 +16,7 @@ const FILE_SIZES: Readonly<Record<Size, Sizes>> = {
   ],
   usual: [
     [10_000, 3],
-    [1_000_000, 3],
+    [1_000_000, 2],
   ],
   large: [
     [10_000, 5],

@@ -1,12 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openDatabase } from '../src/warehouse/database.ts';
 import { startHelper, TIDEMARK, timed } from './processes.ts';
 import type { Part, Result, Size } from './result.ts';
 import type { Started } from './sandbox.ts';
 
 const WORKSPACES: Readonly<Record<Size, number>> = { quick: 500, usual: 10_000, large: 10_000 };
-/** One volume and one policy: the services report an index of each in their lists. */
-const SINGLE_READ = /^scheduler \/v1\/(?:volume\/csi|acl\/policy)\//u;
+/** The list of policies has an index of each, and that of volumes too, but not what claims them: docs/decisions/0029-unchanged-objects.md. */
+const POLICY = /^scheduler \/v1\/acl\/policy\//u;
+const VOLUME = /^scheduler \/v1\/volume\/csi\//u;
 
 export const unchanged: Part = {
   name: 'unchanged',
@@ -24,24 +26,44 @@ export const unchanged: Part = {
         nights.push(await sandbox.ask<readonly string[]>({ list: true }));
         log(countByPath(nights.at(-1) ?? []));
       }
-      return compare(nights[0] ?? [], nights[1] ?? []);
+      return compare(nights[0] ?? [], nights[1] ?? [], await countClaimed(join(project, 'data', 'warehouse.duckdb')));
     } finally {
       await sandbox.stop();
     }
   },
 };
 
-function compare(first: readonly string[], second: readonly string[]): readonly Result[] {
-  const reads = (night: readonly string[]) => night.filter((request) => SINGLE_READ.test(request));
+function compare(first: readonly string[], second: readonly string[], claimed: number): readonly Result[] {
+  const matching = (night: readonly string[], path: RegExp) => night.filter((request) => path.test(request)).length;
+  const count = (what: string, sent: number, before: number): Result => {
+    const against = `${before} on the first night`;
+    return { part: 'unchanged', what, measured: `${sent}`, against, ratio: sent / before };
+  };
+  const volumes = matching(second, VOLUME);
   return [
-    count('requests of the second night', second, first),
-    { ...count('of them, reads of single volumes and policies', reads(second), reads(first)), aim: 0 },
+    count('requests of the second night', second.length, first.length),
+    { ...count('of them, reads of single policies', matching(second, POLICY), matching(first, POLICY)), aim: 0 },
+    {
+      part: 'unchanged',
+      what: 'of them, reads of single volumes',
+      measured: `${volumes}, ${matching(first, VOLUME)} on the first night`,
+      against: `${claimed} volumes with claims`,
+      ratio: volumes / claimed,
+      aim: 1,
+    },
   ];
 }
 
-function count(what: string, second: readonly string[], first: readonly string[]): Result {
-  const against = `${first.length} on the first night`;
-  return { part: 'unchanged', what, measured: `${second.length}`, against, ratio: second.length / first.length };
+async function countClaimed(warehouse: string): Promise<number> {
+  const database = await openDatabase(warehouse, { readOnly: true });
+  try {
+    const [row] = await database.rows(
+      'select count(distinct (target, namespace, volume_id))::integer as claimed from volume_allocations',
+    );
+    return Number(row?.claimed);
+  } finally {
+    database.close();
+  }
 }
 
 /** The most frequent paths, with their last segment replaced. */
