@@ -37,6 +37,8 @@ export interface LakeProject {
   /** Changes the warehouse without a run. */
   change(...changes: readonly (string | Statement)[]): Promise<void>;
   publish(store?: LakeStore): Promise<PublishResult>;
+  /** Names of the relations that the lake has. */
+  relations(): Promise<readonly string[]>;
   /** Rows of a query over the views of the lake. */
   inLake(sql: string): Promise<Row[]>;
   inWarehouse(sql: string): Promise<Row[]>;
@@ -84,6 +86,10 @@ export async function lakeProject(cleanup: Cleanup = onTestFinished): Promise<La
         ...changes,
       ),
     publish: (to = store) => publishToLake({ config, store: to, now: new Date() }),
+    relations: async () =>
+      (await store.folders())
+        .filter((name) => name.endsWith('_changes'))
+        .map((name) => name.slice(0, -'_changes'.length)),
     inLake: (sql) =>
       withFile(':memory:', async (database) => {
         const reader = createLakeReader(store, database, createSqlFiles([PACKAGE_ROOT]));

@@ -1,0 +1,133 @@
+import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDirectoryStore } from '../../src/lake/store.ts';
+import { cli } from '../helpers/cli.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('a run with `lake` in the configuration', () => {
+  let project: TestProject;
+  const lake = () => join(project.folder, 'lake');
+  const words = (...more: string[]) => project.tidemark(['lake', ...more]);
+
+  beforeAll(async () => {
+    project = await testProject({ workspaces: 3, cleanup: afterAll });
+    await project.configure((config) => {
+      config.lake = './lake';
+    });
+    const { stdout } = await project.pull(['--target', 'acme', '--source', 'workspaces']);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'complete', lake: { publish: 1024, problem: null } });
+  });
+
+  test('has published it: a further publish has nothing to add', async () => {
+    const { exit, stdout } = await words('publish');
+    expect({ exit, stdout }).toMatchObject({ exit: 0, stdout: expect.stringContaining('has every run up to') });
+  });
+
+  test('shows a publish that fails, and keeps the run', async () => {
+    await project.configure((config) => {
+      config.lake = './tidemark.yaml/lake';
+    });
+    const { stdout, stderr } = await project.pull(['--target', 'acme', '--source', 'workspaces'], 1);
+    await project.configure((config) => {
+      config.lake = './lake';
+    });
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'complete',
+      lake: { publish: null, rows: 0, problem: expect.stringContaining('ENOTDIR') },
+    });
+    expect(stderr).toContain('error: lake: ');
+    expect(await project.rows(`select count(*)::int as n from runs where status = 'complete'`)).toEqual([{ n: 2 }]);
+    const next = JSON.parse((await project.tidemark(['lake', 'publish', '--json'])).stdout);
+    expect(next).toMatchObject({ publish: 2048 });
+  });
+
+  test('verify: names each file that is missing or changed, and exits with 4', async () => {
+    expect(await words('verify')).toMatchObject({ exit: 0, stdout: expect.stringContaining('all complete') });
+    const store = createDirectoryStore(lake());
+    const data = (table: string) =>
+      store.list(table).then((files) => files.find(({ path }) => path.endsWith('.parquet'))?.path ?? '');
+    const [missing, changed, cut] = [
+      await data('pulls_changes'),
+      await data('workspaces_changes'),
+      await data('runs_state'),
+    ];
+    const broken = join(project.folder, 'broken');
+    for (const { path } of await store.list('')) {
+      await mkdir(join(broken, path, '..'), { recursive: true });
+      await copyFile(join(lake(), path), join(broken, path));
+    }
+    await rm(join(broken, missing));
+    const text = await createDirectoryStore(broken).read(cut);
+    await writeFile(join(broken, cut), text.slice(10));
+    const { bytes = 0 } = (await store.list('workspaces_changes')).find(({ path }) => path === changed) ?? {};
+    await writeFile(join(broken, changed), 'x'.repeat(bytes));
+    const { exit, stderr, stdout } = await words('verify', '--lake', broken, '--json');
+    expect(exit).toBe(4);
+    const { problems } = JSON.parse(stdout);
+    expect(
+      problems.map(({ table, problem }: { table: string; problem: string }) => `${table} ${problem}`).sort(),
+    ).toEqual([
+      'pulls_changes is missing',
+      expect.stringMatching(/^runs_state has \d+ bytes instead of \d+$/u),
+      'workspaces_changes has another checksum',
+    ]);
+    expect(stderr).toContain(`${missing} is missing`);
+  });
+
+  test('vacuum: removes what no commit names once it is old', async () => {
+    const stray = join(lake(), 'workspaces_changes', 'month=2026-10', 'stray.parquet');
+    await mkdir(join(stray, '..'), { recursive: true });
+    await writeFile(stray, 'x');
+    const old = new Date(project.sandbox.now.getTime() - 25 * HOUR_MS);
+    await utimes(stray, old, old);
+    const listed = JSON.parse((await words('vacuum', '--dry-run', '--json')).stdout);
+    expect(listed).toMatchObject({ removed: false, files: ['workspaces_changes/month=2026-10/stray.parquet'] });
+    expect((await words('vacuum')).stdout).toBe('1 file, 1 byte removed\n');
+    expect((await words('vacuum')).stdout).toBe('0 files, 0 bytes removed\n');
+    expect(await words('verify')).toMatchObject({ exit: 0 });
+  });
+
+  test('restore: makes the warehouse where there is none, and refuses where there is one', async () => {
+    expect(await words('restore')).toMatchObject({
+      exit: 6,
+      stderr: expect.stringContaining('there is a warehouse already'),
+    });
+    await project.configure((config) => {
+      config.data = './restored';
+    });
+    const { exit, stdout } = await words('restore');
+    const restored = await project.tidemark(['sql', '--json', 'select count(*) as n from workspaces']);
+    await project.configure((config) => {
+      config.data = './data';
+    });
+    expect({ exit, stdout }).toMatchObject({ exit: 0, stdout: expect.stringContaining('tables with') });
+    expect(restored.stdout).toContain('3');
+  });
+
+  test.each(['spark', 'trino', 'clickhouse', 'duckdb'])(
+    'ddl --engine %s: names every table at the location',
+    async (engine) => {
+      const { exit, stdout } = await words('ddl', '--engine', engine, '--location', "s3://it's/lake/");
+      expect(exit).toBe(0);
+      const quote = engine === 'spark' || engine === 'clickhouse' ? "\\'" : "''";
+      expect(stdout).toContain(`s3://it${quote}s/lake/workspaces_changes'`);
+      for (const view of ['workspaces', 'workspaces_history', 'tf_versions', 'rollup_nights', 'source_state']) {
+        expect(stdout).toMatch(new RegExp(`view [\`"]${view}[\`"] as`, 'u'));
+      }
+      expect(stdout).not.toContain('{{');
+    },
+  );
+});
+
+test('a folder that is no lake, and a command without a folder, are one clear line', async () => {
+  const project = await testProject({ workspaces: 1 });
+  const none = await project.tidemark(['lake', 'verify']);
+  expect(none).toMatchObject({ exit: 2, stderr: expect.stringContaining('no lake is named') });
+  const empty = await project.tidemark(['lake', 'verify', '--lake', '.']);
+  expect(empty).toMatchObject({ exit: 4, stderr: expect.stringContaining('is not a lake') });
+  const wrong = await cli(['lake', 'ddl'], { cwd: project.folder });
+  expect(wrong).toMatchObject({ exit: 2 });
+});
