@@ -1,7 +1,7 @@
 -- grain: one row per member to end (`held_row`) or to add (`rank`) in the lists that changed; a moved member is both
 -- A member that stays in order keeps its rank; a new or moved one gets a rank between its neighbours. If the fractions between
 -- two neighbours are used up, the whole list is ranked again. Only the lists in which a member has moved, which are few, need
--- windows with frames over all their members.
+-- windows with frames over all their members. {{targets}}: the targets of the stage, as literals.
 create or replace temp table member_changes as
 with
   changed as (
@@ -14,27 +14,38 @@ with
     where rowid in (select history_row from delta_{{table}} where stage_row is null)
   ),
   lists as (
-    select *, row_number() over () as list_id, len(names) = len(list_distinct(names)) as is_distinct
+    select *, row_number() over () as list_id
     from changed
   ),
-  members as (
-    select list_id, is_distinct, unnest(names) as member, generate_subscripts(names, 1) as position
+  hashed as (
+    select list_id, hash(unnest(names)) as member
     from lists
   ),
+  -- Only these lists need a window over their members.
+  repeating as (
+    select distinct list_id
+    from hashed
+    group by list_id, member
+    having count(*) > 1
+  ),
+  repeated as (
+    select list_id, unnest(names) as member, generate_subscripts(names, 1) as position
+    from lists
+    semi join repeating using (list_id)
+  ),
   numbered as (
-    select list_id, member, position, 1 as nth
-    from members
-    where is_distinct
+    select list_id, unnest(names) as member, generate_subscripts(names, 1) as position, 1 as nth
+    from lists
+    anti join repeating using (list_id)
     union all
     select list_id, member, position, row_number() over (partition by list_id, member order by position) as nth
-    from members
-    where not is_distinct
+    from repeated
   ),
   held as (
     select lists.list_id, held.member, held.nth, held.rank, held.rowid as held_row
     from {{table}}_members as held
     inner join lists on {{heldKey}}
-    where held.target = $target and held.valid_to is null
+    where held.target in ({{targets}}) and held.valid_to is null
   ),
   -- Without a position: removed. Without a held row: added.
   matched as (

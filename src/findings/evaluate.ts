@@ -3,6 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { type Database, firstLine, openDatabase, type SqlParams } from '../warehouse/database.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
 
 /** A configured target, with what decides how much of its service it sees. */
@@ -46,52 +47,71 @@ export interface FindingsSummary {
  */
 export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
   const { database, files, asOf, runId } = options;
-  const params = { as_of: asOf.toISOString() };
-  const run = async (name: string, values: SqlParams = {}) =>
-    database.run(await files.read(`warehouse/${name}`), values);
-
-  const failed = await evaluateRules(options, run);
-  return database.transaction(async () => {
-    await run('assessments', { ...params, run_id: runId ?? null });
-    await run('transition', params);
-    await run('merge_findings');
-    await run('record_events', params);
-    await run('record_evaluations', params);
-    await run('end_unassessed_rules', { ...params, targets: options.targets?.map(({ name }) => name) ?? null });
-    await run('begin_unassessed_rules', params);
-    const [summary] = await database.rows(await files.read('warehouse/evaluation_summary'));
-    return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
-  });
+  const params = {
+    as_of: asOf.toISOString(),
+    run_id: runId ?? null,
+    targets: options.targets?.map(({ name }) => name) ?? null,
+  };
+  const failed = await evaluateRules(options);
+  await database.transact(await Promise.all(UPDATES.map((name) => fill(files, name, params))));
+  const [summary] = await database.rows(await files.read('warehouse/evaluation_summary'));
+  return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
 }
 
-type Run = (name: string, params?: SqlParams) => Promise<void>;
+/** The statements that update the findings from what the rules returned, in their order. */
+const UPDATES = [
+  'assessments',
+  'transition',
+  'merge_findings',
+  'record_events',
+  'record_evaluations',
+  'end_unassessed_rules',
+  'begin_unassessed_rules',
+] as const;
+
+async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<string> {
+  return fillParams(await files.read(`warehouse/${name}`), params);
+}
 
 /** Evaluates the rules that can be assessed. An invalid rule is listed as failed; the others still run. */
-async function evaluateRules(options: EvaluateOptions, run: Run): Promise<readonly InvalidRule[]> {
+async function evaluateRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
   const { database, files } = options;
-  for (const macro of ['semver_key', 'iso_time']) {
-    await database.run(await files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
-  }
-  await run('candidates');
-  await run('configured_targets', { targets: JSON.stringify(options.targets?.map(describeTarget) ?? []) });
-  await run('listing_proofs', { as_of: options.asOf.toISOString(), stale_hours: options.thresholds.staleHours });
   const { rules, invalid } = await readRules(files);
-  const params = ruleParams(options);
-  const errors = new Map<string, string>();
-  for (const rule of await selectAssessable(options, rules)) {
-    const error = await evaluateRule(options, rule, params);
-    if (error !== undefined) errors.set(rule.name, error);
-  }
+  await database.script(await prepareStatements(options));
+  const errors = await runRules(options, await selectAssessable(options, rules));
   for (const { rule, problem } of await database.rows(await files.read('warehouse/invalid_rows'))) {
     errors.set(String(rule), `returns ${problem}`);
   }
-  for (const rule of errors.keys()) await run('discard_rule', { rule });
+  for (const rule of errors.keys()) await database.run(await files.read('warehouse/discard_rule'), { rule });
   const evaluated = rules.map(({ name, severity, worst, subject, sources, withinMinutes, proves }) => {
     const needs = { sources, within_minutes: withinMinutes, proves };
     return { rule: name, severity, worst, subject, ...needs, error: errors.has(name) ? 'the rule failed' : null };
   });
-  await run('evaluated_rules', { rules: JSON.stringify(evaluated) });
+  await database.script(await fill(files, 'evaluated_rules', { rules: JSON.stringify(evaluated) }));
   return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+}
+
+/** What rules read and write beside the tables, as one text. */
+async function prepareStatements({ files, asOf, thresholds, targets }: EvaluateOptions): Promise<string> {
+  const params = {
+    as_of: asOf.toISOString(),
+    stale_hours: thresholds.staleHours,
+    targets: JSON.stringify(targets?.map(describeTarget) ?? []),
+  };
+  const macros = ['semver_key', 'iso_time'].map((macro) => files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
+  const tables = ['candidates', 'configured_targets', 'listing_proofs'].map((name) => fill(files, name, params));
+  return (await Promise.all([...macros, ...tables])).join('\n');
+}
+
+/** Runs rules. @returns the error messages of those that fail */
+async function runRules(options: EvaluateOptions, rules: readonly Rule[]): Promise<Map<string, string>> {
+  const params = ruleParams(options);
+  const errors = new Map<string, string>();
+  for (const rule of rules) {
+    const error = await evaluateRule(options, rule, params);
+    if (error !== undefined) errors.set(rule.name, error);
+  }
+  return errors;
 }
 
 /** The rules that some target has all sources of. No finding depends on the rows of another rule, so that it need not run. */
@@ -114,7 +134,7 @@ async function evaluateRule(
 ): Promise<string | undefined> {
   const query = await files.render('warehouse/evaluate_rule', { rows: rule.sql });
   try {
-    await database.run(query, { ...params, rule: rule.name });
+    await database.script(fillParams(query, { ...params, rule: rule.name }));
     return undefined;
   } catch (error) {
     if (classifyStorageError(error)) throw error;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/read-csv.ts';
-import { type LandingFile, landingDirectory, type Manifest } from '../landing/store.ts';
+import type { LandingFile, Manifest } from '../landing/store.ts';
 import { firstLine, raiseMemoryLimit, raiseThreads } from '../warehouse/database.ts';
 import {
   type Changes,
@@ -23,15 +23,13 @@ export class RowDropError extends TidemarkError {}
 /** Fewer deleted rows than this are never quarantined: a table of two rows may lose both. */
 const MIN_DROPPED_ROWS = 3;
 
-export interface LoadOptions {
-  readonly acceptDrop: boolean;
-}
-
 /** A load in progress. */
-interface Load extends LoadOptions {
+export interface Load {
   readonly run: RunContext;
   readonly pull: ActivePull;
   readonly manifest: Manifest;
+  /** Loads a mass disappearance of rows instead of quarantining it. */
+  readonly acceptDrop: boolean;
   /** Contains the manifest's files. */
   readonly directory: string;
   /** For the column `note` of `pulls`. */
@@ -39,24 +37,11 @@ interface Load extends LoadOptions {
 }
 
 /**
- * Loads a landing into all tables of its source and records the pull, in one transaction. Loads of a run happen one after another.
+ * Loads a landing into all tables of its source and records the pull, in one transaction. A load that runs out of memory is repeated
+ * with all of `memoryLimit`, which later loads of the run then have too.
  * @throws TidemarkError DATA if a file, row or count is invalid; RowDropError; INCOMPLETE if the memory limit is too low.
  */
-export function loadLanding(
-  run: RunContext,
-  pull: ActivePull,
-  manifest: Manifest,
-  { acceptDrop }: LoadOptions,
-): Promise<PullOutcome> {
-  const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
-  return run.writes(() => {
-    pull.expectedRows = manifest.expected_rows;
-    return loadWithMemoryRetry({ run, pull, manifest, directory, acceptDrop, notes: [] });
-  });
-}
-
-/** A load that runs out of memory is repeated with all of `memoryLimit`, which later loads of the run then have too. */
-async function loadWithMemoryRetry(load: Load): Promise<PullOutcome> {
+export async function loadAlone(load: Load): Promise<PullOutcome> {
   const { warehouse, config } = load.run;
   try {
     return await loadTables(load);
@@ -101,7 +86,7 @@ async function loadTables(load: Load): Promise<PullOutcome> {
 }
 
 /** Interrupts the current statement when the run is aborted; the transaction is then rolled back. */
-async function interruptible<T>({ signal, warehouse }: RunContext, work: () => Promise<T>): Promise<T> {
+export async function interruptible<T>({ signal, warehouse }: RunContext, work: () => Promise<T>): Promise<T> {
   const interrupt = () => warehouse.database.connection.interrupt();
   signal.throwIfAborted();
   signal.addEventListener('abort', interrupt, { once: true });
@@ -184,7 +169,7 @@ async function checkLoadedKeys(table: Table, load: Load, current?: { readonly ta
 const MAX_NOTES = 5;
 
 /** The notes of a load on one line; null when there are none. */
-function formatNotes(notes: readonly string[]): string | null {
+export function formatNotes(notes: readonly string[]): string | null {
   if (notes.length === 0) return null;
   const others = notes.length > MAX_NOTES ? [`${notes.length - MAX_NOTES} more`] : [];
   return [...notes.slice(0, MAX_NOTES), ...others].join('; ');
@@ -192,21 +177,37 @@ function formatNotes(notes: readonly string[]): string | null {
 
 async function loadRows(table: Table, load: Load, to: Pick<LoadSpec, 'asOf' | 'isDigested'>): Promise<number> {
   const { database, files } = load.run.warehouse;
-  const { target, files: landed } = load.manifest;
-  const paths = landed.map((file) => ({ ...file, path: join(load.directory, file.file) }));
-  return withLoadErrors(table, load, () => loadFiles(database, files, { table, landed: paths, target, ...to }));
+  return withLoadErrors(table, load, () => loadFiles(database, files, { ...loadSpec(table, load), ...to }));
 }
 
-function checkCount(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): void {
-  if (table.name !== source || expected_rows === null || rowsAfter === expected_rows) return;
+/** What a load reads into a table. */
+export function loadSpec(table: Table, { manifest: { target, files }, directory }: Load): LoadSpec {
+  return { table, landed: files.map((file) => ({ ...file, path: join(directory, file.file) })), target };
+}
+
+/** Whether a table has the number of rows that the service reports. */
+export function hasExpectedRows(table: Table, { source, expected_rows }: Manifest, { rowsAfter }: Delta): boolean {
+  return table.name !== source || expected_rows === null || rowsAfter === expected_rows;
+}
+
+function checkCount(table: Table, manifest: Manifest, delta: Delta): void {
+  if (hasExpectedRows(table, manifest, delta)) return;
+  const { source, expected_rows } = manifest;
+  const { rowsAfter } = delta;
   throw new TidemarkError(
     'DATA',
     `${source}: got ${plural(rowsAfter, 'row')}, but the service reports ${expected_rows}`,
   );
 }
 
-function checkRowDrop(table: Table, { deleted, rowsBefore }: Delta, shrinkPercent: number): void {
-  if (table.volatile || deleted < MIN_DROPPED_ROWS || deleted * 100 <= rowsBefore * shrinkPercent) return;
+/** Whether so many rows would be deleted that a person has to accept it. */
+export function isMassDrop(table: Table, { deleted, rowsBefore }: Delta, shrinkPercent: number): boolean {
+  return !table.volatile && deleted >= MIN_DROPPED_ROWS && deleted * 100 > rowsBefore * shrinkPercent;
+}
+
+function checkRowDrop(table: Table, delta: Delta, shrinkPercent: number): void {
+  if (!isMassDrop(table, delta, shrinkPercent)) return;
+  const { deleted, rowsBefore } = delta;
   const percent = Math.round((deleted * 100) / rowsBefore);
   throw new RowDropError('DATA', `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) disappeared at once`, {
     hint: `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``,

@@ -12,10 +12,12 @@ import {
   type Strategy,
   withRejectedHint,
 } from './extract.ts';
-import { loadLanding, RowDropError } from './load.ts';
+import { RowDropError } from './load.ts';
+import type { LoadQueue } from './load-queue.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull, toPullOutcome } from './run.ts';
 
 export interface PullSourceOptions extends Connection {
+  readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
   /** Loads this landing of an earlier run again, without the network; `missing` if that run did not land the source. */
@@ -53,7 +55,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     try {
       const manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
       hasLanded = true;
-      return await loadLanding(run, pull, manifest, options);
+      return await options.loads.add(pull, manifest, options.acceptDrop);
     } catch (error) {
       if (hasLanded && !isInvalidData(error)) throw error; // interrupted, or out of memory: the landing can be loaded later
       await (classifyStorageError(error) ? landing.discard() : landing.reject());
@@ -85,7 +87,7 @@ async function replayLanding(
     });
   }
   await verifyLanding(run.config, manifest);
-  return loadLanding(run, pull, manifest, options);
+  return options.loads.add(pull, manifest, options.acceptDrop);
 }
 
 /**
@@ -104,7 +106,7 @@ async function resumeLanding(
   if (age === 'newer') return undefined;
   try {
     await verifyLanding(run.config, manifest);
-    return await loadLanding(run, pull, manifest, options);
+    return await options.loads.add(pull, manifest, options.acceptDrop);
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;

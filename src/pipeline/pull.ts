@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { Context } from '../core/context.ts';
@@ -10,6 +11,7 @@ import { type ExtractContext, hasSource, type SourceDefinition } from '../source
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { createOnce, startRunBound } from './extract.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
+import { LoadQueue } from './load-queue.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
@@ -79,7 +81,7 @@ export async function runPulls(
 }
 
 /**
- * Extracts all sources concurrently, each within its target's rate limit, and loads them one after another as they land. A failed
+ * Extracts the sources of many targets concurrently, each within its target's rate limit, and loads what has landed meanwhile. A failed
  * source is recorded and does not stop the others; a storage failure stops all of them.
  */
 export async function pullSources(
@@ -102,20 +104,24 @@ export async function pullSources(
   const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
   const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
-  const tools = { running, clients, shared, progress, resumable, acceptShrink, replay, reuse };
+  const loads = new LoadQueue(running);
+  const tools = { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse };
   try {
-    const ends = await Promise.allSettled(
-      pulls.map((pull) =>
-        pullOne(pull, tools).catch((error: unknown) => {
-          halt.abort(error); // only the first call sets the reason
-          throw error;
-        }),
+    const targets = pLimit(TARGETS_AT_ONCE);
+    const ends = await targets.map(groupByTarget(pulls), (group) =>
+      Promise.allSettled(
+        group.map((pull) =>
+          pullOne(pull, tools).catch((error: unknown) => {
+            halt.abort(error); // only the first call sets the reason
+            throw error;
+          }),
+        ),
       ),
     );
     await migrated;
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
-    return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+    return ends.flat().flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   } finally {
     clearTimeout(timer);
     release();
@@ -124,9 +130,18 @@ export async function pullSources(
   }
 }
 
+/** More at once are no faster, as one process reads all responses, and each holds connections and buffers. */
+const TARGETS_AT_ONCE = 64;
+
+function groupByTarget(pulls: readonly Pull[]): readonly (readonly Pull[])[] {
+  const names = new Set(pulls.map(({ target }) => target.name));
+  return [...names].map((name) => pulls.filter(({ target }) => target.name === name));
+}
+
 /** What the pulls of one run share. */
 interface PullTools {
   readonly running: RunContext;
+  readonly loads: LoadQueue;
   readonly clients: ServiceClients;
   readonly shared: ReadonlyMap<string, ExtractContext['once']>;
   readonly progress: Progress;
@@ -138,7 +153,7 @@ interface PullTools {
 
 async function pullOne(
   pull: Pull,
-  { running, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
+  { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
 ): Promise<PullOutcome> {
   const { target, source } = pull;
   const active = {
@@ -150,6 +165,7 @@ async function pullOne(
   const done = progress.start(target.name, source.name, active.metrics);
   const manifest = resumable.get(pullKey(pull));
   const outcome = await pullSource(running, active, {
+    loads,
     client: clients.get(target),
     once: shared.get(target.name) ?? createOnce(),
     reuse,

@@ -9,6 +9,7 @@ import { prunePlans } from '../remediation/plan-store.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import type { Delta } from '../warehouse/history.ts';
 import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
 import { listInFlight, markInFlight } from './resume.ts';
 
 /** What every stage of a run needs. */
@@ -218,17 +219,35 @@ export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: 
 
 /** Writes a row of `pulls`. */
 export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
-  const { database, files } = run.warehouse;
+  const { outcome, row } = describePull(run, pull, result);
+  await run.warehouse.database.script(await recordPullsStatement(run, [row]));
+  return outcome;
+}
+
+/** A row of `pulls`. */
+type PullRow = Readonly<Record<string, string | number | null>>;
+
+/** The outcome of a pull, and the row that records it. */
+export function describePull(
+  { runId, asOf, clock }: RunContext,
+  pull: ActivePull,
+  result: PullResult,
+): { readonly outcome: PullOutcome; readonly row: PullRow } {
   const outcome = toPullOutcome(pull, result);
   const { inserted: _inserted, changed: _changed, deleted: _deleted, ...columns } = outcome;
-  await database.run(await files.read('warehouse/record_pull'), {
+  const row = {
     ...columns,
-    run_id: run.runId,
+    run_id: runId,
     started_at: pull.startedAt,
-    finished_at: run.clock.now().toISOString(),
-    as_of: run.asOf.toISOString(),
+    finished_at: clock.now().toISOString(),
+    as_of: asOf.toISOString(),
     extracted_at: result.extractedAt ?? null,
     throttled: pull.metrics.throttled,
-  });
-  return outcome;
+  };
+  return { outcome, row };
+}
+
+/** The statement that writes rows of `pulls`. */
+export async function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): Promise<string> {
+  return fillParams(await warehouse.files.read('warehouse/record_pulls'), { pulls: JSON.stringify(rows) });
 }

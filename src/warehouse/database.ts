@@ -1,10 +1,10 @@
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { fillParams, type SqlParams } from './sql-params.ts';
 import { DuckDBInstance, LIST, listValue, type Row, toRows, VARCHAR } from './values.ts';
 
-export type SqlParam = null | boolean | number | bigint | string | readonly string[];
-export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
+export type { SqlParam, SqlParams } from './sql-params.ts';
 
 /** One DuckDB file, opened once in this process. Parameters that a statement does not use are ignored. */
 export interface Database {
@@ -12,6 +12,13 @@ export interface Database {
   /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
   write(sql: string, params?: SqlParams): Promise<number>;
   rows(sql: string, params?: SqlParams): Promise<Row[]>;
+  /**
+   * Runs a text of several statements whose parameters are filled in (`fillParams`). Each is planned once, where a prepared statement
+   * is often planned twice, and none waits for this process. @returns the rows of the last one
+   */
+  script(text: string): Promise<Row[]>;
+  /** Runs statements with filled parameters in a transaction, as one text. */
+  transact(statements: readonly string[]): Promise<void>;
   /** Runs `work` in a transaction, and rolls it back if `work` throws. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   readonly connection: DuckDBConnection;
@@ -72,16 +79,26 @@ function createDatabase(connection: DuckDBConnection, close: () => void): Databa
       prepared.destroySync();
     }
   };
+  const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
   return {
     connection,
     close,
     rows,
+    script,
     run: async (sql, params) => {
       await rows(sql, params);
     },
     write: async (sql, params) => {
-      const [written] = await rows(sql, params);
+      const [written] = await script(fillParams(sql, params ?? {}));
       return Number(written?.Count);
+    },
+    transact: async (statements) => {
+      try {
+        await connection.run(['begin;', ...statements, 'commit;'].join('\n'));
+      } catch (error) {
+        await connection.run('rollback').catch(() => undefined); // the first error is the one to report
+        throw error;
+      }
     },
     transaction: async (work) => {
       await connection.run('begin');

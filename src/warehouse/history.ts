@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+import { fillParams } from './sql-params.ts';
 import { columnList, historyTable, type Table } from './tables.ts';
 
 /** Rows of one table of one target that a load changes. */
@@ -65,7 +66,11 @@ export async function mergeStage(
 ): Promise<void> {
   const parts = { ...templateParts(table), columns: columnList(table) };
   const params = { as_of: asOf };
-  if (table.members) await mergeListColumn(database, files, table, { target, asOf, changes });
+  if (table.members) {
+    const hasOnlyNewRows = changes.deleted + changes.changed === 0;
+    const merge = { targets: [target], asOf, hasOnlyNewRows };
+    await database.script((await listMergeStatements(files, table, merge)).join('\n'));
+  }
   await database.run(await files.render('warehouse/close_versions', parts), params);
   if (append) await append();
   else await database.run(await files.render('warehouse/append_versions', parts), params);
@@ -76,14 +81,19 @@ export async function mergeStage(
 export async function keepVersions(database: Database, files: SqlFiles, table: Table, target: string): Promise<void> {
   const parts = templateParts(table);
   if (table.computed.length > 0) {
-    await database.run(await files.render('warehouse/refresh_computed', { ...parts, ...computedParts(table) }), {
-      target,
-    });
+    await database.run(
+      await files.render('warehouse/refresh_computed', {
+        ...parts,
+        ...computedParts(table),
+        targets: quoteLiteral(target),
+      }),
+    );
   }
   await database.run(await files.render('warehouse/drop_delta', parts));
 }
 
-function templateParts(table: Table): Record<string, string> {
+/** What the templates of a comparison and of a merge are rendered with. */
+export function templateParts(table: Table): Record<string, string> {
   const same = table.key.map((name) => `stage.${quoteIdent(name)} is not distinct from open.${quoteIdent(name)}`);
   return {
     table: table.name,
@@ -111,7 +121,8 @@ function comparedColumns({ columns, computed }: Table): readonly string[] {
     .map(({ name }) => (name === 'extra' && fields.length > 0 ? extra : quoteIdent(name)));
 }
 
-function computedParts({ computed }: Table): Record<string, string> {
+/** What `refresh_computed` is rendered with beside them. */
+export function computedParts({ computed }: Table): Record<string, string> {
   const columns = [...new Set(computed.map((name) => quoteIdent(name.split('.')[0] ?? name)))];
   return {
     assignments: columns.map((name) => `${name} = stage.${name}`).join(', '),
@@ -126,27 +137,33 @@ function computedParts({ computed }: Table): Record<string, string> {
  * list, and the list in `LIST_TEXT`.
  */
 
-/** Writes the members that were added, removed or moved in changed rows. Must run before the rows themselves are merged. */
-async function mergeListColumn(
-  database: Database,
+export interface ListMerge {
+  readonly targets: readonly string[];
+  /** ISO 8601. */
+  readonly asOf: string;
+  /** Whether rows appear only, so that no member is current yet. */
+  readonly hasOnlyNewRows: boolean;
+}
+
+/**
+ * The statements that write the members which were added, removed or moved in changed rows. They must run before the rows themselves
+ * are merged.
+ */
+export async function listMergeStatements(
   files: SqlFiles,
   table: Table,
-  { target, asOf, changes }: MergeOptions,
-): Promise<void> {
+  { targets, asOf, hasOnlyNewRows }: ListMerge,
+): Promise<readonly string[]> {
   const parts = {
     table: table.name,
+    targets: targets.map(quoteLiteral).join(', '),
     key: keyList(table),
     listsKey: keyList(table, 'lists.'),
     heldKey: sameKey(table, 'held', 'lists'),
   };
-  const params = { target, as_of: asOf };
-  if (changes.deleted + changes.changed === 0) {
-    await database.run(await files.render('warehouse/list_fill', parts), params);
-    return;
-  }
-  await database.run(await files.render('warehouse/list_changes', parts), params);
-  await database.run(await files.render('warehouse/list_close', parts), params);
-  await database.run(await files.render('warehouse/list_append', parts), params);
+  const names = hasOnlyNewRows ? ['list_fill'] : ['list_changes', 'list_close', 'list_append'];
+  const texts = await Promise.all(names.map((name) => files.render(`warehouse/${name}`, parts)));
+  return texts.map((text) => fillParams(text, { as_of: asOf }));
 }
 
 /** Statements that create the member table and the history view. */

@@ -30,6 +30,8 @@ export interface LoadSpec {
   readonly asOf?: string;
   /** The stage has a digest of each row. With `asOf`, only the rows are written that `compareStage` found to be new or changed. */
   readonly isDigested?: boolean;
+  /** Adds the rows to the stage, beside those of other targets. @default false */
+  readonly appends?: boolean;
 }
 
 /** Staging the rows of a smaller landing costs less than reading it twice. */
@@ -47,17 +49,23 @@ export function isDigestible({ key, members, computed }: Table, landed: readonly
 
 /** Loads landed files into a table. @returns the number of rows. @throws DuckDB's error for a row that does not match the declared types. */
 export async function loadFiles(database: Database, files: SqlFiles, spec: LoadSpec): Promise<number> {
-  const { table, landed, asOf } = spec;
+  const { table, landed, asOf, appends = false } = spec;
   const loads = await readLoads(files, table, landed);
-  if (loads.length === 0 && asOf === undefined) {
-    const columns = stagedColumns(table, new Set()).join(',\n  ');
-    await database.run(await files.render('warehouse/stage', { table: table.name, columns }), { target: spec.target });
+  const createsStage = asOf === undefined && !appends;
+  if (loads.length === 0 && createsStage) {
+    await createStage(database, files, table);
   }
   let rows = 0;
   for (const [index, load] of loads.entries()) {
-    rows += await loadRows(database, files, spec, { ...load, createsStage: asOf === undefined && index === 0 });
+    rows += await loadRows(database, files, spec, { ...load, createsStage: createsStage && index === 0 });
   }
   return rows;
+}
+
+/** Creates an empty stage. */
+export async function createStage(database: Database, files: SqlFiles, table: Table): Promise<void> {
+  const columns = stagedColumns(table, new Set()).join(',\n  ');
+  await database.write(await files.render('warehouse/stage', { table: table.name, columns }), { target: '' });
 }
 
 /** A query over landed files. */

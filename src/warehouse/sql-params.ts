@@ -1,0 +1,35 @@
+import { TidemarkError } from '../core/errors.ts';
+import { quoteLiteral } from './sql-files.ts';
+
+export type SqlParam = null | boolean | number | bigint | string | readonly string[];
+export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
+
+/** Texts, names and comments, in which `$` begins no parameter; then a parameter. */
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w+)/gu;
+
+/**
+ * Replaces the parameters of a statement by literals of the types that bound values have, and ends it with a semicolon: for
+ * `Database.script`.
+ * @throws TidemarkError DATA for a parameter without a value, and for a text that SQL cannot contain.
+ */
+export function fillParams(sql: string, params: SqlParams): string {
+  const filled = sql.replaceAll(TOKEN, (token: string, name: string | undefined) => {
+    if (name === undefined) return /^(?:--|\/\*)/u.test(token) ? '' : token;
+    const value = params[name];
+    if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);
+    return toLiteral(value);
+  });
+  return `${filled.trim().replace(/;$/u, '')};`;
+}
+
+function toLiteral(value: SqlParam): string {
+  if (typeof value === 'string') return textLiteral(value);
+  if (Array.isArray(value)) return `[${value.map(textLiteral).join(', ')}]::varchar[]`;
+  return typeof value === 'number' ? `${value}::double` : String(value);
+}
+
+/** DuckDB ends a statement at a zero byte. */
+function textLiteral(text: string): string {
+  if (text.includes('\0')) throw new TidemarkError('DATA', 'a text with a zero byte cannot be part of a statement');
+  return quoteLiteral(text);
+}

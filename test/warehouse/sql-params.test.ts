@@ -1,0 +1,32 @@
+import { afterAll, expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { fillParams } from '../../src/warehouse/sql-params.ts';
+
+const database = await openDatabase(':memory:');
+afterAll(() => database.close());
+
+const HOSTILE = [`'; drop table t; --`, `''`, `"`, '$other', '\\', 'a\nb', '/*', '--', 'π😀', ''];
+
+test.each(HOSTILE)('%j arrives as it is, alone and in a list', async (text) => {
+  const sql = fillParams('select $text as text, $list as list', { text, list: [text, 'x'] });
+  expect(await database.script(sql)).toEqual([{ text, list: [text, 'x'] }]);
+});
+
+test('values have the types of bound values', async () => {
+  const params = { whole: 30_000, part: 1.5, big: 2n ** 60n, yes: true, none: null, empty: [] };
+  const sql =
+    'select $whole * 86400 as whole, $part as part, $big as big, $yes as yes, $none::varchar as none, $empty as empty';
+  expect(await database.script(fillParams(sql, params))).toEqual([
+    { whole: 2_592_000_000, part: 1.5, big: 2n ** 60n, yes: true, none: null, empty: [] },
+  ]);
+});
+
+test('a dollar sign in a text, a name or a comment begins no parameter', async () => {
+  const sql = `select '$a it''s' as text, /* $b */ 1 as "$c" -- $d isn't one\n, $e as e`;
+  expect(await database.script(fillParams(sql, { e: 'x' }))).toEqual([{ text: "$a it's", $c: 1, e: 'x' }]);
+});
+
+test('a parameter without a value and a text with a zero byte are errors', () => {
+  expect(() => fillParams('select $name', {})).toThrow('the query uses $name, which has no value');
+  expect(() => fillParams('select $name', { name: 'a\0b' })).toThrow('zero byte');
+});
