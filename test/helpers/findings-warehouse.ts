@@ -8,7 +8,7 @@ import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/s
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { openCopy } from './prepared.ts';
-import { createStage, mergeFilledStage } from './stage.ts';
+import { createStage, hasRows, mergeFilledStage } from './stage.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
 export type Rows = readonly Readonly<Record<string, SqlParam>>[];
@@ -64,6 +64,7 @@ export async function createFindingsWarehouse(options: WarehouseOptions = {}): P
     );
   const hold = async (at: string, target: string, name: string, rows: Rows) => {
     const table = tables.get(name)!;
+    if (rows.length === 0 && !(await hasRows(database, table, target))) return;
     await createStage(database, table);
     for (const row of rows) {
       const columns = ['target', ...Object.keys(row)];

@@ -10,7 +10,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';
 import { openCopy } from './prepared.ts';
-import { createStage, mergeFilledStage } from './stage.ts';
+import { createStage, hasRows, mergeFilledStage } from './stage.ts';
 import { type Cleanup, tempFolder } from './temp.ts';
 
 export const QUIET: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -128,6 +128,7 @@ async function fill(
   target: string,
   asOf: string,
 ): Promise<void> {
+  if (rows.length === 0 && !(await hasRows(database, table, target))) return;
   await createStage(database, table);
   const shape = Object.fromEntries(table.columns.map(({ name, type }) => [name, type.toUpperCase()]));
   const columns = table.columns.map(({ name }) => `entry.${quoteIdent(name)}`).join(', ');

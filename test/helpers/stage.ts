@@ -13,6 +13,12 @@ export async function createStage(database: Database, table: Table): Promise<voi
   );
 }
 
+/** Whether a target has rows now. To load none over none changes nothing, and takes a dozen statements. */
+export async function hasRows(database: Database, table: Table, target: string): Promise<boolean> {
+  const sql = `select 1 as row from ${table.name} where target = $target limit 1`;
+  return (await database.rows(sql, { target })).length > 0;
+}
+
 /** Merges a stage that a test has filled, as a load does. */
 export async function mergeFilledStage(
   database: Database,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import { expectTable, sourceTables } from '../helpers/expect-table.ts';
+import { expectedTables } from '../helpers/expected/index.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
 const SMALL = { workspaces: 20 };
@@ -35,7 +36,9 @@ test('a failed source leaves its tables unchanged and is recorded in `pulls`; th
     ['agents', 'failed'],
   ]);
   expect(await place.rows('select * from agents order by agent_id')).toEqual(before);
-  for (const table of sourceTables.filter((name) => name !== 'agents')) await expectTable(place, table, 'spec');
+  const expected = expectedTables(place.sandbox, 'spec');
+  for (const table of sourceTables.filter((name) => name !== 'agents'))
+    await expectTable(place, table, 'spec', expected);
 
   const [pull] = await place.rows(`select status, rows, error from pulls where source = 'agents' order by as_of desc`);
   expect(pull).toMatchObject({
