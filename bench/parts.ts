@@ -1,6 +1,7 @@
 import { csv } from './csv.ts';
 import { dlt } from './dlt.ts';
 import { json } from './json.ts';
+import { lake } from './lake.ts';
 import { rate } from './rate.ts';
 import { reports } from './reports.ts';
 import type { Part } from './result.ts';
@@ -12,4 +13,4 @@ import { unchanged } from './unchanged.ts';
 import { year } from './year.ts';
 
 /** Every part, one line each. */
-export const parts: readonly Part[] = [start, csv, json, dlt, rows, targets, unchanged, year, rate, reports, sql];
+export const parts: readonly Part[] = [start, csv, json, dlt, rows, targets, unchanged, year, rate, reports, sql, lake];

@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished } from 'vitest';
+import type { Engine } from '../../src/core/choices.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { createLakeViews, renderDdl } from '../../src/lake/ddl.ts';
+import { createLakeReader, listLakeRelations } from '../../src/lake/reader.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { type LakeProject, lakeProject } from './lake-project.ts';
+import { tempFolder } from './temp.ts';
+
+const execute = promisify(execFile);
+const PROGRAM = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'read_lake.py');
+
+/** Times in the history of the lake: in its first night, between two, and after the last one, in another quarter than the first. */
+const MOMENTS = ['2026-09-29 02:15:00', '2026-10-01 12:00:00', '2027-01-01 00:00:00'];
+
+/** A lake with lists, JSON, large numbers, hostile names, changes over the start of a quarter, and a column that was added. */
+export async function engineLake(): Promise<LakeProject> {
+  const project = await lakeProject();
+  const insert = (asOf: string, names: readonly string[], purpose: string) => ({
+    sql: `insert into key_distributions_history by name select unnest($names) as target, 'p' as provider_name, 'k' as key_name, 'd' as distributed_name,
+      ${purpose} as purpose, '{"1": "a\\"b"}'::json as versions, '{"deep": [1, {"x": null}]}'::json as extra, timestamptz '${asOf}' as valid_from`,
+    params: { names },
+  });
+  const list = (name: string, members: readonly string[], asOf: string) => ({
+    sql: `insert into tf_versions_members select 'acme', $name, null, unnest($members), 1, unnest(range(len($members))) * 1.5, timestamptz '${asOf}', null`,
+    params: { name, members },
+  });
+  await project.night(
+    '2026-09-29T02:15:00Z',
+    insert(
+      '2026-09-29T02:15:00Z',
+      ['001', '2026-10-01', '1e3', `it's "quoted"`, 'a/b', 'ü\u{1f600}', 'true'],
+      `['encrypt', null]`,
+    ),
+    `insert into key_versions_history by name select '001' as target, 'k' as key_name, 9223372036854775807 as version, timestamptz '2026-01-01 00:00:00.123456Z' as creation_time, timestamptz '2026-09-29 02:15:00Z' as valid_from`,
+    `insert into tf_versions_rows by name select 'acme' as target, '1.9.8' as version, 3 as workspace_count, 'digest' as workspaces, timestamptz '2026-09-29 02:15:00Z' as valid_from`,
+    list('1.9.8', ['zeta', 'alpha', 'it, is'], '2026-09-29T02:15:00Z'),
+    `insert into acl_policies_history by name select '001' as target, 'p' as name, 18446744073709551615::ubigint as create_index, timestamptz '2026-09-29 02:15:00Z' as valid_from`,
+  );
+  await project.publish();
+  await project.night(
+    '2026-10-01T02:15:00Z',
+    `update key_distributions_history set valid_to = timestamptz '2026-10-01 02:15:00Z' where target in ('001', 'a/b')`,
+    insert('2026-10-01T02:15:00Z', ['001'], 'null'),
+    `update tf_versions_members set valid_to = timestamptz '2026-10-01 02:15:00Z' where member = 'alpha'`,
+    `update tf_versions_rows set valid_to = timestamptz '2026-10-01 02:15:00Z'`,
+    `insert into tf_versions_rows by name select 'acme' as target, '1.9.8' as version, 2 as workspace_count, 'other' as workspaces, timestamptz '2026-10-01 02:15:00Z' as valid_from`,
+    `insert into findings by name select 'f' as finding_id, '001' as target, 'r' as rule, 'warning' as severity, 's' as subject_type, 's' as subject_id,
+      E'line\\nbreak' as title, '{}'::json as detail, 'new' as state, timestamptz '2026-10-01 02:15:00Z' as first_seen, timestamptz '2026-10-01 02:15:00Z' as last_seen, 0 as times_reopened, 0.1 as weight`,
+    'alter table key_versions_history add column added varchar[]',
+    `update key_versions_history set added = ['x']`,
+  );
+  await project.publish();
+  await project.night(
+    '2026-10-02T02:15:00Z',
+    `update findings set state = 'resolved', last_seen = timestamptz '2026-10-02 02:15:00Z'`,
+  );
+  await project.publish();
+  return project;
+}
+
+interface Compared {
+  readonly name: string;
+  readonly rows: number;
+  readonly differing: readonly unknown[];
+}
+
+/** Relations whose views every engine reads; the tables of all relations are read as well. */
+const VIEWED = [
+  'key_distributions',
+  'key_versions',
+  'tf_versions',
+  'acl_policies',
+  'findings',
+  'runs',
+  'workspaces',
+  'pulls',
+];
+
+/** Reads the lake with an engine of Python, and fails unless it returns the cells that DuckDB returns. */
+export async function expectSameCells(project: LakeProject, python: string, engine: string): Promise<void> {
+  const folder = await tempFolder(onTestFinished);
+  const expected = join(folder, 'expected');
+  await mkdir(expected);
+  const ddl = join(folder, 'ddl.json');
+  const dialect: Engine = engine === 'spark' ? 'spark' : 'clickhouse';
+  await writeFile(ddl, JSON.stringify(await prepareExpected(project, expected, dialect)));
+  const words = [PROGRAM, engine, project.store.name, expected, ddl];
+  // ClickHouse reads local files only below its working directory.
+  const { stdout } = await execute(python, words, { cwd: project.folder, maxBuffer: 100_000_000 });
+  const compared = stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Compared);
+  expect(compared.filter(({ differing }) => differing.length > 0)).toEqual([]);
+  expect(compared.length).toBeGreaterThan(VIEWED.length);
+  expect(compared.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(20);
+}
+
+/** Writes what DuckDB reads. @returns the statements for the engine */
+async function prepareExpected(project: LakeProject, folder: string, engine: Engine): Promise<readonly string[]> {
+  const database = await openDatabase(':memory:');
+  try {
+    const reader = createLakeReader(project.store, database, createSqlFiles([PACKAGE_ROOT]));
+    await createLakeViews(reader);
+    const relations = await listLakeRelations(reader);
+    const queries = [...VIEWED.flatMap(viewQueries), ...relations.flatMap(({ name }) => tableQueries(name))];
+    for (const { name, duckdb } of queries) {
+      await database.run(
+        `copy (select columns(c -> c not in ('month', 'quarter')) from (${duckdb})) to '${folder}/${name}.parquet'`,
+      );
+    }
+    await writeFile(join(folder, 'queries.json'), JSON.stringify(queries));
+    const statements = await renderDdl(reader, { engine, location: project.store.name, schema: 'tidemark' });
+    const wanted = statements.filter((statement) => isWanted(statement.split('\n', 1)[0] ?? ''));
+    return wanted.map((statement) => statement.replace(/;$/u, ''));
+  } finally {
+    database.close();
+  }
+}
+
+/** Spark takes seconds for a statement: only those of the relations that are read as views. */
+function isWanted(statement: string): boolean {
+  const [, name = ''] = /[`"]([^`"]+)[`"]/u.exec(statement) ?? [];
+  const relation = name.replace(/_(?:changes|state|history|at)$/u, '').replace(/_members$/u, '');
+  return VIEWED.includes(relation) || name === 'source_state';
+}
+
+function viewQueries(relation: string) {
+  const all = (from: string) => `select * from ${from}`;
+  const every = (name: string, from: string) => ({ name, duckdb: all(from), clickhouse: all(from), spark: all(from) });
+  return [
+    every(relation, relation),
+    every(`${relation}_history`, `${relation}_history`),
+    ...MOMENTS.map((time, index) => ({
+      name: `${relation}_at_${index}`,
+      duckdb: all(`${relation}_at('${time}')`),
+      clickhouse: all(`${relation}_at(at_time = '${time}')`),
+      spark: all(`${relation}_at(timestamp'${time}Z')`),
+    })),
+  ];
+}
+
+function tableQueries(relation: string) {
+  return ['changes', 'state'].flatMap((part) => {
+    const table = `${relation}_${part}`;
+    return [
+      { name: table, table, duckdb: `select * from ${table}` },
+      ...MOMENTS.map((time, index) => ({
+        name: `${table}_until_${index}`,
+        table,
+        until: `${time}+00:00`,
+        duckdb: `select * from ${table} where as_of <= timestamptz '${time}+00'`,
+      })),
+    ];
+  });
+}
