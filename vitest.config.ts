@@ -35,7 +35,17 @@ export default defineConfig({
           env: chooseTempFolder(),
         },
       },
-      { extends: true, test: { name: 'system', include: [SYSTEM], testTimeout: 300_000, hookTimeout: 300_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: [SYSTEM],
+          isolate: false,
+          maxWorkers: 3, // on two cores: the tests wait for timeouts, processes and browsers
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
       { extends: true, test: { name: 'clients', include: [CLIENTS], maxWorkers: 1 } },
       { extends: true, test: { name: 'long', include: [LONG], testTimeout: 3_600_000, maxWorkers: 1 } },
     ],

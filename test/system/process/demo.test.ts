@@ -22,7 +22,7 @@ const demo = () => join(cwd, 'demo');
 beforeAll(async () => {
   command = await buildCommand();
   cwd = await tempFolder(() => {});
-  played = await run(['demo', '--runs', String(NIGHTS), '--workspaces', '60'], cwd);
+  played = await run(['demo', '--runs', String(NIGHTS), '--workspaces', '20'], cwd);
 });
 
 /** Runs a line of a shell, with `tidemark` as the built command. */
