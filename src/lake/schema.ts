@@ -27,6 +27,8 @@ interface LakeType {
   readonly written: string;
 }
 
+const TEXTS: LakeType = { delta: { type: 'array', elementType: 'string', containsNull: true }, written: 'varchar[]' };
+
 const SIMPLE: Readonly<Record<string, LakeType>> = {
   VARCHAR: { delta: 'string', written: 'varchar' },
   BOOLEAN: { delta: 'boolean', written: 'boolean' },
@@ -40,10 +42,8 @@ const SIMPLE: Readonly<Record<string, LakeType>> = {
   DATE: { delta: 'date', written: 'date' },
   BLOB: { delta: 'binary', written: 'blob' },
   'TIMESTAMP WITH TIME ZONE': { delta: 'timestamp', written: 'timestamptz' },
-  'VARCHAR[]': {
-    delta: { type: 'array', elementType: 'string', containsNull: true },
-    written: 'varchar[]',
-  },
+  'VARCHAR[]': TEXTS,
+  'JSON[]': TEXTS,
 };
 
 /** How the lake holds a type of DuckDB: as text where Delta has no equal, as JSON among others. */

@@ -108,9 +108,11 @@ async function exportRelation(
   };
 }
 
+/** JSON as text, also in lists: readers disagree about the JSON type of Parquet. */
 function selectItem({ column_name, column_type }: Readonly<Record<string, unknown>>): string {
   const column = quoteIdent(String(column_name));
-  return String(column_type) === 'JSON' ? `${column}::varchar as ${column}` : column;
+  const type = String(column_type);
+  return /^JSON(?:\[\])*$/u.test(type) ? `${column}::${type.replace('JSON', 'varchar')} as ${column}` : column;
 }
 
 async function hash(path: string): Promise<{ readonly sha256: string }> {

@@ -228,8 +228,8 @@ describe('a migration between two publishes', () => {
     const project = await lakeProject();
     await writeUserTable(project);
     await project.change(
-      `create table notes (as_of varchar, op bigint, "Publish" ubigint, tags varchar[], more struct(a bigint, b varchar), amount decimal(9,2), day date, body json, lake_place time)`,
-      `insert into notes values ('x', 1, 18446744073709551615, ['a', null], {a: 1, b: 'it''s'}, 1.25, '2026-10-01', '{"a": [1]}', '10:00'), (null, null, null, null, null, null, null, null, null)`,
+      `create table notes (as_of varchar, op bigint, "Publish" ubigint, tags varchar[], more struct(a bigint, b varchar), amount decimal(9,2), day date, body json, lake_place time, bodies json[])`,
+      `insert into notes values ('x', 1, 18446744073709551615, ['a', null], {a: 1, b: 'it''s'}, 1.25, '2026-10-01', '{"a": [1]}', '10:00', ['{"b": 1}'::json, null]), (null, null, null, null, null, null, null, null, null, null)`,
       'insert into notes from notes',
     );
     await project.night('2026-10-01T02:15:00Z');
@@ -254,7 +254,8 @@ create table if not exists notes (
   amount decimal(9,2), -- an amount
   day date, -- a day
   body json, -- a document
-  lake_place time -- a time
+  lake_place time, -- a time
+  bodies json[] -- documents
 );
 `,
   );
