@@ -22,7 +22,7 @@ async function gate(target: string, unlisted: Readonly<Record<string, unknown>> 
   onTestFinished(() => server.close());
   const folder = await tempFolder();
   await mkdir(join(folder, 'jobs'));
-  await writeFile(join(folder, 'jobs/policies.yaml'), 'pull: [acl_policies]\nreports: [overview]\n');
+  await writeFile(join(folder, 'jobs/policies.yaml'), 'pull: [acl_policies]\nreports: []\n');
   await writeFile(
     join(folder, 'tidemark.yaml'),
     `targets:\n  - { name: nomad, kind: scheduler, url: "${server.origin}", token: a-client-token${target} }\n`,

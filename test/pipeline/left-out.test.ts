@@ -90,6 +90,11 @@ test('the mail shows no number of sources that no target has any more', async ()
     config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
     config.targets = [findTarget(config, 'vault')];
   });
+  await mkdir(join(place.folder, 'jobs'));
+  await writeFile(
+    join(place.folder, 'jobs', 'nightly.yaml'),
+    'pull: all\nreports: [overview, keys]\nmail: { to: [a@acme.example] }\n',
+  );
   expect(await mail(0)).toMatch(/keys overdue for rotation/u);
   await place.configure((config) => {
     findTarget(config, 'vault').sources = ['mesh_roles'];

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
@@ -5,6 +7,8 @@ test.each([['pull'], ['run', 'nightly']])(
   'a token that is refused is one message for its target: %s',
   async (...words) => {
     const place = await testProject({ workspaces: 5 });
+    await mkdir(join(place.folder, 'jobs'));
+    await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), 'pull: all\nreports: []\n');
     await place.configure((config) => {
       for (const name of ['acme', 'nomad']) findTarget(config, name).token = `a-wrong-token-of-${name}`;
     });

@@ -8,7 +8,7 @@ const ledger = () => join(harness.place.folder, 'data', 'ledger.ndjson');
 
 describe('a ledger that is missing although the table actions has rows', () => {
   test('is an error that names the way out, and nothing is sent', async () => {
-    await harness.planAndApprove();
+    await harness.useApprovedPlan();
     await harness.apply();
     await rm(ledger());
     harness.place.sandbox.log.length = 0;
@@ -27,7 +27,7 @@ describe('a ledger that is missing although the table actions has rows', () => {
   });
 
   test('keeps its rows in the table during a run, and is restored from them', async () => {
-    const plan = await harness.planAndApprove();
+    const plan = await harness.useApprovedPlan();
     await harness.apply();
     const before = await harness.place.ledger();
     await rm(ledger());
@@ -51,7 +51,7 @@ describe('what cannot be read as a ledger', () => {
     ['a broken line', (file: string) => writeFile(file, '{"event":"intent"\n'), 'ledger.ndjson:1 is damaged'],
     ['a line of another kind', (file: string) => writeFile(file, '{"event":"other"}\n'), 'ledger.ndjson:1 is damaged'],
   ])('%s is refused with exit 4', async (_, create, message) => {
-    await harness.planAndApprove();
+    await harness.useApprovedPlan();
     await rm(ledger(), { force: true });
     await create(ledger());
     for (const words of [
@@ -71,7 +71,7 @@ describe('what cannot be read as a ledger', () => {
 
 describe('playbook ledger --settle', () => {
   test('reads an unconfirmed action again, and records what became of it', async () => {
-    const plan = await harness.planAndApprove();
+    const plan = await harness.useApprovedPlan();
     const id = String(plan.actions[0]?.params.id);
     harness.faultHook = ({ method, path }) => (method === 'DELETE' && path.endsWith(id) ? { status: 204 } : undefined);
     await harness.apply([], 1);
@@ -90,7 +90,7 @@ describe('playbook ledger --settle', () => {
   });
 
   test('an interrupted action that readings do not show is failed, and the next apply sends it', async () => {
-    await harness.planAndApprove();
+    await harness.useApprovedPlan();
     await harness.apply();
     const [intent] = (await readFile(ledger(), 'utf8')).split('\n');
     await writeFile(ledger(), `${intent}\n`);
@@ -106,7 +106,7 @@ describe('playbook ledger --settle', () => {
   });
 
   test('a finding whose action is unconfirmed is not planned again', async () => {
-    const plan = await harness.planAndApprove();
+    const plan = await harness.useApprovedPlan();
     const id = String(plan.actions[0]?.params.id);
     harness.faultHook = ({ method, path }) => (method === 'DELETE' && path.endsWith(id) ? { status: 204 } : undefined);
     await harness.apply([], 1);

@@ -12,7 +12,7 @@ interface Row {
 const harness = applyHarness({ playbook: 'reap-dead-agents' });
 
 test('the service refuses to delete an agent that comes back after the guard was read: 412', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const back = harness.findAgent(plan, 1);
   harness.faultHook = ({ method, path }) => {
     if (method === 'DELETE' && path.endsWith(back.id)) back.status = 'busy';
@@ -32,7 +32,7 @@ test('the service refuses to delete an agent that comes back after the guard was
 });
 
 test('an agent that someone else deletes after the guard was read needs no change', async () => {
-  const plan = await harness.planAndApprove();
+  const plan = await harness.useApprovedPlan();
   const gone = harness.findAgent(plan, 1).id;
   harness.faultHook = ({ method, path }) => {
     const { agents } = harness.place.sandbox.services.platform.state;
