@@ -3,7 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { readCsv } from '../landing/read-csv.ts';
 import type { LandingFile, Manifest } from '../landing/store.ts';
-import { firstLine, raiseMemoryLimit, raiseThreads } from '../warehouse/database.ts';
+import { firstLine, raiseMemoryLimit, withLoadThreads } from '../warehouse/database.ts';
 import {
   type Changes,
   compareStage,
@@ -44,11 +44,11 @@ export interface Load {
 export async function loadAlone(load: Load): Promise<PullOutcome> {
   const { warehouse, config } = load.run;
   try {
-    return await loadTables(load);
+    return await loadWithThreads(load);
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
     await raiseMemoryLimit(warehouse.database, warehouse.files, config.memoryLimit);
-    return loadTables(load).catch((retryError: unknown) => {
+    return loadWithThreads(load).catch((retryError: unknown) => {
       throw isOutOfMemory(retryError) ? outOfMemoryError(load, retryError) : retryError;
     });
   }
@@ -59,29 +59,34 @@ function outOfMemoryError({ run, manifest }: Load, cause: unknown): TidemarkErro
   return new TidemarkError('INCOMPLETE', `loading needs more memory than ${run.config.memoryLimit}`, { hint, cause });
 }
 
-async function loadTables(load: Load): Promise<PullOutcome> {
-  const { run, pull, manifest } = load;
+async function loadWithThreads(load: Load): Promise<PullOutcome> {
+  const { run, manifest } = load;
   const { database, files, tables } = run.warehouse;
+  const filled = tablesForSource(manifest.source, tables);
+  const landingBytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+  const size = { landingBytes, hasLists: filled.some(({ members }) => members !== undefined) };
   load.notes.splice(0, load.notes.length, ...(manifest.notes ?? []));
-  return interruptible(run, async () => {
-    const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-    await raiseThreads(database, files, bytes);
-    const writes: Write[] = [];
-    for (const table of tablesForSource(manifest.source, tables)) writes.push(await prepareTable(table, load));
-    return database.transaction(async () => {
-      const deltas: Delta[] = [];
-      for (const write of writes) deltas.push(await write());
-      const [delta] = deltas;
-      if (!delta) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
-      const outcome = await recordPull(run, pull, {
-        status: 'complete',
-        delta,
-        extractedAt: manifest.as_of,
-        note: formatNotes(load.notes),
-      });
-      run.signal.throwIfAborted();
-      return outcome;
+  return interruptible(run, () => withLoadThreads(database, files, size, () => loadTables(load, filled)));
+}
+
+async function loadTables(load: Load, tables: readonly Table[]): Promise<PullOutcome> {
+  const { run, pull, manifest } = load;
+  const { database } = run.warehouse;
+  const writes: Write[] = [];
+  for (const table of tables) writes.push(await prepareTable(table, load));
+  return database.transaction(async () => {
+    const deltas: Delta[] = [];
+    for (const write of writes) deltas.push(await write());
+    const [delta] = deltas;
+    if (!delta) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
+    const outcome = await recordPull(run, pull, {
+      status: 'complete',
+      delta,
+      extractedAt: manifest.as_of,
+      note: formatNotes(load.notes),
     });
+    run.signal.throwIfAborted();
+    return outcome;
   });
 }
 

@@ -158,13 +158,34 @@ export async function raiseMemoryLimit(database: Database, files: SqlFiles, memo
 /** Dividing a statement between threads costs more than it saves where there is little data: a sixth of the pull of a small estate. */
 const SMALL_FILE_BYTES = 32 * 1024 * 1024;
 const LARGE_LANDING_BYTES = 8 * 1024 * 1024;
+/** Lists of which the members take longer than two settings of the threads. */
+const LARGE_LISTS_BYTES = 4 * 1024 * 1024;
 
 /** The threads to open a warehouse file of this size with. */
 export function chooseThreads(bytes: number): number | undefined {
   return bytes < SMALL_FILE_BYTES ? 1 : undefined;
 }
 
-/** Gives DuckDB all threads from now on if a landing of this size is loaded. */
-export async function raiseThreads(database: Database, files: SqlFiles, landingBytes: number): Promise<void> {
-  if (landingBytes >= LARGE_LANDING_BYTES) await database.run(await files.read('warehouse/all_threads'));
+interface LoadSize {
+  readonly landingBytes: number;
+  /** Few rows, each with a list of all its members. */
+  readonly hasLists: boolean;
+}
+
+/**
+ * Gives DuckDB all threads from now on if a large landing is loaded. The members of lists are loaded with one thread: they come from
+ * few rows, which is one piece of work, and the other threads only wait for it, busily. That costs three times the processor time.
+ */
+export async function withLoadThreads<T>(
+  database: Database,
+  files: SqlFiles,
+  { landingBytes, hasLists }: LoadSize,
+  load: () => Promise<T>,
+): Promise<T> {
+  if (landingBytes < (hasLists ? LARGE_LISTS_BYTES : LARGE_LANDING_BYTES)) return load();
+  await database.run(await files.read(hasLists ? 'warehouse/one_thread' : 'warehouse/all_threads'));
+  const loaded = await load();
+  // After a failure one thread is left, which is slower and nothing else.
+  if (hasLists) await database.run(await files.read('warehouse/all_threads'));
+  return loaded;
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { chooseThreads, type Database, openDatabase, raiseThreads } from '../../src/warehouse/database.ts';
+import { chooseThreads, type Database, openDatabase, withLoadThreads } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -25,9 +25,22 @@ test('a large landing is loaded with all threads, also within a transaction', as
   const [all] = await countThreads(await openWith(undefined));
   const database = await openWith(1);
 
-  await raiseThreads(database, files, 8 * MEBIBYTE - 1);
-  expect(await countThreads(database)).toEqual([{ threads: 1 }]);
+  const loadWith = (landingBytes: number) =>
+    withLoadThreads(database, files, { landingBytes, hasLists: false }, () => countThreads(database));
 
-  await database.transaction(() => raiseThreads(database, files, 8 * MEBIBYTE));
+  expect(await loadWith(8 * MEBIBYTE - 1)).toEqual([{ threads: 1 }]);
+  expect(await database.transaction(() => loadWith(8 * MEBIBYTE))).toEqual([all]);
+  expect(await countThreads(database)).toEqual([all]);
+});
+
+test('lists are loaded with one thread, and what follows has all of them', async () => {
+  const files = createSqlFiles([PACKAGE_ROOT]);
+  const database = await openWith(undefined);
+  const [all] = await countThreads(database);
+  const loadWith = (landingBytes: number) =>
+    withLoadThreads(database, files, { landingBytes, hasLists: true }, () => countThreads(database));
+
+  expect(await loadWith(4 * MEBIBYTE - 1)).toEqual([all]);
+  expect(await loadWith(4 * MEBIBYTE)).toEqual([{ threads: 1 }]);
   expect(await countThreads(database)).toEqual([all]);
 });

@@ -1,0 +1,2 @@
+-- One thread.
+set threads = 1;
