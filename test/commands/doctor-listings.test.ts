@@ -3,7 +3,7 @@ import { findTarget, testProject } from '../helpers/test-project.ts';
 
 /** The warnings of `doctor` about what listings prove. */
 async function listingWarnings(flavor: 'spec' | 'hashicorp', changes: Readonly<Record<string, unknown>> = {}) {
-  const place = await testProject({ workspaces: 5, flavor });
+  const place = await testProject({ workspaces: 5, flavor, warehouse: 'none' });
   await place.configure((config) => void Object.assign(findTarget(config, 'nomad'), changes));
   const { stdout } = await place.tidemark(['doctor', '--json', '--now', new Date().toISOString()]);
   const checks = JSON.parse(stdout) as { about: string; check: string; detail: string; warning?: true }[];

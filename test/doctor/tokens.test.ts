@@ -42,7 +42,7 @@ interface Asked {
 
 /** The checks of one target, where all others are as the sandbox configures them. */
 async function askDoctor({ flavor = 'hashicorp', kind, token, note }: Asked) {
-  const place = await testProject({ workspaces: 5, flavor, start: new Date() });
+  const place = await testProject({ workspaces: 5, flavor, start: new Date(), warehouse: 'none' });
   const given = token?.(place);
   await place.configure((config) => {
     const target = findTarget(config, NAMES[kind]);
