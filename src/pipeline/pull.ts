@@ -107,21 +107,16 @@ export async function pullSources(
   const loads = new LoadQueue(running);
   const tools = { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse };
   try {
-    const targets = pLimit(TARGETS_AT_ONCE);
-    const ends = await targets.map(groupByTarget(pulls), (group) =>
-      Promise.allSettled(
-        group.map((pull) =>
-          pullOne(pull, tools).catch((error: unknown) => {
-            halt.abort(error); // only the first call sets the reason
-            throw error;
-          }),
-        ),
-      ),
+    const ends = await settleByTarget(pulls, TARGETS_AT_ONCE, (pull) =>
+      pullOne(pull, tools).catch((error: unknown) => {
+        halt.abort(error); // only the first call sets the reason
+        throw error;
+      }),
     );
     await migrated;
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
-    return ends.flat().flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+    return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   } finally {
     clearTimeout(timer);
     release();
@@ -131,11 +126,18 @@ export async function pullSources(
 }
 
 /** More at once are no faster, as one process reads all responses, and each holds connections and buffers. */
-const TARGETS_AT_ONCE = 64;
+const TARGETS_AT_ONCE = 32;
 
-function groupByTarget(pulls: readonly Pull[]): readonly (readonly Pull[])[] {
+/** Works on all pulls of some targets at a time. @returns how each ended, target by target */
+export async function settleByTarget<T>(
+  pulls: readonly Pull[],
+  atOnce: number,
+  work: (pull: Pull) => Promise<T>,
+): Promise<readonly PromiseSettledResult<T>[]> {
   const names = new Set(pulls.map(({ target }) => target.name));
-  return [...names].map((name) => pulls.filter(({ target }) => target.name === name));
+  const groups = [...names].map((name) => pulls.filter(({ target }) => target.name === name));
+  const ends = await pLimit(atOnce).map(groups, (group) => Promise.allSettled(group.map(work)));
+  return ends.flat();
 }
 
 /** What the pulls of one run share. */
