@@ -7,11 +7,15 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../../src/commands/index.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { startMailServer } from '../../helpers/mail-server.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 import { noTerminal } from '../../helpers/terminal.ts';
 import { createNewcomer, type Newcomer, type ServedTarget, serveSandbox } from './newcomer.ts';
 
+const atEnd = cleanAtEnd();
 const CHROMIUM = '/usr/bin/chromium';
 const CTRL_D = '\u0004';
+/** Fewer nights than without the option, which test/long plays. */
+const DEMO = 'tidemark demo --runs 2';
 const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
 const noClone = existsSync(join(PACKAGE_ROOT, '.git')) ? undefined : 'this is no checkout of git';
 for (const reason of [noTerminal, noBrowser, noClone]) {
@@ -51,34 +55,37 @@ async function lookAt(file: string): Promise<{ readonly lead: string; readonly v
 /** The steps run in this order, each on what those before it left. */
 describe.skipIf(noClone !== undefined)('the first hour', () => {
   beforeAll(async () => {
-    newcomer = await createNewcomer();
+    newcomer = await createNewcomer(atEnd);
     project = join(newcomer.home, 'estate');
     await mkdir(project);
   });
 
   test('a clean clone runs the demo without an installation, and stays clean', async () => {
     const { clone } = newcomer;
-    expect(await succeed('npm run demo -- --runs 2 --workspaces 20', clone)).toContain('demo/out/index.html');
+    expect(await succeed('npm run demo -- --runs 1 --workspaces 10', clone)).toContain('demo/out/index.html');
     expect(await succeed('npx tidemark --version', clone)).toMatch(/^\d+\.\d+\.\d+\n$/u);
     expect(await succeed('git status --porcelain', clone)).toBe('');
   });
 
-  test('the installed command prints its version and its help, and completes words', async () => {
+  test('the installed command prints its version and its help, has a page for `man`, and completes words', async () => {
     const { version } = JSON.parse(await readFile(join(newcomer.clone, 'package.json'), 'utf8'));
     expect(await succeed('tidemark --version')).toBe(`${version}\n`);
     const help = await succeed('tidemark --help');
     for (const { name } of commands) expect(help).toContain(`\n  ${name} `);
+    const page = await readFile(join(newcomer.prefix, 'share', 'man', 'man1', 'tidemark.1'), 'utf8');
+    expect(page).toContain(`"tidemark ${version}"`);
     const complete = 'COMP_WORDS=(tidemark stat); COMP_CWORD=1; _tidemark; echo "$COMPREPLY"; complete -p tidemark';
     expect(await succeed(`source <(tidemark completion bash); ${complete}`)).toMatch(/^status\ncomplete .*tidemark$/mu);
   });
 
   describe.skipIf(noTerminal !== undefined)('on a terminal', () => {
     test('the demo plays, and ends with three commands that work as printed', async () => {
-      const { exit, shown } = await newcomer.terminal('tidemark demo');
+      const { exit, shown } = await newcomer.terminal(DEMO);
       expect(exit, shown).toBe(0);
       demo = toLines(shown);
       const next = demo.slice(demo.indexOf('Next') + 1).filter((line) => line !== '');
       expect(next).toHaveLength(3);
+      expect(next.join()).not.toMatch(/npx|node /u);
       for (const line of next) {
         const command = line.slice(line.indexOf('tidemark '));
         const result = await newcomer.terminal(command);
@@ -99,7 +106,7 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
 
     let targets: ReadonlyMap<string, ServedTarget>;
     test('init asks which services there are, and says what to do next', async () => {
-      targets = await serveSandbox(newcomer);
+      targets = await serveSandbox(newcomer, atEnd);
       const answer = (name: string) => `${targets.get(name)?.url}\n`;
       const { exit, shown } = await newcomer.terminal(
         'tidemark init',
@@ -158,7 +165,7 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
   });
 
   test('the playbook of README works on the demo as printed; applying it again says so in one line', async () => {
-    if (noTerminal !== undefined) await succeed('tidemark demo');
+    if (noTerminal !== undefined) await succeed(DEMO);
     const readme = await readFile(join(newcomer.clone, 'README.md'), 'utf8');
     const section = readme.slice(readme.indexOf('\n## Applying changes\n'));
     const example = /```sh\n([\s\S]*?)\n```/u.exec(section)?.[1] ?? '';

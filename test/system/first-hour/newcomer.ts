@@ -2,10 +2,9 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll } from 'vitest';
 import { parse } from 'yaml';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { tempFolder } from '../../helpers/temp.ts';
+import { type Cleanup, tempFolder } from '../../helpers/temp.ts';
 import { runProgramInTerminal, type TerminalRun } from '../../helpers/terminal.ts';
 
 const execute = promisify(execFile);
@@ -20,6 +19,8 @@ export interface ShellRun {
 export interface Newcomer {
   readonly clone: string;
   readonly home: string;
+  /** Where npm installed the package. */
+  readonly prefix: string;
   readonly env: NodeJS.ProcessEnv;
   /** Runs a line of bash. */
   shell(line: string, cwd?: string): Promise<ShellRun>;
@@ -37,8 +38,8 @@ function plainEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Clones what is committed, installs and builds it, packs it, and installs the tarball for all users of a folder. */
-export async function createNewcomer(): Promise<Newcomer> {
-  const folder = await tempFolder(afterAll);
+export async function createNewcomer(cleanup: Cleanup): Promise<Newcomer> {
+  const folder = await tempFolder(cleanup);
   const [clone, home, prefix] = ['clone', 'home', 'prefix'].map((name) => join(folder, name)) as [
     string,
     string,
@@ -65,6 +66,7 @@ export async function createNewcomer(): Promise<Newcomer> {
   return {
     clone,
     home,
+    prefix,
     env,
     shell: (line, cwd = home) => runShell(line, { cwd, env }),
     terminal: (line, steps = [], cwd = home) => runProgramInTerminal(['bash', '-c', line], steps, { cwd, env }),
@@ -86,12 +88,15 @@ export interface ServedTarget {
   readonly token?: string;
 }
 
-/** Starts `tidemark sandbox` as a process that ends with the file. Returns the targets of the configuration that it prints. */
-export async function serveSandbox({ env, home }: Newcomer): Promise<ReadonlyMap<string, ServedTarget>> {
+/** Starts `tidemark sandbox` as a process. Returns the targets of the configuration that it prints. */
+export async function serveSandbox(
+  { env, home }: Newcomer,
+  cleanup: Cleanup,
+): Promise<ReadonlyMap<string, ServedTarget>> {
   const words = ['sandbox', '--flavor', 'hashicorp', '--workspaces', '30', '--rate', '1000'];
   const served = spawn('tidemark', words, { cwd: home, env });
   const ended = new Promise<void>((resolve) => served.once('close', () => resolve()));
-  afterAll(async () => {
+  cleanup(async () => {
     served.kill('SIGTERM');
     await ended;
   });
