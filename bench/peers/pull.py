@@ -162,7 +162,7 @@ def create_resource(name: str, rows: Iterator[object], is_tabular: bool, disposi
 
 
 def add_row_hash(rows: pa.Table) -> pa.Table:
-    """With DuckDB: dlt's helper for row hashes converts the table to pandas, and takes more time and memory."""
+    """With DuckDB: dlt's helper for row hashes converts the table to pandas, which takes more memory."""
     connection = duckdb.connect()
     return connection.sql("select *, (hash(rows) >> 1)::bigint as row_hash from rows").to_arrow_table()
 
