@@ -1,30 +1,29 @@
 import { execFile } from 'node:child_process';
-import { cp, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import type { RunningSandbox } from '../../../src/sandbox/index.ts';
-import { tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { startTestSandbox } from '../../helpers/test-sandbox.ts';
 
+const atEnd = cleanAtEnd();
 const run = promisify(execFile);
 const PROJECT = join(PACKAGE_ROOT, 'test', 'system', 'consumer', 'project');
 const DAYS = 3;
 
 let folder: string;
-let tarball: string;
 let packed: readonly string[];
 let sandbox: RunningSandbox;
 
 /** A project of a user: Tidemark is installed from the packed tarball, and its types are checked without `skipLibCheck`. */
 beforeAll(async () => {
-  folder = await tempFolder(afterAll);
+  folder = await tempFolder(atEnd);
   await cp(PROJECT, folder, { recursive: true });
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
   const [{ filename, files }] = JSON.parse((await run('npm', pack, { cwd: PACKAGE_ROOT })).stdout);
-  tarball = join(folder, filename);
   packed = files.map(({ path }: { path: string }) => path);
   const { devDependencies } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
   const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`);
@@ -85,30 +84,9 @@ test('the package has what it needs to run, and neither tests nor source maps', 
   expect(packed).toContain('dist/tidemark.1');
 });
 
-test('installed from the tarball for all users, `tidemark` runs in an empty folder, and `man` finds its page', async () => {
-  const prefix = await tempFolder();
-  const words = ['install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', '--prefer-offline', tarball];
-  await run('npm', words, { cwd: prefix });
-  const cwd = await tempFolder();
-  const env = { PATH: [join(prefix, 'bin'), process.env.PATH].join(delimiter), HOME: cwd };
-  const { version } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
-  expect(await run('tidemark', ['--version'], { cwd, env })).toEqual({ stdout: `${version}\n`, stderr: '' });
-  const { stdout } = await run('tidemark', ['demo', '--runs', '1', '--workspaces', '10'], { cwd, env });
-  expect(stdout).toMatch(/\btidemark --config demo\/tidemark\.yaml /u);
-  expect(stdout).not.toMatch(/npx|node /u);
-  const rows = await run(
-    'tidemark',
-    ['--config', 'demo/tidemark.yaml', 'sql', '--json', 'select count(*)::int as n from workspaces'],
-    { cwd, env },
-  );
-  expect(JSON.parse(rows.stdout)).toEqual([{ n: 10 }]);
-  const page = await readFile(join(prefix, 'share', 'man', 'man1', 'tidemark.1'), 'utf8');
-  expect(page).toContain(`"tidemark ${version}"`);
-});
-
 test('a command that a project runs is shown as the project runs it, without a look into a registry', async () => {
-  const { stdout } = await run('npx', ['--no', 'tidemark', 'demo', '--runs', '1', '--workspaces', '10'], {
-    cwd: folder,
-  });
-  expect(stdout).toContain('npx --no tidemark --config demo/tidemark.yaml ');
+  await mkdir(join(folder, 'new'));
+  const words = ['--no', 'tidemark', 'init', '--config', 'new/tidemark.yaml'];
+  const { stdout } = await run('npx', words, { cwd: folder });
+  expect(stdout).toContain('run `npx --no tidemark --config new/tidemark.yaml doctor`');
 });
