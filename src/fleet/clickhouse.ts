@@ -6,6 +6,9 @@ const SETTINGS = {
   join_use_nulls: 1,
   output_format_json_quote_64bit_integers: 0,
   date_time_output_format: 'iso',
+  // A load balancer ends a connection that is silent for a minute.
+  send_progress_in_http_headers: 1,
+  http_headers_progress_interval_ms: '20000',
 } as const;
 
 /** Sends queries to a ClickHouse server over HTTP. */
@@ -14,7 +17,7 @@ export async function openClickhouse(
   password: string,
   signal: AbortSignal,
 ): Promise<FleetEngine> {
-  const { createClient } = await loadDriver('@clickhouse/client', () => import('@clickhouse/client'));
+  const { ClickHouseLogLevel, createClient } = await loadDriver('@clickhouse/client', () => import('@clickhouse/client'));
   const client = createClient({
     url: server,
     username: user,
@@ -22,6 +25,7 @@ export async function openClickhouse(
     database: path[0] ?? 'default',
     application: 'tidemark',
     request_timeout: 600_000,
+    log: { level: ClickHouseLogLevel.OFF }, // the error that is thrown says the same
     clickhouse_settings: SETTINGS,
   });
   return {

@@ -1,0 +1,131 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { openClickhouse } from '../../../src/fleet/clickhouse.ts';
+import { openDuckdb } from '../../../src/fleet/duckdb.ts';
+import { type FleetEngine, parseEngineAddress } from '../../../src/fleet/engine.ts';
+import { renderFleetReport } from '../../../src/fleet/report.ts';
+import { renderDdl } from '../../../src/lake/ddl.ts';
+import { createLakeReader } from '../../../src/lake/reader.ts';
+import { openDatabase } from '../../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
+import { cli } from '../../helpers/cli.ts';
+import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
+import { tempFolder } from '../../helpers/temp.ts';
+
+const PYTHON = process.env.TIDEMARK_PYTHON ?? 'python3';
+const hasChdb = spawnSync(PYTHON, ['-c', 'import chdb']).status === 0;
+if (!hasChdb) console.log(`${PYTHON} has no chdb: no ClickHouse answers the queries of a fleet here`);
+
+const files = createSqlFiles([PACKAGE_ROOT]);
+const FIRST = '2026-09-29T02:15:00Z';
+const SECOND = '2026-10-08T02:15:00Z';
+
+let project: LakeProject;
+beforeAll(async () => {
+  project = await lakeProject(afterAll);
+  const workspaces = (target: string, count: number, from: string) =>
+    `insert into workspaces_history by name select '${target}' as target, 'ws-' || i as external_id, 'web' as project_name, 'name-' || i as workspace_name,
+      i % 2 = 0 as drifted, i as checks_failed, timestamptz '${from}' as valid_from from range(${count}) as range(i)`;
+  const pull = (target: string, status: string, asOf: string) =>
+    `insert into pulls by name select 'run' as run_id, '${target}' as target, 'workspaces' as source, '${status}' as status, timestamptz '${asOf}' as as_of,
+      timestamptz '${asOf}' as started_at, timestamptz '${asOf}' as finished_at`;
+  await project.night(
+    FIRST,
+    workspaces('acme', 10, FIRST),
+    workspaces(`it's "beta"`.replaceAll("'", "''"), 4, FIRST),
+    pull('acme', 'complete', FIRST),
+    pull(`it''s "beta"`, 'complete', FIRST),
+  );
+  await project.publish();
+  await project.night(
+    SECOND,
+    `update workspaces_history set valid_to = timestamptz '${SECOND}' where target = 'acme' and external_id in ('ws-1', 'ws-3')`,
+    workspaces('acme', 0, SECOND),
+    `insert into workspaces_history by name select 'acme' as target, 'ws-' || i as external_id, 'db' as project_name, 'name-' || i as workspace_name,
+      true as drifted, 0 as checks_failed, timestamptz '${SECOND}' as valid_from from unnest([1, 3]) as one(i)`,
+    pull('acme', 'complete', SECOND),
+    pull(`it''s "beta"`, 'failed', SECOND),
+    `insert into findings by name select 'f' || i as finding_id, 'acme' as target, 'outdated-version' as rule, 'info' as severity, 'workspace' as subject_type,
+      's' || i as subject_id, 'title' as title, '{}'::json as detail, 'open' as state, timestamptz '${SECOND}' as first_seen,
+      timestamptz '${SECOND}' as last_seen, 0 as times_reopened, 0.1 as weight from range(3) as range(i)`,
+  );
+  await project.publish();
+}, 120_000);
+
+async function render(engine: FleetEngine) {
+  const out = await tempFolder(onTestFinished);
+  return (await renderFleetReport({ engine, files, out, generatedAt: new Date(SECOND) })).data;
+}
+
+describe('the report of a fleet', () => {
+  test('reads the lake with DuckDB: an organization without a complete pull is stale', async () => {
+    const { exit, stdout, stderr } = await cli(['report', 'fleet', '--json', '--now', SECOND], { cwd: project.folder });
+    expect([exit, stderr]).toEqual([0, '']);
+    const data = JSON.parse(stdout);
+    expect(data.summary).toMatchObject({
+      organizations: 2,
+      stale_organizations: 1,
+      workspaces: 14,
+      drifted: 9,
+      behind: 3,
+    });
+    expect(data.organizations).toMatchObject([
+      { target: 'acme', night: '2026-10-08', drifted: 7, critical: null },
+      { target: `it's "beta"`, night: '2026-09-29', drifted: 2, stale: 'stale' },
+    ]);
+    expect(data.worst_movers).toMatchObject([{ target: 'acme', measure: 'workspaces_drifted', increase: 2 }]);
+  });
+
+  test('refuses what is no engine, and other reports beside it', async () => {
+    for (const [words, message] of [
+      [['--engine', 'oracle://x'], /is not an engine/u],
+      [['--engine', 'clickhouse://u:secret@host/db'], /has a password/u],
+      [['drift'], /no other report/u],
+    ] as const) {
+      const { exit, stderr } = await cli(['report', 'fleet', ...words], { cwd: project.folder });
+      expect([exit, stderr.includes('secret')]).toEqual([2, false]);
+      expect(stderr).toMatch(message);
+    }
+  });
+
+  test.skipIf(!hasChdb)('is the same with ClickHouse', async () => {
+    const url = await startClickhouse();
+    const clickhouse = await openClickhouse(parseEngineAddress(`${url}/default`), '', new AbortController().signal);
+    const duckdb = await openDuckdb(project.store, files, '1GB');
+    try {
+      expect(await render(clickhouse)).toEqual(await render(duckdb));
+      await expect(clickhouse.rows('select nothing')).rejects.toThrow(/nothing/u);
+    } finally {
+      await Promise.all([clickhouse.close(), duckdb.close()]);
+    }
+  });
+});
+
+/** Starts a ClickHouse with the tables and views of the lake. @returns its address */
+async function startClickhouse(): Promise<string> {
+  const database = await openDatabase(':memory:');
+  const ddl = join(await tempFolder(onTestFinished), 'ddl.json');
+  try {
+    const reader = createLakeReader(project.store, database, files);
+    const statements = await renderDdl(reader, {
+      engine: 'clickhouse',
+      location: project.store.name,
+      schema: 'tidemark',
+    });
+    await writeFile(ddl, JSON.stringify(statements.map((statement) => statement.replace(/;$/u, ''))));
+  } finally {
+    database.close();
+  }
+  // ClickHouse reads local files only below its working directory.
+  const server = spawn(PYTHON, [join(PACKAGE_ROOT, 'test', 'helpers', 'clickhouse_server.py'), ddl], {
+    cwd: project.folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void server.kill());
+  const [port] = await once(server.stdout, 'data');
+  return `clickhouse://127.0.0.1:${String(port).trim()}`;
+}
