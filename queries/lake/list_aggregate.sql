@@ -1,1 +1,1 @@
-string_agg(lake_member.member, ', ' order by lake_member.rank)
+string_agg({{member}}, ', ' order by {{rank}})

@@ -93,7 +93,7 @@ async function renderViews(
   const present = await view(relation.name, await renderAt(writer, relation, LATEST, members));
   const history = await view(`${relation.name}_history`, await renderHistory(writer, relation, members));
   if (!syntax.hasTimeArgument) return [present, history];
-  const time = await renderFor(writer, 'lake/time_argument', {});
+  const time = await renderFor(writer, 'lake/time_argument', { latest: LATEST });
   const query = await renderAt(writer, relation, time, members);
   return [
     present,

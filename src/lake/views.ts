@@ -118,7 +118,10 @@ async function listParts(writer: ViewWriter, relation: LakeRelation): Promise<Re
     qualifiedKey: key.map((name) => `lake_row.${name}`).join(', '),
     sameMember: same('lake_member', 'lake_row').join(' and '),
     sameList: same('lake_lists', 'lake_row').join(' and '),
-    aggregate: await renderFor(writer, 'lake/list_aggregate', {}),
+    aggregate: await renderFor(writer, 'lake/list_aggregate', {
+      member: 'lake_member.member',
+      rank: 'lake_member.rank',
+    }),
     columns: relation.columns
       .map(({ name }) =>
         quote(name) === list

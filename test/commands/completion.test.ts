@@ -143,6 +143,9 @@ const FREE = [
   '--by',
   '--now',
   '--config',
+  '--run',
+  '--schema',
+  '--older-than',
 ];
 const FREE_METAVARS =
   /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;

@@ -18,6 +18,13 @@ for (const macro of ['semver_key', 'iso_time']) {
 }
 // Every load creates this table; here it lets the statements prepare that drop it.
 await database.run('create temp table stage_lists as select 1 as one');
+// Views of a lake, and what a publish is about to write.
+await database.run('create temp table lake_runs_changes as select 1::bigint as publish, now() as as_of');
+await database.run('create temp table lake_pulls as select *, 1::bigint as publish from pulls');
+await database.run(
+  'create temp table rollup_nights as select null::varchar as target, null::varchar as project, current_date as night, null::varchar as measure, 1.0::double as value',
+);
+await database.run("create temp table lake_pending as select 'insert' as op, now() as as_of");
 // A union of the kinds of subjects, which other statements read.
 await selectSubjects({ database, files, asOf: new Date(0) }, { limit: 0 });
 afterAll(() => database.close());

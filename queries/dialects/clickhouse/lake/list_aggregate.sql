@@ -1,1 +1,1 @@
-arrayStringConcat(arrayMap(item -> item.2, arraySort(groupArray((lake_member.rank, lake_member.member)))), ', ')
+arrayStringConcat(arrayMap(item -> item.2, arraySort(groupArray(({{rank}}, {{member}})))), ', ')

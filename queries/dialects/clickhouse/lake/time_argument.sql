@@ -1,1 +1,1 @@
-least(max(as_of), {at_time:DateTime64(6, 'UTC')})
+least({{latest}}, {at_time:DateTime64(6, 'UTC')})

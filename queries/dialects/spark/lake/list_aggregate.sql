@@ -1,1 +1,1 @@
-array_join(transform(array_sort(collect_list(struct(lake_member.rank as place, lake_member.member as member))), item -> item.member), ', ')
+array_join(transform(array_sort(collect_list(struct({{rank}} as place, {{member}} as member))), item -> item.member), ', ')

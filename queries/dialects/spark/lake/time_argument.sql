@@ -1,1 +1,1 @@
-least(max(as_of), max(at_time))
+least({{latest}}, max(at_time))

@@ -1,1 +1,1 @@
-array_join(array_agg(lake_member.member order by lake_member.rank), ', ')
+array_join(array_agg({{member}} order by {{rank}}), ', ')
