@@ -17,7 +17,10 @@ export async function openClickhouse(
   password: string,
   signal: AbortSignal,
 ): Promise<FleetEngine> {
-  const { ClickHouseLogLevel, createClient } = await loadDriver('@clickhouse/client', () => import('@clickhouse/client'));
+  const { ClickHouseLogLevel, createClient } = await loadDriver(
+    '@clickhouse/client',
+    () => import('@clickhouse/client'),
+  );
   const client = createClient({
     url: server,
     username: user,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { checkpointIfDue } from './checkpoint.ts';
@@ -121,7 +122,12 @@ async function refuseShards(
     const drop = shard.rows.find((rows) => isDrop(rows, before.get(pullKey(rows)), shrinkPercent));
     if (!drop) return [];
     const { target, source, rows } = drop;
-    return [{ shard: shard.shard, why: `${target}: ${source} has ${rows} rows, and had ${before.get(pullKey(drop))}` }];
+    return [
+      {
+        shard: shard.shard,
+        why: `${target}: ${source} has ${plural(rows, 'row')}, and had ${before.get(pullKey(drop))}`,
+      },
+    ];
   });
 }
 

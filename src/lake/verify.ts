@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { plural } from '../core/plural.ts';
 import type { Database } from '../warehouse/database.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
@@ -90,7 +91,8 @@ async function compareRows(
   const sql = await files.render('lake/row_counts', { files: quoteLiteral(file) });
   try {
     const [row] = await database.rows(sql);
-    return Number(row?.rows) === expected ? undefined : `has ${row?.rows} rows instead of ${expected}`;
+    const count = Number(row?.rows);
+    return count === expected ? undefined : `has ${plural(count, 'row')} instead of ${expected}`;
   } catch (error) {
     return `cannot be read: ${firstLine(error)}`;
   }
