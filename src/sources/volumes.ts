@@ -1,4 +1,5 @@
 import type { OperationArgs } from '../services/operation.ts';
+import { listPlugins } from '../services/scheduler/bodies.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
 import { checkListAndRead, listThenLand } from './shared/list-and-read.ts';
 import {
@@ -14,7 +15,7 @@ import { assertSubject, optionalString, type SourceDefinition } from './source.t
 export const volumes: SourceDefinition = {
   name: 'volumes',
   kind: 'scheduler',
-  operations: [scheduler.volumes.list, scheduler.volumes.read],
+  operations: [scheduler.volumes.list, scheduler.volumes.read, listPlugins],
   unchanged: { list: 'ModifyIndex', unless: mayHaveClaims },
   async extract(context) {
     const { client, landing } = context;

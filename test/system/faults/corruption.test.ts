@@ -81,9 +81,10 @@ describe('a corrupt working file is moved aside and restored from the published 
     const blocks = await database.rows(
       "select distinct block_id as id from pragma_storage_info('large') where block_id >= 0",
     );
+    const [size] = await database.rows('select block_size from pragma_database_size()');
     database.close();
-    // Three headers of 4 KiB come first, then blocks of 256 KiB.
-    await spoil(work, 3 * 4096 + Number(blocks[0]?.id) * 262_144 + 1000, 100);
+    // Three headers of 4 KiB come first, then the blocks.
+    await spoil(work, 3 * 4096 + Number(blocks[0]?.id) * Number(size?.block_size) + 1000, 100);
     await expectRenewed();
   });
 

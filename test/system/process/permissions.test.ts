@@ -143,7 +143,7 @@ test('without --json the output is a file of the service, with comments', async 
 namespace "*" {
   capabilities = ["csi-read-volume"]
 }
-# external_volumes, volume_snapshots
+# external_volumes, volume_snapshots, volumes
 plugin {
   policy = "read"
 }
