@@ -45,21 +45,21 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
     await open();
     await page.keyboard.type('sel');
     await page.waitForSelector('.cm-tooltip-autocomplete');
-    expect((await options())[0]).toBe('select');
+    await expect.poll(async () => (await options())[0]).toBe('select'); // the list of the characters before may still be there
     await page.waitForTimeout(100); // a completion is taken only when it was shown for a moment
     await page.keyboard.press('Enter');
     await page.keyboard.type(' * from worksp');
     await page.waitForSelector('.cm-tooltip-autocomplete');
-    expect(await options()).toEqual(expect.arrayContaining(['workspaces', 'workspaces_history', 'workspaces_at(']));
+    await expect.poll(options).toEqual(expect.arrayContaining(['workspaces', 'workspaces_history', 'workspaces_at(']));
     await page.keyboard.press('Escape');
     await page.keyboard.type('aces w where drif');
     await page.waitForSelector('.cm-tooltip-autocomplete');
-    expect((await options())[0]).toBe('driftedworkspaces');
+    await expect.poll(async () => (await options())[0]).toBe('driftedworkspaces');
     await page.waitForTimeout(100);
     await page.keyboard.press('Enter');
     await page.keyboard.type(' and w.project_n');
     await page.waitForSelector('.cm-tooltip-autocomplete');
-    expect((await options())[0]).toBe('project_name');
+    await expect.poll(async () => (await options())[0]).toBe('project_name');
     await page.waitForTimeout(100);
     await page.keyboard.press('Enter');
     expect(await text()).toBe('select * from workspaces w where drifted and w.project_name');
