@@ -3,17 +3,8 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { checkpointIfDue } from './checkpoint.ts';
-import {
-  type Action,
-  APP_ID,
-  appendCommit,
-  applyCommit,
-  ConflictError,
-  findPublish,
-  type MetaData,
-  PROTOCOL,
-} from './delta-log.ts';
+import { appendToTable } from './commit.ts';
+import { ConflictError, type MetaData } from './delta-log.ts';
 import { changesTable, stateTable } from './layout.ts';
 import { createLakeReader, createTableView, type LakeReader } from './reader.ts';
 import { RUNS } from './relations.ts';
@@ -153,7 +144,7 @@ async function readPulledRows(reader: LakeReader): Promise<ReadonlyMap<string, n
 
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
 async function commitRuns(
-  { store, database, files, nowMs }: CloseOptions,
+  options: CloseOptions,
   reader: LakeReader,
   table: string,
   shards: readonly StagedShard[],
@@ -165,26 +156,8 @@ async function commitRuns(
     snapshot.metaData,
     staged.map((one) => one.metaData),
   );
-  if (adds.length === 0 && !metaData) return;
-  const publish = Math.max(...shards.map((shard) => shard.publish));
-  const actions: readonly Action[] = [
-    {
-      commitInfo: {
-        timestamp: nowMs,
-        operation: 'WRITE',
-        operationParameters: { mode: 'Append' },
-        isBlindAppend: true,
-      },
-    },
-    ...(snapshot.version < 0 ? [{ protocol: PROTOCOL }] : []),
-    ...(metaData ? [{ metaData }] : []),
-    { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
-    ...adds.map((add) => ({ add })),
-  ];
-  const conflicts = (other: readonly Action[]) => findPublish(other) !== undefined;
-  const version = await appendCommit(store, table, actions, { after: snapshot.version, conflicts });
-  const after = applyCommit(snapshot, version, actions);
-  if (after) await checkpointIfDue(store, database, files, table, after);
+  const publish = Math.max(0, ...shards.map((shard) => shard.publish));
+  await appendToTable(options, { table, snapshot, metaData, adds, publish, isExclusive: true });
 }
 
 /** The description of the last shard that has one; a table keeps its identity. */

@@ -1,6 +1,6 @@
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { readCheckpointFile } from './checkpoint.ts';
+import { readCheckpointFile } from './commit.ts';
 import { type AddAction, type DeltaField, parseFields, readSnapshot, type Snapshot } from './delta-log.ts';
 import { changesTable, describedRelation, type LakeRelation, PARTITION, stateTable } from './layout.ts';
 import { RUNS } from './relations.ts';

@@ -1,17 +1,8 @@
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { checkpointIfDue } from './checkpoint.ts';
+import { appendToTable } from './commit.ts';
 import { writePending } from './data-files.ts';
-import {
-  type Action,
-  type AddAction,
-  APP_ID,
-  appendCommit,
-  applyCommit,
-  findPublish,
-  PROTOCOL,
-  type Snapshot,
-} from './delta-log.ts';
+import type { AddAction, Snapshot } from './delta-log.ts';
 import { describedSince, designTable, PARTITION, stateTable, type TableDesign, tableName } from './layout.ts';
 import {
   BEGINNING,
@@ -186,27 +177,7 @@ export async function commitTable(
   publishing: Publishing,
   { table, snapshot, design, adds }: StagedTable,
 ): Promise<void> {
-  if (adds.length === 0 && !design.metaData) return;
-  const { store, database, files, publish, nowMs } = publishing;
-  const actions: readonly Action[] = [
-    {
-      commitInfo: {
-        timestamp: nowMs,
-        operation: 'WRITE',
-        operationParameters: { mode: 'Append' },
-        isBlindAppend: true,
-      },
-    },
-    ...(snapshot.version < 0 ? [{ protocol: PROTOCOL }] : []),
-    ...(design.metaData ? [{ metaData: design.metaData }] : []),
-    { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
-    ...adds.map((add) => ({ add })),
-  ];
-  const isRuns = design.relation.name === RUNS;
-  const version = await appendCommit(store, table, actions, {
-    after: snapshot.version,
-    ...(isRuns && { conflicts: (other) => findPublish(other) !== undefined }),
-  });
-  const after = applyCommit(snapshot, version, actions);
-  if (after) await checkpointIfDue(store, database, files, table, after);
+  const { metaData, relation } = design;
+  const { publish } = publishing;
+  await appendToTable(publishing, { table, snapshot, metaData, adds, publish, isExclusive: relation.name === RUNS });
 }

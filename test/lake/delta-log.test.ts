@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { checkpointIfDue, readCheckpointFile } from '../../src/lake/checkpoint.ts';
+import { checkpointIfDue, readCheckpointFile } from '../../src/lake/commit.ts';
 import {
   type Action,
   APP_ID,

@@ -1,7 +1,19 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Database } from '../warehouse/database.ts';
 import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { type Action, checkpointPath, putLastCheckpoint, type Snapshot } from './delta-log.ts';
+import {
+  type Action,
+  type AddAction,
+  APP_ID,
+  appendCommit,
+  applyCommit,
+  checkpointPath,
+  findPublish,
+  type MetaData,
+  PROTOCOL,
+  putLastCheckpoint,
+  type Snapshot,
+} from './delta-log.ts';
 import type { LakeStore } from './store.ts';
 
 /** Commits between two checkpoints: a reader reads at most so many files of JSON. */
@@ -52,4 +64,46 @@ function checkpointActions({ protocol, metaData, transactions, files, removed }:
     ...[...files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
     ...[...removed.values()].map((remove) => ({ remove: { ...remove, dataChange: false } })),
   ];
+}
+
+/** What a publish adds to a table. */
+export interface TableCommit {
+  readonly table: string;
+  /** The table as the caller has read it. */
+  readonly snapshot: Snapshot;
+  /** The new description; undefined if the table has it already. */
+  readonly metaData: MetaData | undefined;
+  readonly adds: readonly AddAction[];
+  readonly publish: number;
+  /** Another publish in between is a conflict. @default only one that describes the table too */
+  readonly isExclusive: boolean;
+}
+
+/** Appends a commit to a table, and a checkpoint if one is due. Does nothing without files and description. @throws ConflictError */
+export async function appendToTable(
+  { store, database, files, nowMs }: CommitContext,
+  { table, snapshot, metaData, adds, publish, isExclusive }: TableCommit,
+): Promise<void> {
+  if (adds.length === 0 && !metaData) return;
+  const operation = { operation: 'WRITE', operationParameters: { mode: 'Append' }, isBlindAppend: true };
+  const actions: readonly Action[] = [
+    { commitInfo: { timestamp: nowMs, ...operation } },
+    ...(snapshot.version < 0 ? [{ protocol: PROTOCOL }] : []),
+    ...(metaData ? [{ metaData }] : []),
+    { txn: { appId: APP_ID, version: publish, lastUpdated: nowMs } },
+    ...adds.map((add) => ({ add })),
+  ];
+  const version = await appendCommit(store, table, actions, {
+    after: snapshot.version,
+    ...(isExclusive && { conflicts: (other) => findPublish(other) !== undefined }),
+  });
+  const after = applyCommit(snapshot, version, actions);
+  if (after) await checkpointIfDue(store, database, files, table, after);
+}
+
+interface CommitContext {
+  readonly store: LakeStore;
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly nowMs: number;
 }
