@@ -1,7 +1,7 @@
 -- grain: one row per organization
 -- title: Organizations
 -- about: Each measure as of its last complete pull; `as of` is the oldest of them. The worst are first.
--- labels: target=Organization; night=As of; drifted=Drifting; not_assessed=Drift unknown; failing=Failing checks; errored=Errored checks; agents=Agents; live_agents=Live agents; critical=Critical; warning=Warnings; behind=Behind; stale=Stale
+-- labels: organization=Organization; night=As of; drifted=Drifting; not_assessed=Drift unknown; failing=Failing checks; errored=Errored checks; agents=Agents; live_agents=Live agents; critical=Critical; warning=Warnings; behind=Behind; stale=Stale
 with
   nights as (select max(night) as newest from rollup_nights),
   last_nights as (select target, measure, max(night) as night from rollup_nights group by target, measure),
@@ -30,7 +30,7 @@ with
     group by entry.target
   )
 select
-  counts.target as target,
+  counts.target as organization,
   counts.night as night,
   counts.critical as critical,
   counts.warning as warning,

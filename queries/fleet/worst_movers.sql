@@ -2,7 +2,7 @@
 -- title: Worst movers
 -- about: Drift, failing checks and critical findings now, compared with a week before. An organization without a night a week before is not listed.
 -- empty: Nothing got worse within a week.
--- labels: target=Organization; measure=Measure; night=As of; compared_with=Compared with; value_before=Before; value_now=Now; increase=Increase
+-- labels: organization=Organization; measure=Measure; night=As of; compared_with=Compared with; value_before=Before; value_now=Now; increase=Increase
 -- limit: 100
 with
   measured as (
@@ -20,7 +20,7 @@ with
     group by last_nights.target, last_nights.measure, last_nights.night
   )
 select
-  weeks.target as target,
+  weeks.target as organization,
   weeks.measure as measure,
   weeks.night as night,
   weeks.before as compared_with,
@@ -33,4 +33,4 @@ join measured present
 join measured earlier
   on earlier.target = weeks.target and earlier.measure = weeks.measure and earlier.night = weeks.before
 where present.value > earlier.value
-order by increase desc, target, measure;
+order by increase desc, organization, measure;

@@ -57,12 +57,12 @@ describe('the report of a fleet', () => {
       headline: '2 organizations, 0 critical findings, drift in 6 of 35 workspaces, 1 organization stale',
     });
     expect(report.data.organizations).toMatchObject([
-      { target: 'acme', night: '2026-11-20', workspaces: 30, drifted: 6, live_agents: null, stale: '' },
-      { target: 'beta', night: '2026-11-18', workspaces: 5, drifted: 0, agents: 2, stale: 'stale' },
+      { organization: 'acme', night: '2026-11-20', workspaces: 30, drifted: 6, live_agents: null, stale: '' },
+      { organization: 'beta', night: '2026-11-18', workspaces: 5, drifted: 0, agents: 2, stale: 'stale' },
     ]);
     expect(report.data.worst_movers).toEqual([
       {
-        target: 'acme',
+        organization: 'acme',
         measure: 'workspaces_drifted',
         night: '2026-11-20',
         compared_with: '2026-11-12',
@@ -71,7 +71,7 @@ describe('the report of a fleet', () => {
         increase: 5,
       },
     ]);
-    expect(report.data.stale).toMatchObject([{ target: 'beta', source: 'workspaces', status: 'failed' }]);
+    expect(report.data.stale).toMatchObject([{ organization: 'beta', source: 'workspaces', status: 'failed' }]);
     expect(report.data.rules).toMatchObject([
       { rule: 'drifted-workspace', findings: 1, organizations: 1 },
       { rule: 'outdated-version', findings: 2, organizations: 1 },
@@ -84,6 +84,7 @@ describe('the report of a fleet', () => {
     const page = await readFile(join(out, 'fleet.html'), 'utf8');
     expect(page).toContain('1 organization stale');
     expect(page).not.toContain('<b>beta');
+    expect(page.match(/Organization<|<td[^>]*>acme</gu)?.length).toBeGreaterThan(2);
   });
 
   test('knows no findings where no organization has evaluated any', async () => {

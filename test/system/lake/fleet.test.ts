@@ -74,10 +74,10 @@ describe('the report of a fleet', () => {
       behind: 3,
     });
     expect(data.organizations).toMatchObject([
-      { target: 'acme', night: '2026-10-08', drifted: 7, critical: null },
-      { target: `it's "beta"`, night: '2026-09-29', drifted: 2, stale: 'stale' },
+      { organization: 'acme', night: '2026-10-08', drifted: 7, critical: null },
+      { organization: `it's "beta"`, night: '2026-09-29', drifted: 2, stale: 'stale' },
     ]);
-    expect(data.worst_movers).toMatchObject([{ target: 'acme', measure: 'workspaces_drifted', increase: 2 }]);
+    expect(data.worst_movers).toMatchObject([{ organization: 'acme', measure: 'workspaces_drifted', increase: 2 }]);
   });
 
   test('refuses what is no engine, and other reports beside it', async () => {
