@@ -80,7 +80,7 @@ function compare(pull: 'first' | 'second', rounds: readonly Compared[]): readonl
       whose,
     );
   return [
-    { part: 'csv', what: `${what}, time`, ...ratio('wallMs'), aim: MAX_RATIO },
-    { part: 'csv', what: `${what}, CPU time`, ...ratio('cpuMs') },
+    { what: `${what}, time`, ...ratio('wallMs'), aim: MAX_RATIO },
+    { what: `${what}, CPU time`, ...ratio('cpuMs') },
   ];
 }

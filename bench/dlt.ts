@@ -115,5 +115,5 @@ function compare(
   aim?: number,
 ): Result {
   const rounds = pairs.map(({ ours, theirs }) => ({ measured: ours[field], against: theirs[field] }));
-  return { part: 'dlt', what, ...medianRatio(rounds, show, 'for dlt'), ...(aim !== undefined && { aim }) };
+  return { what, ...medianRatio(rounds, show, 'for dlt'), ...(aim !== undefined && { aim }) };
 }

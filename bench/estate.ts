@@ -74,12 +74,21 @@ interface PlatformTarget {
 export const writeConfig = (folder: string, name: string, target: PlatformTarget): Promise<string> =>
   writeTargets(folder, name, [target]);
 
+/** Many targets with the same rows. A token of its own gives each target a rate limiter of its own. */
+export const manyTargets = (url: string, count: number): readonly PlatformTarget[] =>
+  Array.from({ length: count }, (_, index) => ({ name: `acme-${index}`, url, token: `token-${index}` }));
+
 /** Writes a configuration with several targets. */
-export async function writeTargets(folder: string, name: string, targets: readonly PlatformTarget[]): Promise<string> {
+export async function writeTargets(
+  folder: string,
+  name: string,
+  targets: readonly PlatformTarget[],
+  options: { readonly lake?: string } = {},
+): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, `${name}.yaml`);
   const platform = { name: 'acme', kind: 'platform', organization: 'acme', token: 'not-asked-for' };
   const all = targets.map((target) => ({ ...platform, ...target }));
-  await writeFile(file, stringify({ data: './data', output: './out', targets: all }));
+  await writeFile(file, stringify({ data: './data', output: './out', ...options, targets: all }));
   return file;
 }

@@ -31,7 +31,7 @@ export const json: Part = {
         rounds.push({ measured: pull.wallMs, against: alone.wallMs });
       }
       const what = `first pull of ${WORKSPACES[size].toLocaleString('en')} workspaces with history`;
-      return [{ part: 'json', what, ...medianRatio(rounds, seconds, 'to fetch and parse the pages'), aim: MAX_RATIO }];
+      return [{ what, ...medianRatio(rounds, seconds, 'to fetch and parse the pages'), aim: MAX_RATIO }];
     });
   },
 };

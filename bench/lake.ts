@@ -1,17 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig } from '../src/config/config.ts';
-import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import { createRedactor } from '../src/core/redact/redactor.ts';
 import { publishToLake } from '../src/lake/publish.ts';
 import { restoreFromLake } from '../src/lake/restore.ts';
 import { createDirectoryStore } from '../src/lake/store.ts';
 import { type Database, openDatabase } from '../src/warehouse/database.ts';
-import { migrate } from '../src/warehouse/migrate.ts';
 import { warehouseFiles } from '../src/warehouse/publish.ts';
-import { createSqlFiles, quoteIdent } from '../src/warehouse/sql-files.ts';
-import { loadTables } from '../src/warehouse/tables.ts';
+import { quoteIdent } from '../src/warehouse/sql-files.ts';
 import { median, type Part, type Result, seconds } from './result.ts';
+import { changeWarehouse, createProject } from './warehouse.ts';
 
 const NIGHTS = 365;
 const QUICK_NIGHTS = 10;
@@ -43,7 +38,7 @@ export const lake: Part = {
       taken.push(cpuMs() - begunMs);
       if (night % 73 === 0) log(`night ${night}: ${seconds(taken.at(-1) ?? 0)} of CPU time`);
     }
-    const restored = await createProject(folder, 'restored', false);
+    const restored = await createProject(folder, 'restored', { hasWarehouse: false });
     await restoreFromLake({ config: restored, store, now: nightTime(nights), log: SILENT });
     const differing = await countDifferences(published, warehouseFiles(restored.data).published);
     if (differing > 0) throw new Error(`the restored warehouse differs in ${differing} rows`);
@@ -63,7 +58,6 @@ function results(
   const data = files.filter(({ path }) => !path.includes('/_delta_log/'));
   return [
     {
-      part: 'lake',
       what: `the last of ${nights} publishes, CPU time; the restored warehouse equals the original`,
       measured: seconds(last),
       against: `${seconds(first)} for the first`,
@@ -71,7 +65,6 @@ function results(
       aim: 1.2,
     },
     {
-      part: 'lake',
       what: 'the lake after them',
       measured: `${(bytes / 1_000_000).toFixed(1)} MB in ${files.length} files, ${data.length} of them data`,
       against: `${nights} nights`,
@@ -80,26 +73,10 @@ function results(
   ];
 }
 
-async function createProject(folder: string, name: string, hasWarehouse = true) {
-  const project = join(folder, name);
-  await mkdir(join(project, 'data'), { recursive: true });
-  const file = join(project, 'tidemark.yaml');
-  await writeFile(file, "targets:\n  - { name: scaler, kind: autoscaler, url: 'http://127.0.0.1:1' }\n");
-  const config = loadConfig(file, {}, createRedactor(), { needsSecrets: false });
-  if (!hasWarehouse) return config;
-  const database = await openDatabase(warehouseFiles(config.data).published);
-  const files = createSqlFiles([PACKAGE_ROOT]);
-  const finishMigration = await migrate(database, files, await loadTables(files));
-  await finishMigration();
-  database.close();
-  return config;
-}
-
 const nightTime = (night: number): Date => new Date(Date.UTC(2025, 9, 1 + night, 2, 15));
 
 /** A run that changes each fiftieth workspace, with its pull, its findings and their events. */
 async function addNight(file: string, night: number): Promise<void> {
-  const database = await openDatabase(file);
   const params = {
     now: nightTime(night).toISOString(),
     night,
@@ -107,10 +84,7 @@ async function addNight(file: string, night: number): Promise<void> {
     changed: CHANGED,
     part: night % CHANGED,
   };
-  for (const sql of night === 0 ? [RUN, PULL, FIRST, FINDINGS] : [RUN, PULL, END, CHANGE, SEEN]) {
-    await database.run(sql, params);
-  }
-  database.close();
+  await changeWarehouse(file, night === 0 ? [RUN, PULL, FIRST, FINDINGS] : [RUN, PULL, END, CHANGE, SEEN], params);
 }
 
 const RUN = `insert into runs by name

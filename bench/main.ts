@@ -84,7 +84,7 @@ async function measure(part: Part, run: Pick<Bench, 'size' | 'estates'>): Promis
   };
   try {
     const results = await part.measure({ ...run, folder, log: (text) => log(`  ${text}`) });
-    for (const result of results) process.stdout.write(`${formatLine(result)}\n`);
+    for (const result of results) process.stdout.write(`${formatLine(name, result)}\n`);
     log(`  took ${Math.round((Date.now() - at.getTime()) / 1000)} s`);
     return measured(results);
   } catch (error) {
@@ -96,8 +96,8 @@ async function measure(part: Part, run: Pick<Bench, 'size' | 'estates'>): Promis
   }
 }
 
-function formatLine(result: Result): string {
-  const { part, what, measured, against, ratio, range, aim } = result;
+function formatLine(part: string, result: Result): string {
+  const { what, measured, against, ratio, range, aim } = result;
   const spread = range ? ` [${range[0].toFixed(2)}–${range[1].toFixed(2)}]` : '';
   const verdict = aim === undefined ? '' : `, aim ${aim}: ${isMet(result) ? 'met' : 'MISSED'}`;
   return `${part.padEnd(9)} ${ratio.toFixed(2).padStart(6)}${spread}  ${what}: ${measured} against ${against}${verdict}`;

@@ -1,11 +1,14 @@
+import { clients } from './clients.ts';
 import { csv } from './csv.ts';
 import { dlt } from './dlt.ts';
+import { fleet } from './fleet.ts';
 import { json } from './json.ts';
 import { lake } from './lake.ts';
 import { rate } from './rate.ts';
 import { reports } from './reports.ts';
 import type { Part } from './result.ts';
 import { rows } from './rows.ts';
+import { shards } from './shards.ts';
 import { sql } from './sql.ts';
 import { start } from './start.ts';
 import { targets } from './targets.ts';
@@ -13,4 +16,20 @@ import { unchanged } from './unchanged.ts';
 import { year } from './year.ts';
 
 /** Every part, one line each. */
-export const parts: readonly Part[] = [start, csv, json, dlt, rows, targets, unchanged, year, rate, reports, sql, lake];
+export const parts: readonly Part[] = [
+  start,
+  csv,
+  json,
+  dlt,
+  rows,
+  targets,
+  unchanged,
+  year,
+  rate,
+  reports,
+  sql,
+  clients,
+  lake,
+  shards,
+  fleet,
+];

@@ -1,5 +1,5 @@
 import { loadConfig } from '../src/config/config.ts';
-import { createRedactor } from '../src/core/redact/redactor.ts';
+import { Redactor } from '../src/core/redact/redactor.ts';
 import { ServiceClients } from '../src/services/clients.ts';
 import { platform } from '../src/services/platform/operations.ts';
 import { serveMessages } from './processes.ts';
@@ -14,7 +14,7 @@ interface Message {
 /** Sends requests to one target as fast as the rate limiter allows. */
 export const main = () =>
   serveMessages(async ({ file, share, requests }: Message) => {
-    const redactor = createRedactor();
+    const redactor = new Redactor();
     const [target] = loadConfig(file, {}, redactor).targets;
     if (!target) throw new Error(`${file} has no target`);
     const log = { info: () => {}, warn: () => {}, error: () => {} };

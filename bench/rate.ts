@@ -30,7 +30,6 @@ async function measure({ folder, size }: Bench, rateHeaders: boolean): Promise<r
     const leastMs = (count / PER_SECOND) * 1000;
     return [
       {
-        part: 'rate',
         what: `${count} requests at ${PER_SECOND} a second, ${form}, share ${SHARE}`,
         measured: seconds(tookMs),
         against: `${seconds(leastMs)}, the theoretical minimum`,
@@ -38,7 +37,6 @@ async function measure({ folder, size }: Bench, rateHeaders: boolean): Promise<r
         aim: rateHeaders ? 1.1 : 1.2,
       },
       {
-        part: 'rate',
         what: `throttled of them, ${form}`,
         measured: `${throttled}`,
         against: `${requests} sent`,

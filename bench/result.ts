@@ -1,7 +1,7 @@
+import type { Usage } from './processes.ts';
+
 /** One measurement and its limit. Results are ratios, since times of one machine do not apply to another. */
 export interface Result {
-  /** The part that measured it: `npm run bench -- PART`. */
-  readonly part: string;
   readonly what: string;
   readonly measured: string;
   /** The reference: measured in the same run, or a constant. */
@@ -98,6 +98,11 @@ export function isMet({ ratio, aim }: Result): boolean {
 
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
+}
+
+/** Time, CPU time and peak memory of a process, for the log. */
+export function showUsage({ wallMs, cpuMs, peakMiB }: Usage): string {
+  return `${seconds(wallMs)}, CPU ${seconds(cpuMs)}, ${mebibytes(peakMiB)}`;
 }
 
 export function milliseconds(ms: number): string {

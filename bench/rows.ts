@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { multiply, prepare, pullTwice, serving, type TwoPulls } from './estate.ts';
 import type { Usage } from './processes.ts';
-import { type Bench, mebibytes, type Part, type Result, type Size, seconds } from './result.ts';
+import { type Bench, mebibytes, type Part, type Result, type Size, seconds, showUsage } from './result.ts';
 
 /** Rows of the recorded estate, and how often they are repeated. */
 const BASE: Readonly<Record<Size, number>> = { quick: 2000, usual: 200_000, large: 200_000 };
@@ -38,9 +38,7 @@ async function pullLogged({ folder, log }: Bench, url: string): Promise<TwoPulls
   await mkdir(project);
   const pulls = await pullTwice(project, url, 'csv');
   await rm(project, { recursive: true });
-  for (const { wallMs, cpuMs, peakMiB } of [pulls.first, pulls.second]) {
-    log(`${seconds(wallMs)}, CPU ${seconds(cpuMs)}, ${mebibytes(peakMiB)}`);
-  }
+  for (const usage of [pulls.first, pulls.second]) log(showUsage(usage));
   return pulls;
 }
 
@@ -49,9 +47,8 @@ const peak = (first: Usage, second: Usage) => Math.max(first.peakMiB, second.pea
 function toResults(count: number, first: Usage, second: Usage, usual: number): readonly Result[] {
   const what = `${count.toLocaleString('en')} workspaces`;
   const most = peak(first, second);
-  const memory = { part: 'rows', what: `peak memory, ${what}`, measured: mebibytes(most) };
+  const memory = { what: `peak memory, ${what}`, measured: mebibytes(most) };
   const time = {
-    part: 'rows',
     what: `first and second pull, ${what}`,
     measured: `${seconds(first.wallMs)} and ${seconds(second.wallMs)}`,
     against: `${seconds(first.cpuMs)} and ${seconds(second.cpuMs)} of CPU time`,

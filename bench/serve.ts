@@ -54,7 +54,8 @@ async function send(
 ): Promise<void> {
   response.writeHead(status, { ...HEADERS, 'content-type': type, 'content-length': bytes });
   if (bytes > LARGE_BYTES) {
-    const options = { fd: bodies, autoClose: false, start, end: start + bytes - 1, highWaterMark: 1024 * 1024 };
+    // The number: each stream of a FileHandle would listen to its end.
+    const options = { fd: bodies.fd, autoClose: false, start, end: start + bytes - 1, highWaterMark: 1024 * 1024 };
     createReadStream('', options).pipe(response);
     return;
   }

@@ -17,7 +17,6 @@ export const start: Part = {
       }
     }
     return Object.entries(more).map(([option, values]) => ({
-      part: 'start',
       what: `\`tidemark ${option}\`, time beyond that of \`node -e 0\``,
       ...compareWithLimit(values, MAX_MORE_MS, milliseconds),
     }));

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prepare, serving, writeTargets } from './estate.ts';
+import { manyTargets, prepare, serving, writeTargets } from './estate.ts';
 import { TIDEMARK, timed, type Usage } from './processes.ts';
-import { compareWithLimit, mebibytes, type Part, type Result, type Size, seconds } from './result.ts';
+import { compareWithLimit, mebibytes, type Part, type Result, type Size, seconds, showUsage } from './result.ts';
 
 const TARGETS: Readonly<Record<Size, number>> = { quick: 5, usual: 500, large: 500 };
 const WORKSPACES: Readonly<Record<Size, number>> = { quick: 200, usual: 2000, large: 2000 };
@@ -21,16 +21,10 @@ export const targets: Part = {
       const results: Result[] = [];
       // The second pull takes as long as the first, and is measured only in a large run.
       for (const day of size === 'usual' ? ['day1'] : ['day1', 'day2']) {
-        // A token of its own gives each target a rate limiter of its own.
-        const all = Array.from({ length: TARGETS[size] }, (_, index) => ({
-          name: `acme-${index}`,
-          url: `${url}/${estate}/${day}`,
-          token: `token-${index}`,
-        }));
-        const config = await writeTargets(project, day, all);
+        const config = await writeTargets(project, day, manyTargets(`${url}/${estate}/${day}`, TARGETS[size]));
         const now = `2026-11-0${day.slice(-1)}T02:15:00Z`;
         const usage = await timed(project, [TIDEMARK, '--config', config, '--quiet', '--now', now, 'pull']);
-        log(`${day}: ${seconds(usage.wallMs)}, CPU ${seconds(usage.cpuMs)}, ${mebibytes(usage.peakMiB)}`);
+        log(`${day}: ${showUsage(usage)}`);
         results.push(...toResults(day === 'day1' ? 'first' : 'second', usage));
       }
       return results;
@@ -42,8 +36,8 @@ function toResults(which: string, { wallMs, cpuMs, peakMiB }: Usage): readonly R
   const what = `${which} pull of all targets`;
   const cpu = { measured: seconds(cpuMs), against: `${seconds(wallMs)} of time`, ratio: cpuMs / wallMs };
   return [
-    { part: 'targets', what, ...compareWithLimit([wallMs], MAX_MS, seconds) },
-    { part: 'targets', what: `${what}, CPU time`, ...cpu },
-    { part: 'targets', what: `${what}, peak memory`, ...compareWithLimit([peakMiB], MAX_MIB, mebibytes) },
+    { what, ...compareWithLimit([wallMs], MAX_MS, seconds) },
+    { what: `${what}, CPU time`, ...cpu },
+    { what: `${what}, peak memory`, ...compareWithLimit([peakMiB], MAX_MIB, mebibytes) },
   ];
 }

@@ -37,14 +37,13 @@ function compare(first: readonly string[], second: readonly string[], claimed: n
   const matching = (night: readonly string[], path: RegExp) => night.filter((request) => path.test(request)).length;
   const count = (what: string, sent: number, before: number): Result => {
     const against = `${before} on the first night`;
-    return { part: 'unchanged', what, measured: `${sent}`, against, ratio: sent / before };
+    return { what, measured: `${sent}`, against, ratio: sent / before };
   };
   const volumes = matching(second, VOLUME);
   return [
     count('requests of the second night', second.length, first.length),
     { ...count('of them, reads of single policies', matching(second, POLICY), matching(first, POLICY)), aim: 0 },
     {
-      part: 'unchanged',
       what: 'of them, reads of single volumes',
       measured: `${volumes}, ${matching(first, VOLUME)} on the first night`,
       against: `${claimed} volumes with claims`,

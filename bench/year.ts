@@ -59,9 +59,8 @@ async function timedPull(folder: string, now: string): Promise<number> {
 function results(rounds: readonly Round[], size: number): readonly Result[] {
   const what = 'the last runs of a year, pull of all four views';
   return [
-    { part: 'year', what, ...medianRatio(rounds, seconds, 'for the same runs into a new warehouse'), aim: MAX_RATIO },
+    { what, ...medianRatio(rounds, seconds, 'for the same runs into a new warehouse'), aim: MAX_RATIO },
     {
-      part: 'year',
       what: 'the warehouse after it, lists of workspaces included',
       ...compareWithLimit([size], MAX_BYTES, (bytes) => `${(bytes / 1_000_000).toFixed(1)} MB`),
     },

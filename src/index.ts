@@ -6,7 +6,7 @@ import { createColors } from './core/color.ts';
 import type { Context } from './core/context.ts';
 import { TidemarkError } from './core/errors.ts';
 import type { Log } from './core/log.ts';
-import { createRedactor } from './core/redact/redactor.ts';
+import { Redactor } from './core/redact/redactor.ts';
 import { type Definitions, loadDefinitions, type Plugin } from './pipeline/plugins.ts';
 import { assertPulls, runPulls, selectPulls } from './pipeline/pull.ts';
 import type { RunResult } from './pipeline/run.ts';
@@ -158,7 +158,7 @@ export class Tidemark {
  */
 export async function createTidemark(options: TidemarkOptions = {}): Promise<Tidemark> {
   const { sources, playbooks, env = process.env } = options;
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   const config = loadConfig(resolve(options.config ?? 'tidemark.yaml'), env, redactor);
   const extra: Plugin = { ...(sources && { sources }), ...(playbooks && { playbooks }) };
   const definitions = await loadDefinitions(config, extra);

@@ -1,36 +1,53 @@
--- grain: one row per organization and measure that got worse since the last night at least a week before its newest one
+-- grain: one row per target and measure that got worse since the last night at least a week before its newest one
 -- title: Worst movers
--- about: Drift, failing checks and critical findings now, compared with a week before. An organization without a night a week before is not listed.
+-- about: Drift, failing checks and critical findings now, compared with a week before. A target without a night a week before is not listed.
 -- empty: Nothing got worse within a week.
--- labels: organization=Organization; measure=Measure; night=As of; compared_with=Compared with; value_before=Before; value_now=Now; increase=Increase
+-- labels: target=Target; measure=Measure; night=As of; compared_with=Compared with; value_before=Before; value_now=Now; increase=Increase
 -- limit: 100
 with
   measured as (
-    select target, night, measure, sum(value) as value
+    select target, measure, night, sum(value) as value
     from rollup_nights
     where measure in ('workspaces_drifted', 'workspaces_checks_failed', 'findings_critical')
-    group by target, night, measure
+    group by target, measure, night
   ),
-  last_nights as (select target, measure, max(night) as night from measured group by target, measure),
-  weeks as (
-    select last_nights.target as target, last_nights.measure as measure, last_nights.night as night, max(measured.night) as before
-    from last_nights
-    join measured on measured.target = last_nights.target and measured.measure = last_nights.measure
-    where measured.night <= last_nights.night - interval '7' day
-    group by last_nights.target, last_nights.measure, last_nights.night
+  dated as (
+    select target, measure, night, value, max(night) over (partition by target, measure) as newest
+    from measured
+  ),
+  phases as (
+    select
+      target,
+      measure,
+      night,
+      value,
+      case when night = newest then 'now' when night <= newest - interval '7' day then 'before' else 'between' end as phase
+    from dated
+  ),
+  places as (
+    select target, measure, night, value, phase, row_number() over (partition by target, measure, phase order by night desc) as place
+    from phases
+  ),
+  moves as (
+    select
+      target,
+      measure,
+      max(case when phase = 'now' then night end) as night_now,
+      max(case when phase = 'before' then night end) as night_before,
+      max(case when phase = 'before' then value end) as value_before,
+      max(case when phase = 'now' then value end) as value_now
+    from places
+    where place = 1
+    group by target, measure
   )
 select
-  weeks.target as organization,
-  weeks.measure as measure,
-  weeks.night as night,
-  weeks.before as compared_with,
-  earlier.value as value_before,
-  present.value as value_now,
-  present.value - earlier.value as increase
-from weeks
-join measured present
-  on present.target = weeks.target and present.measure = weeks.measure and present.night = weeks.night
-join measured earlier
-  on earlier.target = weeks.target and earlier.measure = weeks.measure and earlier.night = weeks.before
-where present.value > earlier.value
-order by increase desc, organization, measure;
+  target,
+  measure,
+  night_now as night,
+  night_before as compared_with,
+  value_before,
+  value_now,
+  value_now - value_before as increase
+from moves
+where value_now > value_before
+order by increase desc, target, measure;

@@ -1,7 +1,5 @@
--- grain: one row per publish of a writer that readers see, with the time up to which it has runs
--- parameters: $writer
-create or replace temp table lake_runs as
+-- grain: one row per publish that readers see, with the time up to which it has runs
+create or replace temp table lake_publishes as
 select publish, max(as_of) as as_of
 from lake_runs_changes
-where publish % 1024 = $writer
 group by publish;

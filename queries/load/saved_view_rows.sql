@@ -1,4 +1,5 @@
--- grain: one row per row of a saved view's result; `offset` is the number of rows on earlier pages
+-- grain: one row per row of a saved view's result, in a landing of an earlier version; otherwise the rows are landed as CSV
+-- `offset` is the number of rows on earlier pages
 with
   pages as (
     select view_id, "offset", body.data as data

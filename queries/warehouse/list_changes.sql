@@ -2,16 +2,19 @@
 -- A member that stays in order keeps its rank; a new or moved one gets a rank between its neighbours. If the fractions between
 -- two neighbours are used up, the whole list is ranked again. Only the lists in which a member has moved, which are few, need
 -- windows with frames over all their members. {{targets}}: the targets of the stage, as literals.
+-- {{first}}, {{last}}: the rows of the stage to read, a part of them; {{hasDeleted}}: whether the lists of deleted rows are in it.
 create or replace temp table member_changes as
 with
   changed as (
     select {{key}}, string_split(list_text, ', ') as names
     from stage_{{table}}
-    where rowid in (select stage_row from delta_{{table}} where stage_row is not null)
+    where
+      rowid between {{first}} and {{last}}
+      and rowid in (select stage_row from delta_{{table}} where stage_row is not null)
     union all
     select {{key}}, null as names
     from {{table}}_rows
-    where rowid in (select history_row from delta_{{table}} where stage_row is null)
+    where {{hasDeleted}} and rowid in (select history_row from delta_{{table}} where stage_row is null)
   ),
   lists as (
     select *, row_number() over () as list_id

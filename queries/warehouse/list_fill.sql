@@ -1,10 +1,12 @@
--- Adds all members of the lists of new rows.
+-- Adds all members of the lists of new rows. {{first}}, {{last}}: the rows of the stage to read, a part of them.
 insert into {{table}}_members by name
 with
   added as (
     select {{key}}, string_split(list_text, ', ') as names
     from stage_{{table}}
-    where rowid in (select stage_row from delta_{{table}} where stage_row is not null)
+    where
+      rowid between {{first}} and {{last}}
+      and rowid in (select stage_row from delta_{{table}} where stage_row is not null)
   ),
   lists as (
     select *, row_number() over () as list_id

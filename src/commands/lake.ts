@@ -1,5 +1,3 @@
-import { resolve } from 'node:path';
-import type { Config } from '../config/config.ts';
 import type { Engine } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -7,15 +5,17 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { assertShards, closeRun } from '../lake/close.ts';
 import { renderDdl } from '../lake/ddl.ts';
+import { withLakeStore } from '../lake/open-store.ts';
 import { publishToLake } from '../lake/publish.ts';
 import { createLakeReader } from '../lake/reader.ts';
 import { restoreFromLake } from '../lake/restore.ts';
 import { assertRunName, defaultRunName } from '../lake/shards.ts';
-import { createDirectoryStore, type LakeStore } from '../lake/store.ts';
+import type { LakeStore } from '../lake/store.ts';
 import { vacuumLake } from '../lake/vacuum.ts';
 import { listTables, verifyLake } from '../lake/verify.ts';
-import { type Database, openDatabase } from '../warehouse/database.ts';
+import type { Database } from '../warehouse/database.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
+import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -46,14 +46,16 @@ export interface CloseFlags extends PublishFlags {
 
 export async function publish(context: Context, flags: PublishFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const store = openStore(context, config, flags);
   const run = flags.run ?? context.env.TIDEMARK_RUN;
-  const result = await publishToLake({ config, store, now: context.clock.now(), run });
+  const { lake, ...result } = await withLakeStore(context, config, flags.lake, async (store) => ({
+    lake: store.name,
+    ...(await publishToLake({ config, store, now: context.clock.now(), run })),
+  }));
   const rows = result.tables.reduce((sum, table) => sum + table.rows, 0);
-  writeResult(context, { lake: store.name, ...result }, () =>
+  writeResult(context, { lake, ...result }, () =>
     result.publish === null
-      ? `${store.name} has every run up to ${result.as_of} already\n`
-      : `publish ${result.publish}: ${plural(rows, 'row')}, runs up to ${result.as_of} in ${store.name}\n`,
+      ? `${lake} has every run up to ${result.as_of} already\n`
+      : `publish ${result.publish}: ${plural(rows, 'row')}, runs up to ${result.as_of} in ${lake}\n`,
   );
 }
 
@@ -102,9 +104,10 @@ export async function verify(context: Context, flags: LakeFlags): Promise<void> 
 
 export async function restore(context: Context, flags: LakeFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const store = openStore(context, config, flags);
   const { log, clock } = context;
-  const tables = await restoreFromLake({ config, store, now: clock.now(), log });
+  const tables = await withLakeStore(context, config, flags.lake, (store) =>
+    restoreFromLake({ config, store, now: clock.now(), log }),
+  );
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   writeResult(
     context,
@@ -139,14 +142,6 @@ export async function vacuum(context: Context, flags: VacuumFlags): Promise<void
   );
 }
 
-function openStore(context: Context, config: Config, { lake }: LakeFlags): LakeStore {
-  const folder = lake === undefined ? config.lake : resolve(context.cwd, lake);
-  if (folder !== undefined) return createDirectoryStore(folder);
-  throw new TidemarkError('USAGE', 'no lake is named', {
-    hint: 'give --lake DIR, or set `lake: DIR` in tidemark.yaml',
-  });
-}
-
 function notALake({ name }: LakeStore): TidemarkError {
   return new TidemarkError('DATA', `${name} is not a lake`, { hint: 'write one with `tidemark lake publish`' });
 }
@@ -165,13 +160,14 @@ function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) 
 }
 
 /** The lake with a DuckDB in memory. */
-async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
   const config = readLocalConfig(context);
-  const store = openStore(context, config, flags);
-  const database = await openDatabase(':memory:', { memoryLimit: config.memoryLimit });
-  try {
-    return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
-  } finally {
-    database.close();
-  }
+  return withLakeStore(context, config, flags.lake, async (store) => {
+    const database = await openWithOwnFolder(':memory:', { memoryLimit: config.memoryLimit });
+    try {
+      return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
+    } finally {
+      database.close();
+    }
+  });
 }

@@ -48,8 +48,10 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
 
 /** The pulls that a run landed: loading it again does not fail for what it never extracted. */
 async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
-  const { manifests } = await readLanding(config, run);
-  return pulls.filter(({ target, source }) => manifests.has(`${target.name}/${source.name}`));
+  const { manifests, damaged } = await readLanding(config, run);
+  return pulls.filter(
+    ({ target, source }) => manifests.has(`${target.name}/${source.name}`) || damaged.has(target.name),
+  );
 }
 
 /** One line: run, status, and how many sources are complete. */

@@ -6,7 +6,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { openDuckdb } from '../fleet/duckdb.ts';
 import { type FleetEngine, PASSWORD_VARIABLE, parseEngineAddress } from '../fleet/engine.ts';
 import { renderFleetReport } from '../fleet/report.ts';
-import { createDirectoryStore } from '../lake/store.ts';
+import { withLakeStore } from '../lake/open-store.ts';
 import { toJsonText } from '../reports/index.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { readLocalConfig } from './options.ts';
@@ -21,31 +21,28 @@ export async function reportFleet(context: Context, names: readonly string[], fl
   }
   const config = readLocalConfig(context);
   const files = createSqlFiles(overlayRoots(config.directory));
-  const engine = await openEngine(context, config, files, flags);
-  try {
+  await withEngine(context, config, files, flags, async (engine) => {
     const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
     const report = await renderFleetReport({ engine, files, out, generatedAt: context.clock.now() });
     if (context.json) context.stdout(toJsonText(report.data));
     else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
-  } finally {
-    await engine.close();
-  }
+  });
 }
 
-/** Drivers are loaded for the engine that needs them. */
-async function openEngine(
-  { cwd, env, signal }: Context,
+function withEngine(
+  context: Context,
   config: Config,
   files: SqlFiles,
   { engine = 'duckdb', lake }: ReportFlags,
-): Promise<FleetEngine> {
-  if (engine === 'duckdb') {
-    const folder = lake === undefined ? config.lake : resolve(cwd, lake);
-    if (folder !== undefined) return openDuckdb(createDirectoryStore(folder), files, config.memoryLimit);
-    throw new TidemarkError('USAGE', 'no lake is named', {
-      hint: 'give --lake DIR, set `lake: DIR` in tidemark.yaml, or name another engine with --engine',
-    });
-  }
+  work: (engine: FleetEngine) => Promise<void>,
+): Promise<void> {
+  const use = async (opened: FleetEngine) => work(opened).finally(() => opened.close());
+  if (engine !== 'duckdb') return openServer(context, engine).then(use);
+  return withLakeStore(context, config, lake, async (store) => use(await openDuckdb(store, files, config.memoryLimit)));
+}
+
+/** Drivers are loaded for the engine that needs them. */
+async function openServer({ env, signal }: Context, engine: string): Promise<FleetEngine> {
   const address = parseEngineAddress(engine);
   const password = env[PASSWORD_VARIABLE] ?? '';
   if (address.engine === 'clickhouse') {

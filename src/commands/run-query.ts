@@ -2,9 +2,11 @@ import type { Config } from '../config/config.ts';
 import type { Format } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { isTextFormat, TEXT_FORMATS } from '../query/formats.ts';
+import type { Screen } from '../query/rows.ts';
 import { resolveParameters, type SavedQuery } from '../query/saved.ts';
 import { type PreparedQuery, type QueryParams, QuerySession } from '../query/session.ts';
-import { type Screen, writeLines, writeTable } from '../query/write-table.ts';
+import { writeLines } from '../query/write-lines.ts';
+import { writeTable } from '../query/write-table.ts';
 import { type WriteText, writeText } from '../query/write-text.ts';
 import { formatTable, writeResult } from './output.ts';
 

@@ -10,8 +10,9 @@ import { formatForFile, isTextFormat, KNOWN_EXTENSIONS, TEXT_FORMATS } from '../
 import { replaceFile } from '../query/output-file.ts';
 import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
 import type { PreparedQuery, QuerySession } from '../query/session.ts';
-import { writeLines, writeTable } from '../query/write-table.ts';
-import { appendText, copyParquet, copyText, type WriteText } from '../query/write-text.ts';
+import { writeLines } from '../query/write-lines.ts';
+import { writeTable } from '../query/write-table.ts';
+import { appendText, copyCsv, copyParquet, copyText, type WriteText } from '../query/write-text.ts';
 import { writeXlsx } from '../query/write-xlsx.ts';
 import { parseParam } from './definitions/define.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
@@ -103,6 +104,7 @@ async function writeResultFile(context: Context, request: QueryRequest, format: 
 }
 
 async function writeToFile(session: QuerySession, query: PreparedQuery, format: Format): Promise<number> {
+  if (format === 'csv') return copyCsv(session, query);
   if (isTextFormat(format)) return copyText(session, query, TEXT_FORMATS[format]);
   if (format === 'parquet') return copyParquet(session, query);
   if (format === 'xlsx') return writeXlsx(session, query);

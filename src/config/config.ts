@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
+import { isLakeAddress } from './lake.ts';
 import { parseSmtpUrl } from './mail.ts';
 import {
   allowedKeys,
@@ -71,7 +72,7 @@ export function loadConfig(
     directory,
     data: toAbsolute(value.data),
     output: toAbsolute(value.output),
-    ...(value.lake !== undefined && { lake: toAbsolute(value.lake) }),
+    ...(value.lake !== undefined && { lake: isLakeAddress(value.lake) ? value.lake : toAbsolute(value.lake) }),
     plugins: value.plugins.map(toAbsolute),
     targets: value.targets.map((target) => withDefaults(target, toAbsolute)),
     ...(value.mail && { mail: { ...value.mail, ...(value.mail.caFile && { caFile: toAbsolute(value.mail.caFile) }) } }),

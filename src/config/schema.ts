@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isLakeAddress, parseS3Address } from './lake.ts';
 import { links, validateLinks } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
 import type { ValidationIssue } from './yaml.ts';
@@ -110,7 +111,7 @@ export const thresholds = z.strictObject({
 export const configSchema = z.strictObject({
   data: nonEmpty.default('./data'),
   output: nonEmpty.default('./out'),
-  lake: nonEmpty.optional().describe('folder of Delta tables that each run is published to'),
+  lake: nonEmpty.optional().describe('folder or s3://BUCKET/PREFIX of Delta tables that each run is published to'),
   targets: z.array(target, 'must be a list of targets').min(1, 'must name at least one target'),
   mail: mail.optional(),
   landingDays: positive.default(14),
@@ -172,7 +173,17 @@ export function validateConfig(document: unknown): readonly ValidationIssue[] {
   const targets = Array.isArray(document.targets)
     ? document.targets.map((target) => (isObject(target) ? target : {}))
     : [];
-  return [...targets.flatMap(validateTarget), ...findDuplicateNames(targets), ...validateMail(document.mail)];
+  return [
+    ...targets.flatMap(validateTarget),
+    ...findDuplicateNames(targets),
+    ...validateLake(document.lake),
+    ...validateMail(document.mail),
+  ];
+}
+
+function validateLake(lake: unknown): ValidationIssue[] {
+  if (typeof lake !== 'string' || !isLakeAddress(lake) || parseS3Address(lake)) return [];
+  return [{ path: ['lake'], message: 'must be a folder or s3://BUCKET/PREFIX' }];
 }
 
 function isObject(value: unknown): value is UnknownRecord {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Permissions of files that their owner alone may read. A umask can only remove some. */
@@ -35,6 +35,13 @@ export async function writeFileAtomic(file: string, text: string): Promise<void>
 
 /** Errors of platforms that cannot sync folders, such as Windows. */
 const NO_FOLDER_SYNC = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL']);
+
+/** Writes all of a buffer at a position: a disk that is almost full takes a part, and fails only at the next write. */
+export async function writeWhole(handle: FileHandle, buffer: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < buffer.length; ) {
+    done += (await handle.write(buffer, done, buffer.length - done, position + done)).bytesWritten;
+  }
+}
 
 /** Syncs the entries of a folder, such as a new file, to disk. */
 export async function syncFolder(path: string): Promise<void> {

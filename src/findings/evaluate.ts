@@ -1,10 +1,10 @@
 import type { Target, Thresholds } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { type Database, firstLine, openDatabase, type SqlParams } from '../warehouse/database.ts';
-import { classifyStorageError } from '../warehouse/integrity.ts';
+import { type Database, openDatabase, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
+import { RULE_MACROS, runRules } from './run-rules.ts';
 
 /** A configured target, with what decides how much of its service it sees. */
 export type AssessedTarget = Pick<Target, 'name'> &
@@ -78,7 +78,7 @@ async function evaluateRules(options: EvaluateOptions): Promise<readonly Invalid
   const { database, files } = options;
   const { rules, invalid } = await readRules(files);
   await database.script(await prepareStatements(options));
-  const errors = await runRules(options, await selectAssessable(options, rules));
+  const errors = await runRules(database, files, await selectAssessable(options, rules), ruleParams(options));
   for (const { rule, problem } of await database.rows(await files.read('warehouse/invalid_rows'))) {
     errors.set(String(rule), `returns ${problem}`);
   }
@@ -98,20 +98,9 @@ async function prepareStatements({ files, asOf, thresholds, targets }: EvaluateO
     stale_hours: thresholds.staleHours,
     targets: JSON.stringify(targets?.map(describeTarget) ?? []),
   };
-  const macros = ['semver_key', 'iso_time'].map((macro) => files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
+  const macros = RULE_MACROS.map((macro) => files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
   const tables = ['candidates', 'configured_targets', 'listing_proofs'].map((name) => fill(files, name, params));
   return (await Promise.all([...macros, ...tables])).join('\n');
-}
-
-/** Runs rules. @returns the error messages of those that fail */
-async function runRules(options: EvaluateOptions, rules: readonly Rule[]): Promise<Map<string, string>> {
-  const params = ruleParams(options);
-  const errors = new Map<string, string>();
-  for (const rule of rules) {
-    const error = await evaluateRule(options, rule, params);
-    if (error !== undefined) errors.set(rule.name, error);
-  }
-  return errors;
 }
 
 /** The rules that some target has all sources of. No finding depends on the rows of another rule, so that it need not run. */
@@ -124,22 +113,6 @@ async function selectAssessable(
   return rules.filter(
     ({ sources }) => sources.length === 0 || complete.some((pulled) => sources.every((source) => pulled.has(source))),
   );
-}
-
-/** Evaluates one rule. @returns the error message, if it fails. */
-async function evaluateRule(
-  { database, files }: EvaluateOptions,
-  rule: Rule,
-  params: SqlParams,
-): Promise<string | undefined> {
-  const query = await files.render('warehouse/evaluate_rule', { rows: rule.sql });
-  try {
-    await database.script(fillParams(query, { ...params, rule: rule.name }));
-    return undefined;
-  } catch (error) {
-    if (classifyStorageError(error)) throw error;
-    return firstLine(error);
-  }
 }
 
 /** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */

@@ -1,18 +1,33 @@
 import { createLakeViews } from '../lake/ddl.ts';
 import { createLakeReader } from '../lake/reader.ts';
 import type { LakeStore } from '../lake/store.ts';
-import { openDatabase } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import type { FleetEngine } from './engine.ts';
 
-/** Reads a lake with DuckDB in this process, by the files that its logs name. */
+/**
+ * Reads a lake with DuckDB in this process, by the files that its logs name. Only the relations that a query names are read: a lake in
+ * a bucket is copied for that.
+ */
 export async function openDuckdb(store: LakeStore, files: SqlFiles, memoryLimit: string): Promise<FleetEngine> {
-  const database = await openDatabase(':memory:', { memoryLimit });
-  try {
-    await createLakeViews(createLakeReader(store, database, files));
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return { dialect: 'duckdb', rows: (sql) => database.rows(sql), close: async () => database.close() };
+  const database = await openWithOwnFolder(':memory:', { memoryLimit });
+  const reader = createLakeReader(store, database, files);
+  const created = new Set<string>();
+  return {
+    dialect: 'duckdb',
+    async rows(sql) {
+      await createLakeViews(reader, (relation) => {
+        const isNew = !created.has(relation) && isNamed(sql, relation);
+        if (isNew) created.add(relation);
+        return isNew;
+      });
+      return database.rows(sql);
+    },
+    close: async () => database.close(),
+  };
+}
+
+/** Whether a query may read a relation. The members of lists belong to the relation with the list, and `source_state` reads `pulls`. */
+function isNamed(sql: string, relation: string): boolean {
+  return sql.includes(relation.replace(/_members$/u, '')) || (relation === 'pulls' && sql.includes('source_state'));
 }

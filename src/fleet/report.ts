@@ -67,26 +67,29 @@ async function readDataset(engine: FleetEngine, { sql, file }: Dataset): Promise
   }
 }
 
-/** What is stale or not assessed is not clean; a number is null where no organization has it. */
+/** What is stale or not assessed is not clean; a number is null where no target has it. */
 function assessFleet(summary: Row): ReportState {
   const isAbove = (...columns: readonly string[]) => columns.some((column) => Number(summary[column]) > 0);
   if (isAbove('critical')) return 'critical';
   if (isAbove('warning')) return 'warning';
   const isKnown = summary.critical !== null && summary.drifted !== null;
-  return !isKnown || isAbove('stale_organizations', 'incomplete_organizations', 'not_assessed', 'rules_not_assessed')
+  return !isKnown || isAbove('stale_targets', 'incomplete_targets', 'not_assessed', 'rules_not_assessed')
     ? 'unknown'
     : 'ok';
 }
 
 function describeFleet(summary: Row): string {
   const count = (column: string) => Number(summary[column]);
-  const stale = count('stale_organizations');
+  const stale = count('stale_targets');
+  const services = count('services');
   return [
-    plural(count('organizations'), 'organization'),
+    services > 0
+      ? `${plural(count('organizations'), 'organization')} and ${plural(services, 'other service')}`
+      : plural(count('organizations'), 'organization'),
     summary.critical === null ? 'findings are not known' : plural(count('critical'), 'critical finding'),
     summary.drifted === null
       ? 'drift is not known'
       : `drift in ${formatNumber(count('drifted'))} of ${plural(count('workspaces'), 'workspace')}`,
-    ...(stale > 0 ? [`${plural(stale, 'organization')} stale`] : []),
+    ...(stale > 0 ? [`${plural(stale, 'target')} stale`] : []),
   ].join(', ');
 }

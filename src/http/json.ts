@@ -16,7 +16,12 @@ function integerOrNumber(literal: string): number | bigint {
 }
 
 const QUOTE = 34;
+const COMMA = 44;
+const OPEN_LIST = 91;
 const BACKSLASH = 92;
+const CLOSE_LIST = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
 /** 2^53 has 16 digits: an integer with fewer fits a double exactly. */
 const UNSAFE_DIGITS = 16;
 
@@ -38,10 +43,10 @@ function scan(text: string, maxDepth: number): { readonly longestDigits: number 
     if (digits > longestDigits) longestDigits = digits;
     digits = 0;
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === 123 || code === 91) {
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) {
       depth++;
       if (depth > maxDepth) throw new SyntaxError(`nested deeper than ${maxDepth}`);
-    } else if (code === 125 || code === 93) depth--;
+    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth--;
   }
   return { longestDigits: Math.max(longestDigits, digits) };
 }
@@ -53,6 +58,103 @@ function endOfString(text: string, start: number): number {
     if (backslashes % 2 === 0) return end;
   }
   return text.length;
+}
+
+/** The text of each element of a list, as it was sent. @param text a list that `parseJson` accepts */
+export function sliceElements(text: string): readonly string[] {
+  const elements: string[] = [];
+  let start = text.indexOf('[') + 1;
+  forEachSeparator(text, (at, isEnd) => {
+    const element = text.slice(start, at).trim();
+    if (!isEnd || element !== '') elements.push(element);
+    start = at + 1;
+  });
+  return elements;
+}
+
+/**
+ * The text of each field of an object, as it was sent, by its name. Of two fields with the same name the last one counts, as for
+ * `parseJson`.
+ * @param text an object that `parseJson` accepts
+ */
+export function sliceFields(text: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  let start = text.indexOf('"');
+  forEachSeparator(text, (at) => {
+    if (start < 0 || start > at) return; // an empty object
+    const end = endOfString(text, start);
+    const name = text.slice(start, end + 1);
+    const value = text.slice(text.indexOf(':', end) + 1, at).trim();
+    fields.set(name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1), value);
+    start = text.indexOf('"', at);
+  });
+  return fields;
+}
+
+/** Finds where each element of the outermost list or object ends: at a comma, the last one at the closing bracket. */
+function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => void): void {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) depth++;
+    else if (code === COMMA && depth === 1) found(at, false);
+    else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
+      if (depth === 1) found(at, true);
+      depth--;
+    }
+  }
+}
+
+/**
+ * Replaces hyphens by underscores in the names of an object's fields; the rest stays as it was sent.
+ * @param text an object that `parseJson` accepts
+ * @returns undefined if a name has escapes, or two names would be the same
+ */
+export function underscoreNames(text: string): string | undefined {
+  const names: string[] = [];
+  const parts: string[] = [];
+  let copied = 0;
+  let start = text.indexOf('"');
+  forEachSeparator(text, (at) => {
+    if (start < 0 || start > at) return; // an empty object
+    const end = endOfString(text, start) + 1;
+    const name = underscored(text.slice(start, end));
+    names.push(name);
+    parts.push(text.slice(copied, start), name);
+    copied = end;
+    start = text.indexOf('"', at);
+  });
+  if (!areDistinct(names)) return undefined;
+  parts.push(text.slice(copied));
+  return parts.join('');
+}
+
+/** The objects of a list have the same names. */
+const MAX_KNOWN = 10_000;
+const knownNames = new Map<string, string>();
+const knownLists = new Map<string, boolean>();
+
+function underscored(name: string): string {
+  // A part of a text keeps all of it in memory: what is remembered is a copy.
+  return (
+    knownNames.get(name) ?? remember(knownNames, Buffer.from(name).toString(), (copy) => copy.replaceAll('-', '_'))
+  );
+}
+
+/** Whether names are without escapes, and different. */
+function areDistinct(names: readonly string[]): boolean {
+  const text = names.join('');
+  return remember(knownLists, text, () => !text.includes('\\') && new Set(names).size === names.length);
+}
+
+function remember<T>(known: Map<string, T>, key: string, compute: (key: string) => T): T {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const value = compute(key);
+  if (known.size >= MAX_KNOWN) known.clear(); // names may be values in disguise
+  known.set(key, value);
+  return value;
 }
 
 /** Like `parseJson`, but every number keeps its text, so that `printJson` prints it unchanged. */

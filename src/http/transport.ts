@@ -20,6 +20,8 @@ export interface HttpTransportOptions {
 export interface Transport {
   /** `fetch` over the target's own connections; for ky. A signal belongs into `init`: a `Request` refers to it weakly. */
   readonly fetch: typeof globalThis.fetch;
+  /** The same connections, for requests of undici with a body that is a stream. */
+  readonly dispatcher: Dispatcher;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,7 @@ export function createTransport(options: HttpTransportOptions): Transport {
   const dispatcher = createDispatcher(options);
   return {
     fetch: (input, init) => send(input instanceof Request ? input : new Request(input, init), init?.signal, dispatcher),
+    dispatcher,
     close: () => dispatcher.destroy(),
   };
 }

@@ -5,6 +5,9 @@ const SPREAD = 6;
 const MAX_SPACING_MS = 33;
 /** Tolerance for rounding in headers: `X-RateLimit-Reset` has millisecond resolution. */
 const WINDOW_MARGIN_MS = 3;
+/** A first request that arrives at most this part of a window before it begins was sent early: the margin grows by that time. */
+const EARLY_PART = 0.05;
+const MAX_EARLY = 3;
 /** Part of the round trip by which a request may arrive earlier than the fastest so far. */
 const JITTER = 0.15;
 /** Requests of a window that are sent late and alone: they show whether the limit refills before the window ends. */
@@ -22,6 +25,8 @@ interface RateWindow {
   readonly limit: number;
   readonly lengthMs: number;
   startMs: number;
+  /** The earliest end that a response has named, by the clock at its arrival. */
+  statedEndMs: number;
   endMs: number;
   budget: number;
   /** The first ticket that counts in it. */
@@ -56,6 +61,9 @@ export class WindowModel {
   #isConfirmed = false;
   #contradictions = 0;
   #shortResets = 0;
+  #marginMs = WINDOW_MARGIN_MS;
+  /** First requests that arrived before their window began. */
+  #early = 0;
   #credits: { readonly atMs: number; readonly credit: number }[] = [];
   /** Since a window ended that no response has replaced. */
   #hasRolledOver = false;
@@ -129,6 +137,7 @@ export class WindowModel {
     const isNew = remaining >= limit * NEW_WINDOW_PART;
     const credit = remaining + ticket - throttled;
     if (this.#hasRolledOver) {
+      if (!isNew && this.#widenMargin(window, resetMs)) return;
       this.#credits.push({ atMs: nowMs, credit });
       this.#hasRolledOver = false;
       if (isNew) {
@@ -151,6 +160,14 @@ export class WindowModel {
     if (isNew) this.#newAtMs = nowMs;
   }
 
+  /** @returns whether a request that was to be the first of a window arrived just before its beginning */
+  #widenMargin({ lengthMs }: RateWindow, resetMs: number): boolean {
+    if (resetMs > lengthMs * EARLY_PART || this.#early >= MAX_EARLY) return false;
+    this.#early++;
+    this.#marginMs += resetMs + 1;
+    return true;
+  }
+
   #update(ticket: number, nowMs: number, info: RateLimitInfo, { lastTicket, roundTripMs, sent }: ObservedState): void {
     const { limit, remaining, resetMs } = info;
     const window = this.#window;
@@ -158,18 +175,22 @@ export class WindowModel {
     const share = shareOfLimit(limit, this.#share);
     const budget = remaining - (limit - share) - (lastTicket - ticket);
     // The service counts a request when it arrives, so the next one may leave a one-way trip before the window ends.
-    const endMs = nowMs + resetMs - roundTripMs * (1 - JITTER) + WINDOW_MARGIN_MS;
+    // The first round trip includes the connection: the end is computed again with each shorter one.
+    const toEndMs = (statedMs: number) => statedMs - roundTripMs * (1 - JITTER) + this.#marginMs;
+    const statedEndMs = nowMs + resetMs;
     // Responses overtake each other: a little more than before is no new window.
     const isNew = window && remaining > window.lastRemaining + (sent?.inFlight ?? 0) + 1 && window.lastRemaining >= 0;
     if (!window || window.limit !== limit || isNew || this.#newAtMs === nowMs) {
       const lengthMs = Math.max(resetMs, window?.lengthMs ?? 0, 1);
-      this.#window = { limit, lengthMs, startMs: nowMs, endMs, budget, firstTicket: ticket, lastRemaining: remaining };
+      const times = { lengthMs, startMs: nowMs, statedEndMs, endMs: toEndMs(statedEndMs) };
+      this.#window = { limit, ...times, budget, firstTicket: ticket, lastRemaining: remaining };
       return;
     }
     const isFirst = window.lastRemaining < 0;
     const own = share - (lastTicket - window.firstTicket + 1);
     window.budget = Math.min(isFirst && this.#isConfirmed ? own : window.budget, budget);
-    window.endMs = isFirst ? endMs : Math.min(window.endMs, endMs);
+    window.statedEndMs = isFirst ? statedEndMs : Math.min(window.statedEndMs, statedEndMs);
+    window.endMs = toEndMs(window.statedEndMs);
     window.lastRemaining = remaining;
   }
 }

@@ -1,14 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Database } from '../warehouse/database.ts';
 import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { appendCommit, findPublish } from './append-commit.ts';
 import {
   type Action,
   type AddAction,
   APP_ID,
-  appendCommit,
   applyCommit,
   checkpointPath,
-  findPublish,
   type MetaData,
   PROTOCOL,
   putLastCheckpoint,

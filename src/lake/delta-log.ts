@@ -137,11 +137,9 @@ export async function readSnapshot(store: LakeStore, table: string, readCheckpoi
   const checkpoint = await findCheckpoint(store, table);
   const state = emptyState(checkpoint);
   if (checkpoint >= 0) replay(state, await readCheckpoint(checkpointPath(table, checkpoint)));
-  for (let version = checkpoint + 1; ; version++) {
-    const actions = await readCommit(store, table, version);
-    if (actions === undefined) break;
+  for await (const actions of readCommits(store, table, checkpoint + 1)) {
     replay(state, actions);
-    state.version = version;
+    state.version += 1;
   }
   if (state.protocol.minReaderVersion > 1 || state.protocol.minWriterVersion > 2) {
     throw new TidemarkError('DATA', `${store.name}/${table}: another program has raised the protocol of the table`, {
@@ -207,6 +205,26 @@ async function findCheckpoint(store: LakeStore, table: string): Promise<number> 
   return Number.isSafeInteger(version) && parts === undefined && v2Checkpoint === undefined ? Number(version) : -1;
 }
 
+/** Commits that are read at the same time: of a store over a network, each takes a round trip. */
+const READ_AHEAD = 16;
+
+/** The commits of a table from a version on. The number that is read at the same time doubles, since most logs are short. */
+async function* readCommits(
+  store: LakeStore,
+  table: string,
+  from: number,
+): AsyncGenerator<readonly Action[], void, undefined> {
+  let version = from;
+  for (let count = 1; ; count = Math.min(2 * count, READ_AHEAD)) {
+    const versions = Array.from({ length: count }, (_, index) => version + index);
+    for (const actions of await Promise.all(versions.map((one) => readCommit(store, table, one)))) {
+      if (actions === undefined) return;
+      yield actions;
+    }
+    version += count;
+  }
+}
+
 /** @returns undefined if there is no such commit */
 export async function readCommit(
   store: LakeStore,
@@ -243,50 +261,6 @@ function unreadable(store: LakeStore, path: string, cause?: unknown): TidemarkEr
     hint: 'restore the file from a backup; without it the table cannot be read',
     ...(cause !== undefined && { cause }),
   });
-}
-
-/** The table has a commit that the caller has not read and must take into account. */
-export class ConflictError extends Error {
-  constructor(readonly table: string) {
-    super(`another publish has committed to ${table}`);
-    this.name = 'ConflictError';
-  }
-}
-
-interface CommitOptions {
-  /** The version that the caller has read. */
-  readonly after: number;
-  /** The commits in between that the caller must take into account. @default those that change the metadata, if this one does */
-  readonly conflicts?: (actions: readonly Action[]) => boolean;
-}
-
-/**
- * Appends a commit. If another program has committed in between, the next version is tried. A repeat is harmless: a commit of the same
- * publish that is already there counts as this one.
- * @throws ConflictError for a commit in between that `conflicts` names
- * @returns the version
- */
-export async function appendCommit(
-  store: LakeStore,
-  table: string,
-  actions: readonly Action[],
-  { after, conflicts = definesTable(actions) ? definesTable : () => false }: CommitOptions,
-): Promise<number> {
-  const text = `${actions.map((action) => JSON.stringify(action)).join('\n')}\n`;
-  const publish = findPublish(actions);
-  for (let version = after + 1; ; version++) {
-    if (await store.createIfAbsent(commitPath(table, version), text)) return version;
-    const other = (await readCommit(store, table, version)) ?? [];
-    if (publish !== undefined && findPublish(other) === publish) return version;
-    if (conflicts(other)) throw new ConflictError(table);
-  }
-}
-
-const definesTable = (actions: readonly Action[]): boolean => actions.some(({ metaData }) => metaData);
-
-/** The number of the publish that made a commit; undefined for one of another program. */
-export function findPublish(actions: readonly Action[]): number | undefined {
-  return actions.find(({ txn }) => txn?.appId === APP_ID)?.txn?.version;
 }
 
 /** Names a checkpoint that exists as the last one. */

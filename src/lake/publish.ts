@@ -4,19 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { type Database, openDatabase } from '../warehouse/database.ts';
+import type { Database } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { noWarehouseError } from '../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import { ConflictError } from './delta-log.ts';
+import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
+import { ConflictError } from './append-commit.ts';
 import { changesTable, stateTable } from './layout.ts';
 import { BEGINNING } from './pending.ts';
-import { createLakeReader, createTableView } from './reader.ts';
+import { createLakeReader } from './reader.ts';
 import { commitTable, type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { defaultRunName, type ShardOfRun, stageRuns } from './shards.ts';
 import type { LakeStore } from './store.ts';
+import { readVisible } from './visible.ts';
 
 export interface PublishedTable {
   readonly table: string;
@@ -70,11 +72,8 @@ export async function publishToLake(options: PublishOptions): Promise<PublishRes
 async function publishOnce({ config, store, now, run }: PublishOptions): Promise<PublishResult> {
   const paths = warehouseFiles(config.data);
   if (!existsSync(paths.published)) throw noWarehouseError(paths.published);
-  const database = await openDatabase(paths.published, {
-    readOnly: true,
-    memoryLimit: config.memoryLimit,
-    tempDirectory: paths.temp,
-  });
+  const options = { readOnly: true, memoryLimit: config.memoryLimit };
+  const database = await openWithOwnFolder(paths.published, options, config.data);
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const relations = await listRelations(database, files, await loadTables(files));
@@ -95,25 +94,27 @@ async function beginPublish(
   { now, writer }: { readonly now: Date; readonly writer: number },
 ): Promise<Publishing> {
   const reader = createLakeReader(store, database, files);
-  await createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
-  await database.run(await files.read('lake/visible'), { writer });
-  const [range] = await database.rows(await files.read('lake/range'));
-  if (typeof range?.latest !== 'string') {
+  const visible = await readVisible(reader, writer);
+  const { after = BEGINNING, latest, isAhead, last, lastOfAll } = visible;
+  if (latest === undefined) {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
-  const after = typeof range.published === 'string' ? range.published : BEGINNING;
-  if (range.is_ahead === true) throw aheadError(store, after);
-  const [last] = await database.rows(await files.read('lake/last_publish'));
-  const publish = await claimNumber(store, Number(last?.any_writer ?? 0), writer, now);
-  const lastVisible = Number(last?.own ?? 0);
-  return { store, database, files, reader, publish, nowMs: now.getTime(), after, now: range.latest, lastVisible };
+  if (isAhead) throw aheadError(store, after);
+  const publish = await claimNumber(store, lastOfAll, writer, now);
+  const { readAll } = visible;
+  return {
+    store,
+    database,
+    files,
+    reader,
+    publish,
+    nowMs: now.getTime(),
+    after,
+    now: latest,
+    lastVisible: last,
+    readAll,
+  };
 }
-
-/** What makes a publish visible. */
-const RUN_FIELDS = [
-  { name: 'publish', type: 'long', nullable: true, metadata: {} },
-  { name: 'as_of', type: 'timestamp', nullable: true, metadata: {} },
-] as const;
 
 function aheadError({ name }: LakeStore, asOf: string): TidemarkError {
   return new TidemarkError('UNSAFE', `${name} has runs up to ${asOf}, and this warehouse does not`, {

@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { TidemarkError } from '../core/errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { readCheckpointFile } from './commit.ts';
@@ -27,7 +29,7 @@ export function createLakeReader(store: LakeStore, database: Database, files: Sq
     snapshot(table) {
       const known =
         snapshots.get(table) ??
-        readSnapshot(store, table, (path) => readCheckpointFile(database, files, store.locate(path)));
+        readSnapshot(store, table, async (path) => readCheckpointFile(database, files, await store.locate(path)));
       snapshots.set(table, known);
       return known;
     },
@@ -73,9 +75,33 @@ export async function createTableView(
 ): Promise<void> {
   const { metaData, files } = await reader.snapshot(table);
   const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => !PARTITIONS.has(name));
-  const paths = [...files.values()].filter(keep).map(({ path }) => locateFile(reader.store, table, path));
+  const kept = [...files.values()].filter(keep);
+  const paths = await Promise.all(kept.map((add) => locateFile(reader.store, table, add)));
   const query = await renderSource(reader.files, stored, paths);
   await reader.database.run(await reader.files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
+}
+
+/**
+ * Finds a data file for DuckDB, whose own errors name neither the lake nor what to do.
+ * @throws TidemarkError DATA if the file is missing or cut
+ */
+async function locateFile(store: LakeStore, table: string, add: AddAction): Promise<string> {
+  const path = dataPath(table, add.path);
+  try {
+    const file = await store.locate(path);
+    const { size } = await stat(file);
+    if (size === add.size) return file;
+    throw damagedError(store, path, `has ${size} bytes instead of ${add.size}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw damagedError(store, path, 'is missing');
+  }
+}
+
+function damagedError({ name }: LakeStore, path: string, problem: string): TidemarkError {
+  return new TidemarkError('DATA', `${name}/${path} ${problem}`, {
+    hint: '`tidemark lake verify` names every such file; bring them back from a copy of the lake',
+  });
 }
 
 /** Columns that are in the log and not in the files. */
@@ -96,9 +122,9 @@ export function renderTyped(fields: readonly DeltaField[]): string {
   return fields.map(({ name, type }) => `null::${toDuckdbType(type)} as ${quoteIdent(name)}`).join(', ');
 }
 
-/** The path of a data file for DuckDB; the log has it as a URI. */
-export function locateFile(store: LakeStore, table: string, path: string): string {
-  return store.locate(`${table}/${decodeURIComponent(path)}`);
+/** The path of a data file within the lake; the log has it as a URI within the table. */
+export function dataPath(table: string, path: string): string {
+  return `${table}/${decodeURIComponent(path)}`;
 }
 
 const DUCKDB_TYPES: Readonly<Record<string, string>> = {

@@ -35,6 +35,8 @@ export interface Publishing {
   readonly now: string;
   /** The last publish of this writer that readers see; 0 for none. */
   readonly lastVisible: number;
+  /** Makes the publishes of all quarters count, and not only of the last. */
+  readonly readAll: () => Promise<void>;
 }
 
 /** Rows of a table that a publish has written to files, not yet in the log. */
@@ -104,24 +106,29 @@ async function holdNothing({ files, database }: Publishing, { design }: Prepared
 }
 
 /** Fills `lake_held` with the present rows of the lake. It reads the state of the last quarter and the files since. */
-async function holdRows({ reader, files, database, after }: Publishing, changes: PreparedTable): Promise<void> {
+async function holdRows(publishing: Publishing, changes: PreparedTable): Promise<void> {
+  const { reader, files, database, after } = publishing;
   const { design, isCurrent, table } = changes;
   const state = stateTable(design.relation.name);
   const begun = isCurrent && after !== BEGINNING ? monthName(quarterStart(new Date(after))) : undefined;
   const states = [...(await reader.snapshot(state)).files.values()];
   const hasState =
     begun !== undefined && states.some(({ partitionValues }) => partitionValues[PARTITION.state] === begun);
-  const keep = ({ partitionValues }: AddAction): boolean =>
-    !hasState || String(partitionValues[PARTITION.changes]) >= begun;
-  await createTableView(reader, 'lake_changes', table, { fields: design.fields, keep });
+  if (!hasState) await publishing.readAll();
+  const isSince =
+    (part: Part) =>
+    ({ partitionValues }: AddAction): boolean =>
+      !hasState || String(partitionValues[PARTITION[part]]) >= begun;
+  await createTableView(reader, 'lake_changes', table, { fields: design.fields, keep: isSince('changes') });
   const fields = design.fields.filter(({ name }) => name !== 'op');
-  await createTableView(reader, 'lake_state', state, { fields });
+  await createTableView(reader, 'lake_state', state, { fields, keep: isSince('state') });
   const query = await renderHeld({ files, dialect: DUCKDB, table: localTable, runs: 'lake_runs' }, design.relation);
   await database.run(await files.render('lake/held', { query }));
 }
 
 /** Fills `lake_held` with every change that readers of the lake see. */
-async function holdLog({ reader, files, database }: Publishing, changes: PreparedTable): Promise<void> {
+async function holdLog({ reader, files, database, readAll }: Publishing, changes: PreparedTable): Promise<void> {
+  await readAll();
   const { design, table } = changes;
   await createTableView(reader, 'lake_changes', table, { fields: design.fields });
   const parts = {

@@ -37,8 +37,11 @@ export interface LakeStore {
   /** @throws an error with the code ENOENT if the file does not exist */
   read(path: string): Promise<string>;
   remove(path: string): Promise<void>;
-  /** The path of a file for DuckDB. */
-  locate(path: string): string;
+  /** A local path of a data file or checkpoint for DuckDB, valid until `release` or `close`. @throws ENOENT, at once or when it is read */
+  locate(path: string): Promise<string>;
+  /** Ends the need for a local path. */
+  release(path: string): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Folder of files that are being written: no table has its name. */
@@ -75,7 +78,9 @@ export function createDirectoryStore(root: string): LakeStore {
   };
   return {
     name: root,
-    locate,
+    locate: async (path) => locate(path),
+    async release() {},
+    async close() {},
     async createIfAbsent(path, content) {
       let isCreated = false;
       await stage(

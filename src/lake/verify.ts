@@ -5,7 +5,7 @@ import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { hashFile } from './data-files.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
-import { createLakeReader, type LakeReader, locateFile } from './reader.ts';
+import { createLakeReader, dataPath, type LakeReader } from './reader.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 export interface LakeProblem {
@@ -57,7 +57,7 @@ export async function listTables(store: LakeStore): Promise<readonly string[]> {
 export async function listUnnamed(reader: LakeReader, table: string): Promise<readonly StoredFile[]> {
   const stored = await reader.store.list(table); // before the log is read: what is committed in between is named
   const { files, removed } = await reader.snapshot(table);
-  const named = new Set([...files.keys(), ...removed.keys()].map((path) => `${table}/${decodeURIComponent(path)}`));
+  const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   return stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
 }
 
@@ -67,15 +67,19 @@ function expectedRows({ stats }: AddAction): number | undefined {
 }
 
 async function findProblem(reader: LakeReader, table: string, add: AddAction): Promise<string | undefined> {
-  const file = locateFile(reader.store, table, add.path);
-  const size = await stat(file).then(
-    (found) => found.size,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    },
-  );
-  if (size === undefined) return 'is missing';
+  const path = dataPath(table, add.path);
+  try {
+    return await checkFile(reader, await reader.store.locate(path), add);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'is missing';
+    throw error;
+  } finally {
+    await reader.store.release(path);
+  }
+}
+
+async function checkFile(reader: LakeReader, file: string, add: AddAction): Promise<string | undefined> {
+  const { size } = await stat(file);
   if (size !== add.size) return `has ${size} bytes instead of ${add.size}`;
   const { sha256 } = add.tags ?? {};
   if (sha256 !== undefined && (await hashFile(file)) !== sha256) return 'has another checksum';

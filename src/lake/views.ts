@@ -70,7 +70,10 @@ export async function renderAt(
   members?: LakeRelation,
 ): Promise<string> {
   const query = (part: LakeRelation) =>
-    renderFor(writer, 'lake/at', { ...queryParts(writer, part, namedColumns(writer, part)), present });
+    renderFor(writer, isWrittenOnce(part) ? 'lake/at_written_once' : 'lake/at', {
+      ...queryParts(writer, part, namedColumns(writer, part)),
+      present,
+    });
   if (!members) return query(relation);
   return renderFor(writer, 'lake/list_at', {
     ...(await listParts(writer, relation)),
@@ -78,6 +81,8 @@ export async function renderAt(
     members: await query(members),
   });
 }
+
+const isWrittenOnce = ({ kind }: LakeRelation): boolean => kind === 'journal' || kind === 'rollup';
 
 /** The present rows of a relation under the names of the lake, with the counter of equal rows. */
 export function renderHeld(writer: ViewWriter, relation: LakeRelation): Promise<string> {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
-import type { LandingFile } from './store.ts';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { changedFile, unpackFile } from './archive.ts';
+import { archivePath, type LandingFile } from './store.ts';
 
 /** The name of the tag in a line. No field of a service begins with an underscore and has this name. */
 export const TAG_FIELD = '_object';
@@ -50,29 +52,35 @@ interface LandedObject {
 export class LandedObjects {
   readonly #file: FileHandle;
   readonly #objects: ReadonlyMap<string, LandedObject>;
+  readonly #removeUnpacked: () => Promise<void>;
 
-  private constructor(file: FileHandle, objects: ReadonlyMap<string, LandedObject>) {
+  private constructor(
+    file: FileHandle,
+    objects: ReadonlyMap<string, LandedObject>,
+    removeUnpacked: () => Promise<void>,
+  ) {
     this.#file = file;
     this.#objects = objects;
+    this.#removeUnpacked = removeUnpacked;
   }
 
-  /** @returns undefined if the file is missing, or is not as its manifest says */
-  static async open(path: string, { sha256 }: Pick<LandingFile, 'sha256'>): Promise<LandedObjects | undefined> {
-    const objects = new Map<string, LandedObject>();
-    const hash = createHash('sha256');
+  /**
+   * Opens a file of a landing, which is unpacked until `close`.
+   * @throws TidemarkError DATA if the file is missing, or it or its archive was changed
+   */
+  static async open(directory: string, landed: LandingFile): Promise<LandedObjects> {
+    const path = join(directory, landed.file);
+    const isUnpacked = await unpackFile(archivePath(directory), landed.file, path, landed);
+    const removeUnpacked = async () => {
+      if (isUnpacked) await rm(path, { force: true });
+    };
     try {
-      for await (const { line, ...range } of readLines(path, (chunk) => hash.update(chunk))) {
-        const tag = readTag(line);
-        if (tag === undefined) continue;
-        const name = objectName(tag);
-        const known = objects.get(name) ?? { tag, lines: [] };
-        objects.set(name, { tag, lines: [...known.lines, range] });
-      }
+      const objects = await readObjects(path, landed);
+      return new LandedObjects(await open(path), objects, removeUnpacked);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      await removeUnpacked();
       throw error;
     }
-    return hash.digest('hex') === sha256 ? new LandedObjects(await open(path), objects) : undefined;
   }
 
   find(object: Pick<ObjectTag, 'list' | 'key'>): ObjectTag | undefined {
@@ -89,9 +97,29 @@ export class LandedObjects {
     return lines;
   }
 
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    await this.#file.close();
+    await this.#removeUnpacked();
   }
+}
+
+/** The objects of a file by `objectName`. @throws TidemarkError DATA if it is missing, or not as its manifest says */
+async function readObjects(path: string, { file, sha256 }: LandingFile): Promise<ReadonlyMap<string, LandedObject>> {
+  const objects = new Map<string, LandedObject>();
+  const hash = createHash('sha256');
+  try {
+    for await (const { line, ...range } of readLines(path, (chunk) => hash.update(chunk))) {
+      const tag = readTag(line);
+      if (tag === undefined) continue;
+      const name = objectName(tag);
+      const known = objects.get(name) ?? { tag, lines: [] };
+      objects.set(name, { tag, lines: [...known.lines, range] });
+    }
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? changedFile(file) : error;
+  }
+  if (hash.digest('hex') !== sha256) throw changedFile(file);
+  return objects;
 }
 
 function objectName({ list, key }: Pick<ObjectTag, 'list' | 'key'>): string {

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config, Target } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { changedFile, readTexts, unpackFile } from './archive.ts';
 
 /** A data file of a landing: CSV with a header, or JSON with one response per line. */
 export interface LandingFile {
@@ -61,16 +62,25 @@ export function targetFingerprint({ url, organization, namespace, mounts, servic
   return [url, organization, namespace, keymgmt, mesh, ...services].map((part) => part ?? '').join(' ');
 }
 
-/** The landing of a run. */
-export interface Landing {
-  readonly asOf: Date;
-  /** Manifests by `TARGET/SOURCE`. */
+/** The manifests of a run. */
+interface Manifests {
+  /** By `TARGET/SOURCE`. */
   readonly manifests: ReadonlyMap<string, Manifest>;
+  /** Targets whose archive cannot be read, and why. */
+  readonly damaged: ReadonlyMap<string, TidemarkError>;
+}
+
+/** The landing of a run. */
+export interface Landing extends Manifests {
+  readonly asOf: Date;
 }
 
 export function landingDirectory(config: Config, runId: string, target?: string): string {
   return join(config.data, 'landing', runId, ...(target ? [target] : []));
 }
+
+/** In the folder of a target, once its run has ended: all complete sources, compressed (docs/decisions/0032-packed-landings.md). */
+export const archivePath = (directory: string): string => join(directory, 'landing.tar');
 
 /** IDs of the runs that have a landing, oldest first. */
 export async function listLandings(config: Config): Promise<readonly string[]> {
@@ -89,24 +99,46 @@ export async function readLanding(config: Config, runId: string): Promise<Landin
         : `landings are in ${join(config.data, 'landing')} for \`landingDays\``,
     });
   }
-  const manifests = await readManifests(config, runId);
+  const { manifests, damaged } = await readManifests(config, runId);
   const [first] = manifests.values();
-  if (!first) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
-  return { asOf: new Date(first.as_of), manifests };
+  const [problem] = damaged.values();
+  if (!first) throw problem ?? new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
+  return { asOf: new Date(first.as_of), manifests, damaged };
 }
 
-/** Manifests of the complete sources of a run, by `TARGET/SOURCE`. */
-export async function readManifests(config: Config, runId: string): Promise<ReadonlyMap<string, Manifest>> {
-  const root = landingDirectory(config, runId);
+/** Manifests of the complete sources of a run. */
+export async function readManifests(config: Config, runId: string): Promise<Manifests> {
   const manifests = new Map<string, Manifest>();
-  const targets = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  for (const { name: target } of targets) {
-    for (const file of (await readdir(join(root, target))).filter((name) => name.endsWith('.json'))) {
-      const manifest = await readManifest(join(root, target, file));
-      if (manifest) manifests.set(`${target}/${manifest.source}`, manifest);
+  const damaged = new Map<string, TidemarkError>();
+  const entries = await readdir(landingDirectory(config, runId), { withFileTypes: true });
+  for (const { name: target } of entries.filter((entry) => entry.isDirectory())) {
+    try {
+      for (const manifest of await readTargetManifests(landingDirectory(config, runId, target)))
+        manifests.set(`${target}/${manifest.source}`, manifest);
+    } catch (error) {
+      if (!(error instanceof TidemarkError)) throw error;
+      damaged.set(target, error);
     }
   }
-  return manifests;
+  return { manifests, damaged };
+}
+
+/**
+ * Manifests in the folder of a target. Loose files are read before the archive: another process that packs them removes them only
+ * once it is there.
+ * @throws TidemarkError DATA if the archive is damaged
+ */
+export async function readTargetManifests(directory: string): Promise<readonly Manifest[]> {
+  const found = new Map<string, Manifest>();
+  for (const file of (await readdir(directory)).filter((name) => name.endsWith('.json'))) {
+    const manifest = await readManifest(join(directory, file));
+    if (manifest) found.set(file, manifest);
+  }
+  for (const [file, text] of (await readTexts(archivePath(directory))) ?? []) {
+    const manifest = parseManifest(text);
+    if (manifest) found.set(file, manifest);
+  }
+  return [...found.values()];
 }
 
 /** The manifest of a source that was extracted at this time, if its landing is still there. */
@@ -117,18 +149,27 @@ export async function findManifest(
 ): Promise<Manifest | undefined> {
   const second = Math.floor(extractedAt.getTime() / 1000) * 1000;
   for (const run of await listLandings(config)) {
-    const file = join(landingDirectory(config, run, target), `${source}.json`);
-    if (parseRunStart(run) !== second || !existsSync(file)) continue;
-    const manifest = await readManifest(file);
+    const directory = landingDirectory(config, run, target);
+    if (parseRunStart(run) !== second || !existsSync(directory)) continue;
+    const manifest = (await readTargetManifests(directory)).find((candidate) => candidate.source === source);
     if (manifest && Date.parse(manifest.as_of) === extractedAt.getTime()) return manifest;
   }
   return undefined;
 }
 
-/** Undefined for an incomplete file, which a power failure may leave: the source then has no landing. */
+/** Undefined for a file that is gone, or incomplete, which a power failure may leave: the source then has no landing. */
 async function readManifest(file: string): Promise<Manifest | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return parseManifest(text);
+}
+
+/** Undefined for a text that is no complete manifest. */
+export function parseManifest(text: string): Manifest | undefined {
   try {
-    const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest | null;
+    const manifest = JSON.parse(text) as Manifest | null;
     return Array.isArray(manifest?.files) ? manifest : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -136,17 +177,41 @@ async function readManifest(file: string): Promise<Manifest | undefined> {
   }
 }
 
-/** @throws TidemarkError DATA when a file of the landing is missing or was changed */
-export async function verifyLanding(config: Config, { run_id, target, files }: Manifest): Promise<void> {
-  const directory = landingDirectory(config, run_id, target);
-  for (const { file, sha256 } of files) {
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(join(directory, file)), hash).catch((error: NodeJS.ErrnoException) => {
-      throw new TidemarkError('DATA', `cannot read the landing file ${file}: ${error.message}`, { cause: error });
-    });
-    if (hash.digest('hex') !== sha256)
-      throw new TidemarkError('DATA', `the landing file ${file} was changed after the extraction`);
+/**
+ * Verifies the files of a landing, which are in its folder, unpacked, until `work` ends.
+ * @throws TidemarkError DATA when a file of the landing is missing or was changed
+ */
+export async function withLandingFiles<T>(config: Config, manifest: Manifest, work: () => Promise<T>): Promise<T> {
+  const directory = landingDirectory(config, manifest.run_id, manifest.target);
+  const unpacked: string[] = [];
+  try {
+    for (const file of manifest.files) {
+      const path = join(directory, file.file);
+      if (await unpackFile(archivePath(directory), file.file, path, file)) unpacked.push(path);
+      else await verifyFile(path, file);
+    }
+    return await work();
+  } finally {
+    for (const path of unpacked) await rm(path, { force: true });
   }
+}
+
+/** The size of a target's landing when its archive is unpacked. */
+export async function unpackedBytes(directory: string): Promise<number> {
+  const archive = archivePath(directory);
+  const names = (await readdir(directory)).map((name) => join(directory, name));
+  const sizes = names.filter((path) => path !== archive).map(async (path) => (await stat(path)).size);
+  const manifests = names.includes(archive) ? await readTargetManifests(directory).catch(() => []) : [];
+  const packed = manifests.flatMap(({ files }) => files.map(({ bytes }) => bytes));
+  return [...(await Promise.all(sizes)), ...packed].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+async function verifyFile(path: string, { file, sha256 }: LandingFile): Promise<void> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash).catch((error: NodeJS.ErrnoException) => {
+    throw new TidemarkError('DATA', `cannot read the landing file ${file}: ${error.message}`, { cause: error });
+  });
+  if (hash.digest('hex') !== sha256) throw changedFile(file);
 }
 
 /** Removes landings older than `landingDays`. */

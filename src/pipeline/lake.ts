@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { formatError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
+import { withLakeStore } from '../lake/open-store.ts';
 import { publishToLake } from '../lake/publish.ts';
-import { createDirectoryStore } from '../lake/store.ts';
 
 /** The publish of a run to the lake, as in the JSON output. */
 export interface LakeResult {
@@ -23,15 +23,13 @@ export function isUnpublished(lake: LakeResult | null): boolean {
  * shown and loses nothing.
  * @returns null without a lake
  */
-export async function lakeStage(config: Config, { clock, log, env }: Context): Promise<LakeResult | null> {
+export async function lakeStage(config: Config, context: Context): Promise<LakeResult | null> {
   if (config.lake === undefined) return null;
+  const { clock, log, env } = context;
   try {
-    const { publish, tables } = await publishToLake({
-      config,
-      store: createDirectoryStore(config.lake),
-      now: clock.now(),
-      run: env.TIDEMARK_RUN,
-    });
+    const { publish, tables } = await withLakeStore(context, config, undefined, (store) =>
+      publishToLake({ config, store, now: clock.now(), run: env.TIDEMARK_RUN }),
+    );
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     log.info(`lake: ${plural(rows, 'row')} published`);
     return { publish, rows, problem: null };

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { readCsv } from '../landing/read-csv.ts';
-import type { LandingFile, Manifest } from '../landing/store.ts';
-import { firstLine, raiseMemoryLimit, withLoadThreads } from '../warehouse/database.ts';
+import type { Manifest } from '../landing/store.ts';
+import { loadMemoryLimit, setMemoryLimit, withLoadThreads } from '../warehouse/database.ts';
 import {
   type Changes,
   compareStage,
@@ -15,6 +14,7 @@ import {
 import { isOutOfMemory } from '../warehouse/integrity.ts';
 import { checkKeys, countCurrent, isDigestible, type LoadSpec, loadFiles, longestLine } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
+import { withKeyLocation, withLoadErrors } from './load-errors.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';
 
 /** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
@@ -38,20 +38,36 @@ export interface Load {
 
 /**
  * Loads a landing into all tables of its source and records the pull, in one transaction. A load that runs out of memory is repeated
- * with all of `memoryLimit`, which later loads of the run then have too.
+ * with all of `memoryLimit`.
  * @throws TidemarkError DATA if a file, row or count is invalid; RowDropError; INCOMPLETE if the memory limit is too low.
  */
 export async function loadAlone(load: Load): Promise<PullOutcome> {
-  const { warehouse, config } = load.run;
   try {
     return await loadWithThreads(load);
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
-    await raiseMemoryLimit(warehouse.database, warehouse.files, config.memoryLimit);
-    return loadWithThreads(load).catch((retryError: unknown) => {
-      throw isOutOfMemory(retryError) ? outOfMemoryError(load, retryError) : retryError;
-    });
+    return loadWithAllMemory(load);
   }
+}
+
+async function loadWithAllMemory(load: Load): Promise<PullOutcome> {
+  const { log, config, warehouse } = load.run;
+  const { database, files } = warehouse;
+  const { memoryLimit } = config;
+  log.info(`${load.manifest.target}: ${load.manifest.source}: loading again with all of memoryLimit (${memoryLimit})`);
+  await setMemoryLimit(database, files, memoryLimit);
+  try {
+    return await loadWithThreads(load);
+  } catch (error) {
+    throw isOutOfMemory(error) ? outOfMemoryError(load, error) : error;
+  } finally {
+    // It fails while more is in use: the next load then has more than it needs.
+    await setMemoryLimit(database, files, loadMemoryLimit(memoryLimit)).catch(ignoreMemory);
+  }
+}
+
+function ignoreMemory(error: unknown): void {
+  if (!isOutOfMemory(error)) throw error;
 }
 
 function outOfMemoryError({ run, manifest }: Load, cause: unknown): TidemarkError {
@@ -64,7 +80,9 @@ async function loadWithThreads(load: Load): Promise<PullOutcome> {
   const { database, files, tables } = run.warehouse;
   const filled = tablesForSource(manifest.source, tables);
   const landingBytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-  const size = { landingBytes, hasLists: filled.some(({ members }) => members !== undefined) };
+  const hasLists = filled.some(({ members }) => members !== undefined);
+  const [largest] = [...manifest.files].sort((one, other) => other.bytes - one.bytes);
+  const size = { landingBytes, hasLists, isJson: largest?.format === 'ndjson' };
   load.notes.splice(0, load.notes.length, ...(manifest.notes ?? []));
   return interruptible(run, () => withLoadThreads(database, files, size, () => loadTables(load, filled)));
 }
@@ -217,83 +235,4 @@ function checkRowDrop(table: Table, delta: Delta, shrinkPercent: number): void {
   throw new RowDropError('DATA', `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) disappeared at once`, {
     hint: `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``,
   });
-}
-
-/** A landing and the directory with its files. */
-interface LandedFiles {
-  readonly manifest: Manifest;
-  readonly directory: string;
-}
-
-/** Turns DuckDB's errors of many lines into one line, with the place in the landed file if it can be found. */
-async function withLoadErrors<T>(table: Table, landed: LandedFiles, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if (error instanceof TidemarkError || isOutOfMemory(error)) throw error;
-    const cell = INVALID_TIME.exec(firstLine(error))?.[1];
-    const line = cell === undefined ? undefined : await findCellLine(landed, cell);
-    const message = `${table.name}: ${formatLoadError(error)}${line === undefined ? '' : `: ${line}`}`;
-    throw new TidemarkError('DATA', message, { cause: error });
-  }
-}
-
-/** DuckDB's message for a text that is not a timestamp. */
-const INVALID_TIME = /timestamp field [^"]*"(.*)"(?:,|$)/u;
-
-function formatLoadError(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const line = /CSV Error on Line: (\d+)/u.exec(message)?.[1];
-  if (line === undefined) return firstLine(error).replace(/^\w[\w ]* Error: /u, '');
-  const reason = message
-    .split('\n')
-    .find((text) => /^(Error when|Expected Number|Value with|Invalid unicode|Maximum line)/u.test(text));
-  return `line ${line} of the CSV is invalid: ${reason ?? firstLine(error)}`;
-}
-
-/** Adds the line of a missing or repeated key, if the landed file is a CSV. */
-async function withKeyLocation<T>(table: Table, landed: LandedFiles, check: () => Promise<T>): Promise<T> {
-  try {
-    return await check();
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    const line = await findBadKeyLine(landed, table.key);
-    throw line === undefined ? error : new TidemarkError('DATA', `${error.message}: ${line}`, { cause: error });
-  }
-}
-
-/** The first line whose key is missing or repeated, as `line 17 of workspaces.csv`. */
-async function findBadKeyLine(landed: LandedFiles, key: readonly string[]): Promise<string | undefined> {
-  const seen = new Set<string>();
-  return findLine(landed, (record, { columns = [], bareNull }) => {
-    const values = key.map((name) => record[columns.indexOf(name)] ?? '');
-    const isMissing = values[0] === '' || (bareNull === true && values[0] === 'null');
-    if (isMissing || seen.has(JSON.stringify(values))) return true;
-    seen.add(JSON.stringify(values));
-    return false;
-  });
-}
-
-function findCellLine(landed: LandedFiles, cell: string): Promise<string | undefined> {
-  return findLine(landed, (record) => record.includes(cell));
-}
-
-interface CsvRecord {
-  readonly record: readonly string[];
-  readonly info: { readonly lines: number };
-}
-
-/** Reads the CSV files of a landing row by row, which is slow: only for errors. */
-async function findLine(
-  { manifest, directory }: LandedFiles,
-  matches: (record: readonly string[], file: LandingFile) => boolean,
-): Promise<string | undefined> {
-  for (const file of manifest.files.filter(({ format }) => format === 'csv')) {
-    const options = { bom: true, from: 2, info: true, relax_column_count: true };
-    for await (const row of readCsv(join(directory, file.file), options)) {
-      const { record, info } = row as CsvRecord;
-      if (matches(record, file)) return `line ${info.lines} of ${file.file}`;
-    }
-  }
-  return undefined;
 }

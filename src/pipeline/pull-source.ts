@@ -1,5 +1,5 @@
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { type Manifest, verifyLanding } from '../landing/store.ts';
+import { type Manifest, withLandingFiles } from '../landing/store.ts';
 import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import {
@@ -20,8 +20,8 @@ export interface PullSourceOptions extends Connection {
   readonly loads: LoadQueue;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
-  /** Loads this landing of an earlier run again, without the network; `missing` if that run did not land the source. */
-  readonly replay?: Manifest | 'missing';
+  /** Loads this landing of an earlier run again, without the network; why not, if that run has none that can be loaded. */
+  readonly replay?: Manifest | TidemarkError;
   /** What an interrupted run of the job has landed. */
   readonly resumable?: Manifest;
 }
@@ -77,17 +77,16 @@ async function replayLanding(
   run: RunContext,
   pull: ActivePull,
   options: PullSourceOptions,
-  manifest: Manifest | 'missing',
+  manifest: Manifest | TidemarkError,
 ): Promise<PullOutcome> {
-  if (manifest === 'missing') throw new TidemarkError('DATA', 'the named run has no complete landing of this source');
+  if (manifest instanceof TidemarkError) throw manifest;
   const { at, age } = await currentVersion(run, pull, manifest);
   if (age === 'newer') {
     throw new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, {
       hint: 'see the past with `tidemark sql --as-of`',
     });
   }
-  await verifyLanding(run.config, manifest);
-  return options.loads.add(pull, manifest, options.acceptDrop);
+  return withLandingFiles(run.config, manifest, () => options.loads.add(pull, manifest, options.acceptDrop));
 }
 
 /**
@@ -105,8 +104,7 @@ async function resumeLanding(
   if (age === 'same') return run.writes(() => carryForward(run, pull, manifest));
   if (age === 'newer') return undefined;
   try {
-    await verifyLanding(run.config, manifest);
-    return await options.loads.add(pull, manifest, options.acceptDrop);
+    return await withLandingFiles(run.config, manifest, () => options.loads.add(pull, manifest, options.acceptDrop));
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;

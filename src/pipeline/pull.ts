@@ -14,7 +14,7 @@ import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { LoadQueue } from './load-queue.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
-import { clearInFlight, findResumable } from './resume.ts';
+import { clearInFlight, findResumable, packFinished } from './resume.ts';
 import { prepareReuse, type ReuseTools } from './reuse.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 
@@ -76,7 +76,9 @@ export async function runPulls(
     }));
     if (result.status === 'interrupted') return { ...result, lake: null };
     await clearInFlight(config, 'pull');
-    return { ...result, lake: await lakeStage(config, context) };
+    const lake = await lakeStage(config, context);
+    await packFinished(config, context);
+    return { ...result, lake };
   });
 }
 
@@ -172,11 +174,16 @@ async function pullOne(
     once: shared.get(target.name) ?? createOnce(),
     reuse,
     acceptDrop: acceptShrink.includes(source.name),
-    ...(replay && { replay: replay.manifests.get(pullKey(pull)) ?? 'missing' }),
+    ...(replay && { replay: findReplay(replay, pull) }),
     ...(manifest && { resumable: manifest }),
   });
   done(outcome);
   return outcome;
+}
+
+function findReplay({ manifests, damaged }: Landing, pull: Pull): Manifest | TidemarkError {
+  const missing = () => new TidemarkError('DATA', 'the named run has no complete landing of this source');
+  return manifests.get(pullKey(pull)) ?? damaged.get(pull.target.name) ?? missing();
 }
 
 /** A source that the configuration leaves out has no state, so that nothing reports it as failed or stale. */

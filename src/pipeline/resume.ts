@@ -3,8 +3,11 @@ import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { formatError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
+import { packLandings } from '../landing/pack.ts';
 import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
 
 /** A run that has begun, and has not done everything that it promised. */
@@ -43,6 +46,15 @@ export async function listInFlight(config: Config): Promise<readonly InFlightRun
   return runs.filter((run): run is InFlightRun => typeof run?.run_id === 'string');
 }
 
+/** Packs the landings of all runs that are done. One that cannot be packed stays as it is, and the next run tries again. */
+export async function packFinished(config: Config, { log, signal }: Pick<Context, 'log' | 'signal'>): Promise<void> {
+  const inFlight = new Set((await listInFlight(config)).map(({ run_id }) => run_id));
+  const runs = (await listLandings(config)).filter((run) => !inFlight.has(run));
+  await packLandings(config, runs, signal, (path, error) => {
+    log.warn(`the landing ${path} stays unpacked: ${formatError(error)}`);
+  });
+}
+
 async function readMark(file: string): Promise<InFlightRun | null | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as InFlightRun | null;
@@ -71,7 +83,7 @@ export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
   const manifests = new Map<string, Manifest>();
   for (const { run_id } of recent) {
-    for (const [key, manifest] of await readManifests(config, run_id)) {
+    for (const [key, manifest] of (await readManifests(config, run_id)).manifests) {
       if (options.selected.has(key) && isSameService(config, manifest)) manifests.set(key, manifest);
     }
   }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Config, Target } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { version } from '../core/paths.ts';
 import { digestItem, LandedObjects, type ObjectTag } from '../landing/objects.ts';
 import { findManifest, landingDirectory, type Manifest, type ReadState, targetFingerprint } from '../landing/store.ts';
@@ -137,8 +137,18 @@ export class ObjectReuse {
     this.#pull.metrics.reused++;
   }
 
+  /** Undefined without a last landing to take from, or if that was changed. */
   async #open(): Promise<Previous | undefined> {
-    const { config } = this.#run;
+    try {
+      return await this.#openLast();
+    } catch (error) {
+      if (!(error instanceof TidemarkError)) throw error;
+      this.#landing.addNote(`every object was read: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  async #openLast(): Promise<Previous | undefined> {
     const manifest = await this.#findManifest();
     const reads = manifest?.reads;
     const file = manifest?.files.find(({ format }) => format === 'ndjson');
@@ -148,10 +158,8 @@ export class ObjectReuse {
       this.#run.log.info(`${this.#pull.target.name}: ${this.#pull.source.name}: every object is read: ${reason}`);
       return undefined;
     }
-    const path = join(landingDirectory(config, manifest.run_id, manifest.target), file.file);
-    const objects = await LandedObjects.open(path, file);
-    if (!objects) this.#landing.addNote(`every object was read: the landing ${manifest.run_id} was changed or removed`);
-    return objects && { objects, reads };
+    const directory = landingDirectory(this.#run.config, manifest.run_id, manifest.target);
+    return { objects: await LandedObjects.open(directory, file), reads };
   }
 
   /** The landing of the last pull, if that was complete. */

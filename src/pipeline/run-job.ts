@@ -16,14 +16,14 @@ import {
 } from '../remediation/job.ts';
 import { syncLedger } from '../remediation/ledger-table.ts';
 import { listReportNames } from '../reports/index.ts';
-import { raiseMemoryLimit } from '../warehouse/database.ts';
+import { setMemoryLimit } from '../warehouse/database.ts';
 import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { BUILT_IN, type Definitions } from './plugins.ts';
 import { pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderPublished, renderStage } from './render.ts';
-import { clearInFlight } from './resume.ts';
+import { clearInFlight, packFinished } from './resume.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 import {
   allDelivered,
@@ -96,6 +96,7 @@ async function runStages(
     if (!context.signal.aborted) await clearInFlight(config, job.name);
     const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
     const lake = await lakeStage(config, context);
+    await packFinished(config, context);
     return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail, lake };
   });
 }
@@ -161,7 +162,7 @@ async function updateWarehouse(
   const { database, files } = warehouse;
   const pulls = await pullSources(run, { pulls: selected });
   if (run.signal.aborted) return { pulls, findings: null, plans: [], digests: { skipped: [], problem: null } };
-  await raiseMemoryLimit(database, files, config.memoryLimit);
+  await setMemoryLimit(database, files, config.memoryLimit);
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);

@@ -54,8 +54,7 @@ const markdownHeader = (columns: readonly ResultColumn[]) =>
 
 const markdown: TextFormat = {
   mime: 'text/markdown; charset=utf-8',
-  rowSql: (columns) =>
-    concat(`'| ', ${columns.map((column) => escapeMarkdownSql(textSql(column))).join(`, ' | ', `)}, ' |'`),
+  rowSql: (columns) => concat(`'| ', ${columns.map(markdownCellSql).join(`, ' | ', `)}, ' |'`),
   begin: (columns) => `${markdownHeader(columns)}\n`,
   separator: '\n',
   end: '\n',
@@ -91,15 +90,18 @@ function concat(parts: string): string {
   return `concat(${parts})`;
 }
 
-/** Empty text is `""`, so that it differs from null. Numbers, times and booleans never need quotes. */
+/**
+ * As DuckDB's CSV writer has it, which writes files: empty text is `""`, so that it differs from null, and `#` needs quotes, because
+ * readers take it for a comment. Numbers, times and booleans never need quotes.
+ */
 function csvFieldSql(column: ResultColumn): string {
   const text = textSql(column);
   if (isPlain(column.type)) return text;
-  return `case when ${text} = '' or regexp_matches(${text}, '[",\\n\\r]') then '"' || replace(${text}, '"', '""') || '"' else ${text} end`;
+  return `case when ${text} = '' or regexp_matches(${text}, '[",#\\n\\r]') then '"' || replace(${text}, '"', '""') || '"' else ${text} end`;
 }
 
 function quoteCsv(text: string): string {
-  return text === '' || /[",\n\r]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text === '' || /[",#\n\r]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function jsonObjectSql(columns: readonly ResultColumn[]): string {
@@ -120,7 +122,10 @@ function escapeMarkdown(cell: string): string {
 }
 
 /** The same as `escapeMarkdown`, in SQL. */
-function escapeMarkdownSql(text: string): string {
+function markdownCellSql(column: ResultColumn): string {
+  const text = textSql(column);
+  if (isPlain(column.type)) return text;
   const escaped = `replace(replace(replace(${text}, '\\', '\\\\'), '|', '\\|'), '<', '&lt;')`;
-  return `regexp_replace(${escaped}, '\\s*[\\n\\r]\\s*', '<br>', 'g')`;
+  const inOneLine = `regexp_replace(${escaped}, '\\s*[\\n\\r]\\s*', '<br>', 'g')`;
+  return `case when regexp_matches(${text}, '[\\\\|<\\n\\r]') then ${inOneLine} else ${text} end`;
 }

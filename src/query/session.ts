@@ -2,23 +2,24 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { Config } from '../config/config.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { plural } from '../core/plural.ts';
 import { openInstance } from '../warehouse/database.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { noWarehouseError } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
+import { createTemporaryFolder, removeAbandonedFolders } from '../warehouse/temporary-folder.ts';
 import { type Row, StatementType, toValue, type Value } from '../warehouse/values.ts';
-import { createTemporaryFolder, type QueryLimits, removeAbandonedFolders } from './limits.ts';
+import { queryError, stopError, timeoutError } from './errors.ts';
+import type { QueryLimits } from './limits.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
 import { assertSafeFunctions, trimStatement } from './statement.ts';
 
 /** What a session takes from the configuration. */
 export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
 
-export interface SessionOptions {
+export interface QuerySessionOptions {
   readonly config: SessionConfig;
   /** Shows every table as of this time. */
   readonly asOf?: Date;
@@ -41,7 +42,7 @@ export class QuerySession {
   readonly #connection: DuckDBConnection;
   readonly #instance: DuckDBInstance;
   readonly #temporary: string;
-  readonly #options: SessionOptions;
+  readonly #options: QuerySessionOptions;
   readonly #limits: QueryLimits;
   readonly #files: SqlFiles;
   readonly #timer: NodeJS.Timeout;
@@ -52,7 +53,7 @@ export class QuerySession {
     connection: DuckDBConnection,
     instance: DuckDBInstance,
     temporary: string,
-    options: SessionOptions,
+    options: QuerySessionOptions,
   ) {
     this.#connection = connection;
     this.#instance = instance;
@@ -68,7 +69,7 @@ export class QuerySession {
   }
 
   /** @throws TidemarkError UNREACHABLE if there is no warehouse, DATA if it cannot be opened. */
-  static async open(options: SessionOptions): Promise<QuerySession> {
+  static async open(options: QuerySessionOptions): Promise<QuerySession> {
     const { published } = warehouseFiles(options.config.data);
     if (!existsSync(published)) throw noWarehouseError(published);
     await removeAbandonedFolders();
@@ -217,10 +218,7 @@ export class QuerySession {
 
   #assertRunning(): void {
     if (this.#options.signal.aborted) throw stopError(this.#options.signal.reason);
-    if (!this.#isExpired) return;
-    throw new TidemarkError('DATA', `the query was stopped after ${plural(this.#limits.timeoutSeconds, 'second')}`, {
-      hint: 'raise `sql.timeout` in the configuration; `tidemark sql` also takes --timeout SECONDS',
-    });
+    if (this.#isExpired) throw timeoutError(this.#limits);
   }
 }
 
@@ -237,7 +235,7 @@ const SHOW_TABLES = /^\s*(?:show\s+tables|describe)\s*$/iu;
 /** EXPLAIN and PRAGMA have fewer rows. */
 const MAX_LITERAL_ROWS = 10_000;
 
-function resolveLimits({ config, limits }: SessionOptions): QueryLimits {
+function resolveLimits({ config, limits }: QuerySessionOptions): QueryLimits {
   const { timeout, memoryLimit, temporaryLimit } = config.sql;
   return { timeoutSeconds: timeout, memory: memoryLimit, temporary: temporaryLimit, ...limits };
 }
@@ -281,25 +279,4 @@ function literalSql(value: Value): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   return quoteLiteral(typeof value === 'string' ? value : JSON.stringify(value));
-}
-
-/** A signal's reason that is an error of ours has its exit code. */
-function stopError(reason: unknown): TidemarkError {
-  return reason instanceof TidemarkError ? reason : new TidemarkError('INCOMPLETE', errorMessage(reason));
-}
-
-function queryError(error: unknown, limits: QueryLimits): TidemarkError {
-  if (error instanceof TidemarkError) return error;
-  const message = errorMessage(error).replace(/^Failed to \w+ statements?: /u, '');
-  if (/Out of Memory Error/u.test(message)) {
-    const isDisk = message.includes('max_temp_directory_size');
-    const [what, key] = isDisk
-      ? [`${limits.temporary} of temporary disk space`, 'temporaryLimit']
-      : [`${limits.memory} of memory`, 'memoryLimit'];
-    return new TidemarkError('DATA', `the query needs more than ${what}`, {
-      hint: `select less, or raise \`sql.${key}\` in the configuration`,
-      cause: error,
-    });
-  }
-  return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
 }

@@ -97,9 +97,14 @@ export function isPlain(type: DuckDBType): boolean {
   );
 }
 
-/** `2026-11-20T02:15:00Z`, with a fraction if there is one; `infinity` stays. The session's time zone is UTC. */
+/**
+ * `2026-11-20T02:15:00Z`, with a fraction if there is one; `infinity` stays. The session's time zone is UTC, so that the text of a
+ * time without zone is the same, in half of the time. It differs before the year 1 only.
+ */
 function isoTimeSql(sql: string): string {
   const whole = `strftime(${sql}, '%Y-%m-%dT%H:%M:%SZ')`;
   const fraction = `rtrim(strftime(${sql}, '%Y-%m-%dT%H:%M:%S.%f'), '0') || 'Z'`;
-  return `case when not isfinite(${sql}) then ${sql}::varchar when epoch_us(${sql}) % 1000000 = 0 then ${whole} else ${fraction} end`;
+  const early = `case when epoch_us(${sql}) % 1000000 = 0 then ${whole} else ${fraction} end`;
+  const usual = `replace(make_timestamp(epoch_us(${sql}))::varchar, ' ', 'T') || 'Z'`;
+  return `case when ${sql} >= '0001-01-01' and ${sql} < 'infinity' then ${usual} when isfinite(${sql}) then ${early} else ${sql}::varchar end`;
 }

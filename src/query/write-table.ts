@@ -1,20 +1,10 @@
-import type { Colors } from '../core/color.ts';
-import { stripControls } from '../core/log.ts';
 import { displayWidth } from '../core/text-table.ts';
+import { cleanText, isPlainRow, type RowChunk, readRows, type Screen, splitCell, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
-import { isNumber, textSql } from './sql-text.ts';
+import { isNumber } from './sql-text.ts';
 import type { WriteText } from './write-text.ts';
 
-/** A terminal that a result is fitted to. */
-export interface Screen {
-  /** Characters of a line. */
-  readonly width: number;
-  /** Rows shown: of more, the first and the last. */
-  readonly maxRows: number;
-  readonly colors: Colors;
-}
-
-type Cells = readonly (string | null)[];
+type Cells = readonly string[];
 
 interface Layout {
   readonly labels: readonly string[];
@@ -37,29 +27,28 @@ export async function writeTable(
   write: WriteText,
   screen?: Screen,
 ): Promise<number> {
-  const chunks = session.chunks(query, query.columns.map(textSql).join(', '));
+  const chunks = readRows(session, query, { showsNull: screen !== undefined });
   if (query.columns[0]?.name === 'explain_key') return writePlan(chunks, write);
   const isCut = screen !== undefined && Number.isFinite(screen.maxRows);
   return isCut ? writeScreen(query, chunks, write, screen) : writeAll(query, chunks, write, screen);
 }
 
-interface Chunk {
-  readonly rowCount: number;
-  getRows(): unknown[][];
-}
-type Chunks = AsyncIterable<Chunk>;
-
 /** EXPLAIN draws its own picture. */
-async function writePlan(chunks: Chunks, write: WriteText): Promise<number> {
+async function writePlan(chunks: AsyncIterable<RowChunk>, write: WriteText): Promise<number> {
   let count = 0;
   for await (const chunk of chunks) {
-    for (const row of chunk.getRows() as Cells[]) await write(`${cleanText(row[1] ?? '').trimEnd()}\n`);
+    for (const row of chunk.rows()) await write(`${cleanText(splitRow(row)[1] ?? '').trimEnd()}\n`);
     count += chunk.rowCount;
   }
   return count;
 }
 
-async function writeScreen(query: PreparedQuery, chunks: Chunks, write: WriteText, screen: Screen): Promise<number> {
+async function writeScreen(
+  query: PreparedQuery,
+  chunks: AsyncIterable<RowChunk>,
+  write: WriteText,
+  screen: Screen,
+): Promise<number> {
   const { head, tail, count } = await collectEnds(chunks, screen.maxRows);
   const layout = fitToScreen(createLayout(query, [...head, ...tail], screen), screen.width);
   await write(formatHeader(layout));
@@ -71,23 +60,23 @@ async function writeScreen(query: PreparedQuery, chunks: Chunks, write: WriteTex
 }
 
 /** The first and the last rows. Of what lies between, only the number is kept, and no value is decoded. */
-async function collectEnds(chunks: Chunks, maxRows: number) {
+async function collectEnds(chunks: AsyncIterable<RowChunk>, maxRows: number) {
   const headLength = Math.ceil(maxRows / 2);
   const rows: Cells[] = [];
-  let last: Chunk[] = [];
+  let last: RowChunk[] = [];
   let count = 0;
   for await (const chunk of chunks) {
     count += chunk.rowCount;
-    if (rows.length < maxRows) rows.push(...(chunk.getRows() as Cells[]));
+    if (rows.length < maxRows) rows.push(...chunk.rows().map(splitRow));
     else last = keepLast([...last, chunk], maxRows);
   }
   if (count <= maxRows) return { head: rows, tail: [], count };
-  const ends = [...rows, ...last.flatMap((chunk) => chunk.getRows() as Cells[])];
+  const ends = [...rows, ...last.flatMap((chunk) => chunk.rows().map(splitRow))];
   return { head: ends.slice(0, headLength), tail: ends.slice(ends.length - (maxRows - headLength)), count };
 }
 
 /** As many of the last chunks as have `rowCount` rows. */
-function keepLast(chunks: Chunk[], rowCount: number): Chunk[] {
+function keepLast(chunks: RowChunk[], rowCount: number): RowChunk[] {
   const [first, ...rest] = chunks;
   const others = rest.reduce((total, chunk) => total + chunk.rowCount, 0);
   return first !== undefined && others >= rowCount ? keepLast(rest, rowCount) : chunks;
@@ -95,7 +84,7 @@ function keepLast(chunks: Chunk[], rowCount: number): Chunk[] {
 
 async function writeAll(
   query: PreparedQuery,
-  chunks: Chunks,
+  chunks: AsyncIterable<RowChunk>,
   write: WriteText,
   screen: Screen | undefined,
 ): Promise<number> {
@@ -106,14 +95,13 @@ async function writeAll(
   let layout: Layout | undefined;
   let count = 0;
   for await (const chunk of chunks) {
-    const rows = chunk.getRows() as Cells[];
+    const rows = chunk.rows();
     count += rows.length;
     if (!layout) {
-      layout = layOut(rows.slice(0, ROWS_FOR_WIDTHS));
+      layout = layOut(rows.slice(0, ROWS_FOR_WIDTHS).map(splitRow));
       await write(formatHeader(layout));
     }
-    const known = layout;
-    await write(rows.map((row) => formatRow(known, row)).join(''));
+    await write(formatRows(layout, rows));
   }
   const known = layout ?? layOut([]);
   if (!layout) await write(formatHeader(known));
@@ -126,7 +114,7 @@ function createLayout({ columns }: PreparedQuery, rows: readonly Cells[], screen
   const widths = labels.map(displayWidth);
   for (const row of rows) {
     for (let index = 0; index < widths.length; index++) {
-      for (const line of splitCell(row[index] ?? null, screen)) {
+      for (const line of splitCell(row[index] ?? '', screen)) {
         widths[index] = Math.max(widths[index] ?? 0, displayWidth(line));
       }
     }
@@ -176,6 +164,27 @@ function formatRow(layout: Layout, row: Cells): string {
   );
 }
 
+function formatRows(layout: Layout, rows: readonly string[]): string {
+  let text = '';
+  for (const row of rows) {
+    const cells = splitRow(row);
+    text += layout.screen === undefined && isPlainRow(row) ? formatPlainRow(layout, cells) : formatRow(layout, cells);
+  }
+  return text;
+}
+
+/** The same as `formatRow` for a plain row, where nothing is cut, cleaned or measured: most rows of most results. */
+function formatPlainRow({ widths, isRight }: Layout, cells: Cells): string {
+  let line = '';
+  for (let index = 0; index < cells.length; index++) {
+    const cell = cells[index] ?? '';
+    const width = widths[index] ?? 0;
+    if (index > 0) line += SEPARATOR;
+    line += isRight[index] ? cell.padStart(width) : cell.padEnd(width);
+  }
+  return `${line.trimEnd()}\n`;
+}
+
 function formatGap(layout: Layout): string {
   return formatLines(
     layout,
@@ -214,19 +223,7 @@ function truncate(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The lines of a cell without control characters. On a screen, null differs from empty text. */
-function splitCell(cell: string | null, screen: Screen | undefined): readonly string[] {
-  if (cell === null) return [screen ? screen.colors.dim('NULL') : ''];
-  const text = cleanText(cell);
-  return text.includes('\n') ? text.split('\n') : [text];
-}
-
-/** Line breaks stay; a tab is spaces, and other control characters are dropped. */
-function cleanText(text: string): string {
-  return stripControls(text.replaceAll(/\r\n?/gu, '\n').replaceAll('\t', '    '));
-}
-
-function formatRows(count: number): string {
+function formatRowCount(count: number): string {
   return `${count} row${count === 1 ? '' : 's'}`;
 }
 
@@ -236,30 +233,5 @@ function formatCount(count: number, shownRows: number, { shown, labels }: Layout
     ...(shownRows < count ? [`${shownRows} shown`] : []),
     ...(columns < labels.length ? [`${columns} of ${labels.length} columns shown; --format line shows all`] : []),
   ];
-  return `(${[formatRows(count), ...notes].join(', ')})`;
-}
-
-/** Writes a line for each column and an empty line between rows: for rows wider than the screen. */
-export async function writeLines(
-  session: QuerySession,
-  query: PreparedQuery,
-  write: WriteText,
-  screen?: Screen,
-): Promise<number> {
-  const names = query.columns.map(({ name }) => cleanText(name).replaceAll(/\s+/gu, ' '));
-  const width = Math.max(0, ...names.map(displayWidth));
-  let count = 0;
-  for await (const chunk of session.chunks(query, query.columns.map(textSql).join(', '))) {
-    const texts = (chunk.getRows() as Cells[]).map((row) =>
-      row
-        .map((cell, index) => {
-          const name = names[index] ?? '';
-          return `${' '.repeat(width - displayWidth(name))}${name} = ${splitCell(cell, screen).join('\n')}\n`;
-        })
-        .join(''),
-    );
-    await write(`${count === 0 ? '' : '\n'}${texts.join('\n')}`);
-    count += texts.length;
-  }
-  return count;
+  return `(${[formatRowCount(count), ...notes].join(', ')})`;
 }

@@ -1,7 +1,9 @@
 import { open, writeFile } from 'node:fs/promises';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { DuckDBTypeId } from '../warehouse/values.ts';
 import type { TextFormat } from './formats.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
+import { isNumber, textSql } from './sql-text.ts';
 
 /** Takes a part of the output; resolves when the next may follow. */
 export type WriteText = (text: string) => Promise<void>;
@@ -41,13 +43,38 @@ export async function copyText(session: QuerySession, query: PreparedQuery, form
   return count;
 }
 
+/** Writes the same text as the format `csv` to the session's output file, by DuckDB's CSV writer. */
+export async function copyCsv(session: QuerySession, query: PreparedQuery): Promise<number> {
+  const columns = query.columns.map((column) => {
+    const isAsText = isNumber(column.type) || column.type.typeId === DuckDBTypeId.BOOLEAN;
+    return `${isAsText ? column.sql : textSql(column)} as ${quoteIdent(column.name)}`;
+  });
+  return session.copy(query, columns.join(', '), 'format csv, header true, use_tmp_file false');
+}
+
+/** Bytes that are written to a file at once. */
+const WRITE_BYTES = 256 * 1024;
+
 /** Gives `work` a function that appends to a file. */
 export async function appendText<T>(path: string, work: (write: WriteText) => Promise<T>): Promise<T> {
   const file = await open(path, 'a');
+  let pending: Buffer[] = [];
+  let size = 0;
+  const flush = async () => {
+    const parts = pending;
+    pending = [];
+    size = 0;
+    await file.appendFile(Buffer.concat(parts));
+  };
   try {
-    return await work(async (text) => {
-      await file.appendFile(text);
+    const result = await work(async (text) => {
+      const part = Buffer.from(text);
+      pending.push(part);
+      size += part.length;
+      if (size >= WRITE_BYTES) await flush();
     });
+    await flush();
+    return result;
   } finally {
     await file.close();
   }

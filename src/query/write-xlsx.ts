@@ -1,15 +1,15 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { Zip, ZipDeflate } from 'fflate';
 import { TidemarkError } from '../core/errors.ts';
+import { NULL_CELL, readRows, splitRow } from './rows.ts';
 import type { PreparedQuery, QuerySession } from './session.ts';
-import { isNumber, type ResultColumn, textSql } from './sql-text.ts';
+import { isNumber } from './sql-text.ts';
+import { ZipFile } from './zip-file.ts';
 
-/** Excel's limit, the header included (Excel specifications and limits). */
+/** Excel's limits, the header included, and UTF-16 units of a text (Excel specifications and limits). */
 const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
 const MAX_TEXT = 32_767;
 
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const CONTENT_TYPES =
   '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>';
 const relationships = (type: string, target: string) =>
@@ -25,26 +25,22 @@ const SHEET_END = '</sheetData></worksheet>';
  * @throws TidemarkError DATA if the result is larger than a sheet.
  */
 export async function writeXlsx(session: QuerySession, query: PreparedQuery): Promise<number> {
-  if (query.columns.length > MAX_COLUMNS) throw tooLarge(`${query.columns.length} columns`, `${MAX_COLUMNS} columns`);
+  if (query.columns.length > MAX_COLUMNS) throw tooLarge(`${MAX_COLUMNS.toLocaleString('en')} columns`);
   const file = new ZipFile(session.output);
   try {
-    await file.add('[Content_Types].xml', CONTENT_TYPES);
-    await file.add('_rels/.rels', relationships('officeDocument', 'xl/workbook.xml'));
-    await file.add('xl/workbook.xml', WORKBOOK);
-    await file.add('xl/_rels/workbook.xml.rels', relationships('worksheet', 'worksheets/sheet1.xml'));
+    await file.add('[Content_Types].xml', XML + CONTENT_TYPES);
+    await file.add('_rels/.rels', XML + relationships('officeDocument', 'xl/workbook.xml'));
+    await file.add('xl/workbook.xml', XML + WORKBOOK);
+    await file.add('xl/_rels/workbook.xml.rels', XML + relationships('worksheet', 'worksheets/sheet1.xml'));
     await file.begin('xl/worksheets/sheet1.xml');
-    const header = query.columns.map(
-      ({ name }) => `<c t="inlineStr"><is><t xml:space="preserve">${escapeXml(name)}</t></is></c>`,
-    );
-    await file.write(`${SHEET_BEGIN}<row>${header.join('')}</row>`);
+    const header = query.columns.map(({ name }) => `${TEXT_BEGIN}${escapeXml(name)}${TEXT_END}`);
+    await file.write(`${XML}${SHEET_BEGIN}<row>${header.join('')}</row>`);
+    const isNumeric = query.columns.map(({ type }) => isNumber(type));
     let count = 0;
-    for await (const chunk of session.chunks(
-      query,
-      `concat('<row>', ${query.columns.map(cellSql).join(', ')}, '</row>')`,
-    )) {
+    for await (const chunk of readRows(session, query, { showsNull: true })) {
       count += chunk.rowCount;
-      if (count >= MAX_ROWS) throw tooLarge('more rows', `${MAX_ROWS.toLocaleString('en')} rows`);
-      await file.write((chunk.getColumnValues(0) as readonly string[]).join(''));
+      if (count >= MAX_ROWS) throw tooLarge(`${(MAX_ROWS - 1).toLocaleString('en')} rows below the header`);
+      await file.write(formatRows(chunk.rows(), isNumeric));
     }
     await file.write(SHEET_END);
     return count;
@@ -53,67 +49,54 @@ export async function writeXlsx(session: QuerySession, query: PreparedQuery): Pr
   }
 }
 
-function tooLarge(found: string, limit: string): TidemarkError {
-  return new TidemarkError('DATA', `the result has ${found} than a sheet of Excel holds: ${limit}`, {
+function tooLarge(limit: string): TidemarkError {
+  return new TidemarkError('DATA', `the result is larger than a sheet of Excel: ${limit}`, {
     hint: 'select less, or write .csv or .parquet',
   });
 }
 
-/** SQL for one cell. A cell of null is empty; Excel refuses characters that XML 1.0 forbids, and texts beyond its limit. */
-function cellSql(column: ResultColumn): string {
-  const text = textSql(column);
-  if (isNumber(column.type)) {
-    return `case when ${column.sql} is null then '<c/>' else '<c><v>' || ${text} || '</v></c>' end`;
+const TEXT_BEGIN = '<c t="inlineStr"><is><t xml:space="preserve">';
+const TEXT_END = '</t></is></c>';
+
+/** What DuckDB has as numbers, and Excel has not. */
+const NOT_FINITE: ReadonlySet<string> = new Set(['inf', '-inf', 'nan', '-nan']);
+
+function formatRows(rows: readonly string[], isNumeric: readonly boolean[]): string {
+  let text = '';
+  for (const row of rows) {
+    const toXml = SPECIAL.test(row) || row.length > MAX_TEXT ? escapeText : keepText;
+    text += '<row>';
+    const cells = splitRow(row);
+    for (let index = 0; index < cells.length; index++) {
+      const cell = cells[index] ?? '';
+      if (cell === NULL_CELL) text += '<c/>';
+      else if (isNumeric[index] && !NOT_FINITE.has(cell)) text += `<c><v>${cell}</v></c>`;
+      else text += TEXT_BEGIN + toXml(cell) + TEXT_END;
+    }
+    text += '</row>';
   }
-  const allowed = `regexp_replace(left(${text}, ${MAX_TEXT}), '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F]', '', 'g')`;
-  const escaped = `replace(replace(replace(${allowed}, '&', '&amp;'), '<', '&lt;'), '>', '&gt;')`;
-  return `case when ${column.sql} is null then '<c/>' else '<c t="inlineStr"><is><t xml:space="preserve">' || ${escaped} || '</t></is></c>' end`;
+  return text;
+}
+
+/** What XML needs escaped, and what XML 1.0 forbids; but for what is between cells. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
+const SPECIAL = /[&<>\x00-\x08\x0b\x0c\x0e-\x1d]/u;
+
+const keepText = (text: string) => text;
+
+/** Excel refuses characters that XML 1.0 forbids, and texts beyond its limit. */
+function escapeText(text: string): string {
+  return escapeXml(cutText(text));
+}
+
+/** Never within a character of two UTF-16 units. */
+function cutText(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  return text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '');
 }
 
 function escapeXml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
   const allowed = text.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f]/gu, '');
   return allowed.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-/** A ZIP archive that is written as it grows. */
-class ZipFile {
-  readonly #stream;
-  readonly #zip: Zip;
-  #entry: ZipDeflate | undefined;
-  #error: Error | undefined;
-
-  constructor(path: string) {
-    this.#stream = createWriteStream(path);
-    this.#stream.on('error', (error) => (this.#error ??= error));
-    this.#zip = new Zip((error, data, isFinal) => {
-      if (error) this.#error ??= error;
-      else if (isFinal) this.#stream.end(data);
-      else this.#stream.write(data);
-    });
-  }
-
-  async add(name: string, text: string): Promise<void> {
-    await this.begin(name);
-    await this.write(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${text}`);
-  }
-
-  async begin(name: string): Promise<void> {
-    this.#entry?.push(new Uint8Array(), true);
-    this.#entry = new ZipDeflate(name, { level: 6 });
-    this.#zip.add(this.#entry);
-  }
-
-  async write(text: string): Promise<void> {
-    this.#entry?.push(new TextEncoder().encode(text));
-    if (this.#error) throw this.#error;
-    if (this.#stream.writableNeedDrain) await once(this.#stream, 'drain');
-  }
-
-  async close(): Promise<void> {
-    this.#entry?.push(new Uint8Array(), true);
-    this.#zip.end();
-    if (!this.#stream.closed) await once(this.#stream, 'close');
-    if (this.#error) throw this.#error;
-  }
 }

@@ -7,6 +7,7 @@ import { isAbsent, type LeftOut } from '../sources/index.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
+import { allInOrder, type Queries, shareConnections } from './connections.ts';
 import { type Dataset, loadReports, type Report } from './definitions.ts';
 
 /** State of one source of one target, as `NAME.json` shows it. */
@@ -59,6 +60,8 @@ export interface ReportReadOptions {
   readonly playbooks?: () => Promise<readonly PlaybookSummary[]>;
 }
 
+type QueryOptions = Omit<ReportReadOptions, 'database'> & { readonly database: Queries };
+
 /** A playbook, as reports show it. */
 export interface PlaybookSummary {
   readonly playbook: string;
@@ -89,11 +92,9 @@ export async function openReportReader(options: ReportReadOptions): Promise<Repo
   const all = await loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
   const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
-  // The published warehouse is read-only, so the macro that the queries call exists in this connection only.
-  await database.run(await files.render('warehouse/semver_key', { kind: 'temp macro' }));
-  const { params, summaries } = await prepareParams(options, reports, selected);
-  const read = (report: Report) =>
-    catchUserError(readReport(report, options, params, summaries?.rows.get(report.name)));
+  const shared = { ...options, database: await shareConnections(database, files) };
+  const { params, summaries } = await prepareParams(shared, reports, selected);
+  const read = (report: Report) => catchUserError(readReport(report, shared, params, summaries?.rows.get(report.name)));
   const names = new Set(selected.map(({ name }) => name));
   const unlinked = new Set([...all.keys()].filter((name) => !names.has(name)));
   return { reports, unlinked, params, results: () => readAhead(selected, read) };
@@ -129,16 +130,19 @@ async function* readAhead(
 /** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
 async function readReport(
   report: Report,
-  options: ReportReadOptions,
+  options: QueryOptions,
   params: SqlParams,
   knownSummary?: Row,
 ): Promise<ReportData> {
-  const sources = await readSourceStates(report.sources, options);
-  const summary = knownSummary ?? (await querySummary(report.summary, options, params));
-  const datasets: [string, Row[]][] = [];
   const own = reportParams(report, params);
-  for (const dataset of report.datasets) datasets.push([dataset.name, await queryDataset(dataset, options, own)]);
-  const rows = Object.fromEntries(datasets);
+  const reading = {
+    sources: readSourceStates(report.sources, options),
+    summary: knownSummary ?? querySummary(report.summary, options, params),
+    tables: allInOrder(report.datasets.map((dataset) => queryDataset(dataset, options, own))),
+  };
+  await Promise.allSettled(Object.values(reading));
+  const [sources, summary, tables] = [await reading.sources, await reading.summary, await reading.tables];
+  const rows = Object.fromEntries(report.datasets.map(({ name }, index) => [name, tables[index] ?? []]));
   return {
     report: report.name,
     as_of: formatTimestamp(options.asOf),
@@ -167,10 +171,7 @@ function assessState(
   return isOutdated || unknown.some((column) => Number(summary[column]) > 0) ? 'unknown' : 'ok';
 }
 
-async function readSourceStates(
-  sources: readonly string[],
-  options: ReportReadOptions,
-): Promise<readonly SourceState[]> {
+async function readSourceStates(sources: readonly string[], options: QueryOptions): Promise<readonly SourceState[]> {
   const { database, files, asOf, stalenessAt = asOf, thresholds, leftOut } = options;
   const rows = await database.rows(await files.read('reports/freshness'), {
     sources: JSON.stringify(sources.filter((source) => !leftOut?.sources.has(source))),
@@ -181,14 +182,14 @@ async function readSourceStates(
   return rows as unknown as SourceState[];
 }
 
-async function querySummary(dataset: Dataset, options: ReportReadOptions, params: SqlParams): Promise<Row> {
+async function querySummary(dataset: Dataset, options: QueryOptions, params: SqlParams): Promise<Row> {
   const [row, ...more] = await queryDataset(dataset, options, params);
   if (!row || more.length > 0)
     throw new TidemarkError('DATA', `queries/${dataset.file}.sql must return exactly one row`);
   return row;
 }
 
-async function queryDataset(dataset: Dataset, { database }: ReportReadOptions, params: SqlParams): Promise<Row[]> {
+async function queryDataset(dataset: Dataset, { database }: QueryOptions, params: SqlParams): Promise<Row[]> {
   try {
     return await database.rows(dataset.sql, params);
   } catch (error) {
@@ -219,7 +220,7 @@ function queryParams({ asOf, thresholds }: Pick<ReportReadOptions, 'asOf' | 'thr
 
 /** The parameters of the selected reports. Those that are expensive to compute are included only if a query uses them. */
 async function prepareParams(
-  options: ReportReadOptions,
+  options: QueryOptions,
   reports: ReadonlyMap<string, Report>,
   selected: readonly Report[],
 ): Promise<{ readonly params: SqlParams; readonly summaries: Summaries | undefined }> {
@@ -242,21 +243,22 @@ interface Summaries {
 }
 
 /** Leaves out a report whose summary fails: the error is reported when that report is rendered, and does not affect others. */
-async function loadSummaries(reports: Iterable<Report>, options: ReportReadOptions): Promise<Summaries> {
+async function loadSummaries(reports: Iterable<Report>, options: QueryOptions): Promise<Summaries> {
+  const params = queryParams(options);
+  const independent = [...reports].filter(({ summary }) => !summary.sql.includes('$summaries'));
+  const found = await allInOrder(
+    independent.map(({ summary }) => catchUserError(querySummary(summary, options, params))),
+  );
   const rows = new Map<string, Row>();
-  for (const { name, summary } of reports) {
-    if (summary.sql.includes('$summaries')) continue;
-    const row = await catchUserError(querySummary(summary, options, queryParams(options)));
-    if (!(row instanceof TidemarkError)) rows.set(name, row);
+  for (const [index, { name }] of independent.entries()) {
+    const row = found[index];
+    if (row && !(row instanceof TidemarkError)) rows.set(name, row);
   }
   return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
 }
 
 /** The summaries as of the previous run; `{}` where there was none. */
-async function loadPreviousSummaries(
-  reports: ReadonlyMap<string, Report>,
-  options: ReportReadOptions,
-): Promise<string> {
+async function loadPreviousSummaries(reports: ReadonlyMap<string, Report>, options: QueryOptions): Promise<string> {
   const { database, files, asOf } = options;
   const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
   if (typeof row?.as_of !== 'string') return '{}';

@@ -58,8 +58,7 @@ export interface RenderedReport {
  */
 export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
   const { out, asOf, generatedAt } = options;
-  const [renderer, reader] = await Promise.all([createRenderer(options.roots), openReportReader(options)]);
-  const subjects = await openSubjects(options);
+  const [renderer, [reader, subjects]] = [await createRenderer(options.roots), await openTogether(options)];
   const rendered = await writeReports(options, reader, renderer, subjects?.linkSubject);
   await subjects?.write(renderer);
   if (options.archive ?? true) {
@@ -74,6 +73,13 @@ export async function renderReports(options: RenderOptions): Promise<readonly Re
   await writeIndex({ ...options, rendered: data }, reader.reports, renderer);
   options.log.info(`${plural(rendered.length, 'report')} written to ${out}`);
   return rendered;
+}
+
+/** Both read the warehouse, each on connections of its own. When one fails, the other ends first: the caller may close the warehouse. */
+async function openTogether(options: RenderOptions) {
+  const opening = [openReportReader(options), openSubjects(options)] as const;
+  await Promise.allSettled(opening);
+  return [await opening[0], await opening[1]] as const;
 }
 
 const DEFAULT_SUBJECT_PAGES = 1000;

@@ -69,7 +69,7 @@ function buildContext(
     unlinked,
     linkSubject,
     staleSources: new Set(freshness.stale.map(({ source }) => source)),
-    hasSeveralTargets: new Set(data.sources.map(({ target }) => target).filter(Boolean)).size > 1,
+    hasSeveralTargets: hasSeveralTargets(data.sources),
   };
   const tables: Record<string, TableView> = { summary: toTableView(report.summary, [data.summary], options) };
   for (const dataset of report.datasets)
@@ -86,6 +86,11 @@ function buildContext(
     tables,
     page: { ...assets, ...freshness, unlinked, leftOut },
   };
+}
+
+/** The report of a lake names no sources: what it shows is of any number of targets. */
+function hasSeveralTargets(sources: readonly SourceState[]): boolean {
+  return sources.length === 0 || new Set(sources.map(({ target }) => target).filter(Boolean)).size > 1;
 }
 
 /** Templates show the text of the summary unchanged, so it must not contain control characters. */

@@ -34,10 +34,17 @@ export async function* readSubjects(
   pages: readonly SubjectPage[],
 ): AsyncGenerator<SubjectData> {
   const shared = await readShared(options);
-  const kinds = new Set(pages.map(({ kind }) => kind));
-  for (const kind of kinds) {
-    const own = await readKind(options, kind);
-    for (const page of pages) if (page.kind === kind) yield toSubjectData(page, own, shared);
+  const kinds = [...new Set(pages.map(({ kind }) => kind))];
+  const read = (kind: SubjectKind | undefined) => kind && readKind(options, kind);
+  let next = read(kinds[0]);
+  try {
+    for (const [index, kind] of kinds.entries()) {
+      const own = await next;
+      next = read(kinds[index + 1]); // while the consumer renders
+      for (const page of pages) if (own && page.kind === kind) yield toSubjectData(page, own, shared);
+    }
+  } finally {
+    await Promise.allSettled([next]); // a consumer that stops early closes the connection, on which no query may run then
   }
 }
 

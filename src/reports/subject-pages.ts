@@ -20,6 +20,9 @@ export interface SubjectPagesOptions extends SubjectOptions {
 /** Name of the page that lists the subjects, below the folder of the reports. */
 const SUBJECTS_PAGE = 'subjects.html';
 
+/** Pages that are written at a time. */
+const PARALLEL_WRITES = 16;
+
 /** Writes the page of each selected subject and their list, and removes pages of subjects that are no longer selected. */
 export async function writeSubjectPages(
   options: SubjectPagesOptions,
@@ -30,12 +33,21 @@ export async function writeSubjectPages(
   const template = await readTemplate(files.roots, 'subject.hbs');
   const written = new Set<string>();
   await makeFolder(join(out, 'subjects'));
-  for await (const data of readSubjects(options, selection.pages)) {
-    const view = toSubjectView(data, { linker: options.linker, selection });
-    const path = subjectPath(data.page);
-    await replacePage(join(out, path), renderSubject(view, template, options, renderer));
-    written.add(path);
+  const writes = new Set<Promise<void>>();
+  try {
+    for await (const data of readSubjects(options, selection.pages)) {
+      const view = toSubjectView(data, { linker: options.linker, selection });
+      const path = subjectPath(data.page);
+      writes.add(replacePage(join(out, path), renderSubject(view, template, options, renderer)));
+      written.add(path);
+      if (writes.size < PARALLEL_WRITES) continue;
+      await Promise.all(writes);
+      writes.clear();
+    }
+  } finally {
+    await Promise.allSettled(writes);
   }
+  await Promise.all(writes);
   await removeOthers(out, written);
   await writeFileAtomic(join(out, SUBJECTS_PAGE), await renderList(options, selection, renderer));
 }

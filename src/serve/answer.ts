@@ -6,7 +6,7 @@ import { renderError } from './page.ts';
 import { BusyError } from './pool.ts';
 import { type Exchange, NotFoundError, type Site } from './route.ts';
 import { routes } from './routes.ts';
-import { type AccessRules, checkAccess, type Refusal, securityHeaders } from './security.ts';
+import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
 
 /** Answers every request: refuses it, finds its route, and sends errors. */
 export function createAnswer(site: Site, rules: AccessRules, log: Log): RequestListener {
@@ -47,7 +47,7 @@ async function answer(
   }
 }
 
-const MALFORMED: Refusal = { status: 400, message: 'the address is malformed' };
+const MALFORMED: AccessRefusal = { status: 400, message: 'the address is malformed' };
 
 async function findAndAnswer(exchange: Exchange): Promise<void> {
   const { pathname } = exchange.url;

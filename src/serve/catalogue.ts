@@ -1,10 +1,10 @@
 import { unknownName } from '../config/suggest.ts';
 import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
-import { readSources, type SourceView, worstState } from './freshness.ts';
+import { readSources, type SourceFreshness, worstState } from './freshness.ts';
 import { pageHref, renderPage } from './page.ts';
 import { readPage, toRequest } from './results.ts';
-import { type Exchange, NotFoundError, type Route } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime } from './rows.ts';
 import { toGrid } from './sample-grid.ts';
 
@@ -45,7 +45,7 @@ async function sendTables(exchange: Exchange): Promise<void> {
 }
 
 /** The state of a table's source, target by target; empty for a log. */
-export function freshnessByTarget(sources: readonly SourceView[], { source }: Table) {
+export function freshnessByTarget(sources: readonly SourceFreshness[], { source }: Table) {
   if (source === undefined) return [];
   return sources.filter((one) => one.source === source);
 }
@@ -132,7 +132,7 @@ async function readSample(exchange: Exchange, table: Table) {
   );
 }
 
-export const catalogueRoutes: readonly Route[] = [
+export const catalogueRoutes: readonly PageRoute[] = [
   { pattern: /^\/tables\/?$/u, answer: sendTables },
   { pattern: /^\/tables\/([^/]+)$/u, answer: sendTable },
 ];

@@ -3,7 +3,7 @@ import type { Exchange } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
 
 /** What a page shows of the state of one source of one target. */
-export interface SourceView {
+export interface SourceFreshness {
   readonly target: string;
   readonly source: string;
   /** `fresh`, `stale` or `unknown`: never pulled completely. */
@@ -15,7 +15,7 @@ export interface SourceView {
 }
 
 /** The states of all sources at the time of the page, the stale ones first. */
-export async function readSources(exchange: Exchange): Promise<readonly SourceView[]> {
+export async function readSources(exchange: Exchange): Promise<readonly SourceFreshness[]> {
   const at = shownTime(exchange);
   const rows = await readRows(exchange, await exchange.files.read('serve/sources'), {
     as_of: at.toISOString(),
@@ -25,7 +25,7 @@ export async function readSources(exchange: Exchange): Promise<readonly SourceVi
   return rows.map((row) => toSourceView(row, at));
 }
 
-function toSourceView({ target, source, status, as_of, stale, error }: TextRow, at: Date): SourceView {
+function toSourceView({ target, source, status, as_of, stale, error }: TextRow, at: Date): SourceFreshness {
   return {
     target: target ?? '',
     source: source ?? '',
@@ -38,7 +38,7 @@ function toSourceView({ target, source, status, as_of, stale, error }: TextRow, 
 }
 
 /** The worst state: what is not known to be fresh is not fresh. */
-export function worstState(sources: readonly Pick<SourceView, 'state'>[]): string {
+export function worstState(sources: readonly Pick<SourceFreshness, 'state'>[]): string {
   if (sources.length === 0 || sources.some(({ state }) => state === 'unknown')) return 'unknown';
   return sources.some(({ state }) => state === 'stale') ? 'stale' : 'fresh';
 }

@@ -1,7 +1,7 @@
 import { formatAge, formatTime } from '../reports/format.ts';
-import { readSources, type SourceView, worstState } from './freshness.ts';
+import { readSources, type SourceFreshness, worstState } from './freshness.ts';
 import { pageHref, readPublishedAt, renderPage } from './page.ts';
-import type { Exchange, Route } from './route.ts';
+import type { Exchange, PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
 
 const MAX_RUNS = 10;
@@ -37,7 +37,7 @@ const LINKS = [
 ] as const;
 
 /** The targets of the configuration and of the warehouse: one that was never pulled is unknown. */
-function summarizeTargets({ config }: Exchange, sources: readonly SourceView[]) {
+function summarizeTargets({ config }: Exchange, sources: readonly SourceFreshness[]) {
   const names = new Set([...config.targets.map(({ name }) => name), ...sources.map(({ target }) => target)]);
   return [...names].sort().map((target) => {
     const own = sources.filter((source) => source.target === target);
@@ -71,4 +71,4 @@ function toRunView({ run_id, job, status, started_at, finished_at, pulls, comple
   };
 }
 
-export const homeRoute: Route = { pattern: /^\/$/u, answer: sendHome };
+export const homeRoute: PageRoute = { pattern: /^\/$/u, answer: sendHome };

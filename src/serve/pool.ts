@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TidemarkError } from '../core/errors.ts';
-import { removeAbandonedFolders } from '../query/limits.ts';
+import { removeAbandonedFolders } from '../warehouse/temporary-folder.ts';
 import type { ResultSummary, WorkerRequest } from './protocol.ts';
-import { type Job, type ResultSink, WorkerTask } from './worker-task.ts';
+import { type ResultSink, type WorkerJob, WorkerTask } from './worker-task.ts';
 
 export interface PoolOptions {
   /** Queries that run at the same time. */
@@ -26,7 +26,7 @@ const WORKER_FILE = fileURLToPath(new URL('./worker.js', import.meta.url));
 /** Worker processes that run queries, a few at a time and in the order in which they come. */
 export class WorkerPool {
   readonly #options: PoolOptions;
-  readonly #waiting = new Set<Job>();
+  readonly #waiting = new Set<WorkerJob>();
   readonly #idle = new Set<ChildProcess>();
   readonly #all = new Set<ChildProcess>();
   readonly #running = new Set<WorkerTask>();
@@ -53,7 +53,7 @@ export class WorkerPool {
       return Promise.reject(new BusyError('UNREACHABLE', 'too many queries wait', { hint }));
     }
     return new Promise((resolve, reject) => {
-      const job: Job = { request, sink, signal, resolve, reject };
+      const job: WorkerJob = { request, sink, signal, resolve, reject };
       this.#waiting.add(job);
       signal.addEventListener('abort', () => this.#withdraw(job), { once: true });
       this.#startNext();
@@ -74,7 +74,7 @@ export class WorkerPool {
   }
 
   /** The reader of a query that waits is gone: its place in the queue is free. */
-  #withdraw(job: Job): void {
+  #withdraw(job: WorkerJob): void {
     if (this.#waiting.delete(job)) job.reject(job.signal.reason);
   }
 

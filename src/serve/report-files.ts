@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { listArchivedDates, toUtcDate } from '../reports/archive.ts';
 import { readTime } from './as-of.ts';
 import { describeSite } from './page.ts';
-import { type Exchange, NotFoundError, type Route } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -116,4 +116,4 @@ async function renderReportBar(exchange: Exchange): Promise<string> {
   return exchange.templates.render('report-bar', { site: await describeSite(exchange) });
 }
 
-export const reportFileRoute: Route = { pattern: /^\/reports\/(.+)$/u, answer: sendReportFile };
+export const reportFileRoute: PageRoute = { pattern: /^\/reports\/(.+)$/u, answer: sendReportFile };

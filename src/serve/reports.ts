@@ -6,7 +6,7 @@ import { loadReports, type Report } from '../reports/definitions.ts';
 import { formatTime, truncate } from '../reports/format.ts';
 import { readTime } from './as-of.ts';
 import { renderPage } from './page.ts';
-import type { Exchange, Route } from './route.ts';
+import type { Exchange, PageRoute } from './route.ts';
 
 async function sendReports(exchange: Exchange): Promise<void> {
   const { config, files, url } = exchange;
@@ -96,4 +96,4 @@ function parseSummary(path: string, json: string, mtimeMs: number): Summary {
   }
 }
 
-export const reportsRoute: Route = { pattern: /^\/reports\/?$/u, answer: sendReports };
+export const reportsRoute: PageRoute = { pattern: /^\/reports\/?$/u, answer: sendReports };

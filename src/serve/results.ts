@@ -6,7 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { loadSavedQueries } from '../query/saved.ts';
 import { readTime } from './as-of.ts';
 import type { ColumnInfo, ResultFormat, WorkerRequest } from './protocol.ts';
-import { type Exchange, NotFoundError, type Route } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 
 const MIME: Readonly<Record<ResultFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -154,7 +154,7 @@ function tooLarge(): TidemarkError {
 }
 
 /** `/query.FORMAT?sql=…` and `/saved/NAME.FORMAT?PARAMETER=…`. */
-export const resultRoutes: readonly Route[] = RESULT_FORMATS.flatMap((format) => [
+export const resultRoutes: readonly PageRoute[] = RESULT_FORMATS.flatMap((format) => [
   { pattern: new RegExp(`^/query\\.${format}()$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
   { pattern: new RegExp(`^/saved/([^/]+)\\.${format}$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
 ]);

@@ -31,7 +31,7 @@ export interface Exchange extends Site {
 }
 
 /** Answers one kind of address. */
-export interface Route {
+export interface PageRoute {
   /** Matched with the whole path; the first group is `name`. */
   readonly pattern: RegExp;
   readonly answer: (exchange: Exchange) => Promise<void>;

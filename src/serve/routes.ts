@@ -3,7 +3,7 @@ import { homeRoute } from './home.ts';
 import { reportFileRoute } from './report-files.ts';
 import { reportsRoute } from './reports.ts';
 import { resultRoutes } from './results.ts';
-import type { Route } from './route.ts';
+import type { PageRoute } from './route.ts';
 import { rowRoute } from './row.ts';
 import { savedRoutes } from './saved-pages.ts';
 import { editorRoutes } from './sql-page.ts';
@@ -11,7 +11,7 @@ import { stateRoute } from './state.ts';
 import { assetRoute } from './static.ts';
 
 /** Every address that the server answers; the first match wins. */
-export const routes: readonly Route[] = [
+export const routes: readonly PageRoute[] = [
   homeRoute,
   reportsRoute,
   reportFileRoute,

@@ -5,7 +5,7 @@ import type { Table } from '../warehouse/tables.ts';
 import { findTable, freshnessByTarget, rowKey } from './catalogue.ts';
 import { readSources } from './freshness.ts';
 import { pageHref, renderPage } from './page.ts';
-import { type Exchange, NotFoundError, type Route } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, shownTime, type TextRow } from './rows.ts';
 
 /** Times of the timeline that the page shows. */
@@ -84,4 +84,4 @@ async function readTimeline(
   return readRows(exchange, sql, { ...params, limit: String(MAX_TIMES) }, MAX_TIMES * table.columns.length);
 }
 
-export const rowRoute: Route = { pattern: /^\/tables\/([^/]+)\/row$/u, answer: sendRow };
+export const rowRoute: PageRoute = { pattern: /^\/tables\/([^/]+)\/row$/u, answer: sendRow };

@@ -3,7 +3,7 @@ import { quoteIdent } from '../warehouse/sql-files.ts';
 import { pageHref, renderPage } from './page.ts';
 import { viewResult } from './result-view.ts';
 import { readPage, readParams, toRequest } from './results.ts';
-import { type Exchange, NotFoundError, type Route } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, type TextRow } from './rows.ts';
 
 async function sendList(exchange: Exchange): Promise<void> {
@@ -87,7 +87,7 @@ function toField({ name, type, defaultSql, description }: Parameter, given: stri
   };
 }
 
-export const savedRoutes: readonly Route[] = [
+export const savedRoutes: readonly PageRoute[] = [
   { pattern: /^\/saved\/?$/u, answer: sendList },
   { pattern: /^\/saved\/([^/]+)$/u, answer: sendQuery },
 ];

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /** Why a request is refused. */
-export interface Refusal {
+export interface AccessRefusal {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface AccessRules {
  * Whether a request may be answered. The server reads and never writes, so what remains is who reads: a page of another site must not
  * read through a browser (its requests and its names are refused), and another machine needs the token.
  */
-export function checkAccess(request: IncomingMessage, rules: AccessRules): Refusal | undefined {
+export function checkAccess(request: IncomingMessage, rules: AccessRules): AccessRefusal | undefined {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return { status: 405, message: 'only GET is answered', headers: { allow: 'GET, HEAD' } };
   }

@@ -6,13 +6,13 @@ import { BusyError } from './pool.ts';
 import { findErrorPosition } from './query-error.ts';
 import { viewResult } from './result-view.ts';
 import { readPage, readParams, toRequest } from './results.ts';
-import type { Exchange, Route } from './route.ts';
+import type { Exchange, PageRoute } from './route.ts';
 
 /** `/sql?sql=…`: a form for a query, and its result. */
-const editorRoute: Route = { pattern: /^\/sql$/u, answer: answerEditor };
+const editorRoute: PageRoute = { pattern: /^\/sql$/u, answer: answerEditor };
 
 /** `/sql/names.json`: what the editor completes. */
-const namesRoute: Route = {
+const namesRoute: PageRoute = {
   pattern: /^\/sql\/names\.json$/u,
   async answer({ files, response }) {
     const { tables } = await readNames(files);
@@ -21,7 +21,7 @@ const namesRoute: Route = {
   },
 };
 
-export const editorRoutes: readonly Route[] = [editorRoute, namesRoute];
+export const editorRoutes: readonly PageRoute[] = [editorRoute, namesRoute];
 
 async function answerEditor(exchange: Exchange): Promise<void> {
   const { url, nonce } = exchange;

@@ -1,8 +1,8 @@
 import { readPublishedAt } from './page.ts';
-import type { Route } from './route.ts';
+import type { PageRoute } from './route.ts';
 
 /** `/state.json`, which open pages ask for: when the data was published, and how many queries run and wait. */
-export const stateRoute: Route = {
+export const stateRoute: PageRoute = {
   pattern: /^\/state\.json$/u,
   async answer(exchange) {
     const { running, waiting } = exchange.pool.load;

@@ -1,8 +1,8 @@
 import type { Assets } from './assets.ts';
-import { type Exchange, NotFoundError, type Route } from './route.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 
 /** `/assets/NAME`. */
-export const assetRoute: Route = {
+export const assetRoute: PageRoute = {
   pattern: /^\/assets\/([\w.-]+)$/u,
   async answer(exchange) {
     const asset = exchange.assets.get(exchange.name);

@@ -10,7 +10,7 @@ export interface ResultSink {
 }
 
 /** A query and its reader. */
-export interface Job {
+export interface WorkerJob {
   readonly request: WorkerRequest;
   readonly sink: ResultSink;
   readonly signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface Job {
 /** One query in one worker. */
 export class WorkerTask {
   readonly #worker: ChildProcess;
-  readonly #job: Job;
+  readonly #job: WorkerJob;
   readonly #release: (isAlive: boolean) => void;
   readonly #maxSilentMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -30,7 +30,7 @@ export class WorkerTask {
   #isOver = false;
 
   /** @param release called once, with whether the worker can take another query */
-  constructor(worker: ChildProcess, job: Job, maxSilentSeconds: number, release: (isAlive: boolean) => void) {
+  constructor(worker: ChildProcess, job: WorkerJob, maxSilentSeconds: number, release: (isAlive: boolean) => void) {
     this.#worker = worker;
     this.#job = job;
     this.#release = release;

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { TEXT_FORMATS, type TextFormat } from '../query/formats.ts';
-import { createTemporaryFolder } from '../query/limits.ts';
 import { findSavedQuery, loadSavedQueries, resolveParameters } from '../query/saved.ts';
 import { type PreparedQuery, QuerySession } from '../query/session.ts';
 import { isNumber, textSql } from '../query/sql-text.ts';
 import { copyParquet, writeText } from '../query/write-text.ts';
 import { writeXlsx } from '../query/write-xlsx.ts';
+import { createTemporaryFolder } from '../warehouse/temporary-folder.ts';
 import type { FromWorker, ResultSummary, ToWorker, WorkerRequest } from './protocol.ts';
 
 /**

@@ -6,8 +6,8 @@ import { DuckDBInstance, LIST, listValue, type Row, toRows, VARCHAR } from './va
 
 export type { SqlParam, SqlParams } from './sql-params.ts';
 
-/** One DuckDB file, opened once in this process. Parameters that a statement does not use are ignored. */
-export interface Database {
+/** Runs statements on one connection, one after another. Parameters that a statement does not use are ignored. */
+export interface Statements {
   run(sql: string, params?: SqlParams): Promise<void>;
   /** Runs a statement that writes rows, such as `insert` or `create table as`. @returns how many */
   write(sql: string, params?: SqlParams): Promise<number>;
@@ -22,6 +22,12 @@ export interface Database {
   /** Runs `work` in a transaction, and rolls it back if `work` throws. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   readonly connection: DuckDBConnection;
+}
+
+/** One DuckDB file, opened once in this process. */
+export interface Database extends Statements {
+  /** Other connections to the file, for statements that run at the same time. They have no temporary tables of this one, and end with it. */
+  siblings(count: number): Promise<readonly Statements[]>;
   close(): void;
 }
 
@@ -47,13 +53,22 @@ export async function openDatabase(file: string, options: OpenOptions = {}): Pro
     ...(options.threads !== undefined && { threads: String(options.threads) }),
   };
   const instance = await openInstance(file, settings);
-  const connection = await instance.connect();
-  const database = createDatabase(connection, () => {
-    connection.closeSync();
+  const opened: Statements[] = [];
+  const connect = async (): Promise<Statements> => {
+    const statements = createStatements(await instance.connect());
+    await statements.run("set TimeZone = 'UTC'");
+    return statements;
+  };
+  const siblings = async (count: number) => {
+    while (opened.length < count) opened.push(await connect());
+    return opened.slice(0, count);
+  };
+  const first = await connect();
+  const close = () => {
+    for (const { connection } of [first, ...opened]) connection.closeSync();
     instance.closeSync();
-  });
-  await database.run("set TimeZone = 'UTC'");
-  return database;
+  };
+  return { ...first, siblings, close };
 }
 
 /** @throws TidemarkError DATA with DuckDB's message if the file is not a database, or corrupt. */
@@ -69,7 +84,8 @@ export function openInstance(
   });
 }
 
-function createDatabase(connection: DuckDBConnection, close: () => void): Database {
+/** The statements of one connection. */
+function createStatements(connection: DuckDBConnection): Statements {
   const rows = async (sql: string, params: SqlParams = {}): Promise<Row[]> => {
     const prepared = await connection.prepare(sql);
     try {
@@ -82,7 +98,6 @@ function createDatabase(connection: DuckDBConnection, close: () => void): Databa
   const script = async (text: string): Promise<Row[]> => toRows(await connection.runAndReadAll(text));
   return {
     connection,
-    close,
     rows,
     script,
     run: async (sql, params) => {
@@ -150,9 +165,9 @@ export function loadMemoryLimit(memoryLimit: string): string {
   return `${Math.round(Math.max(whole * LOAD_SHARE, Math.min(whole, MIN_MB)) * 1000)}KB`;
 }
 
-/** Gives DuckDB all of `memoryLimit` from now on. */
-export async function raiseMemoryLimit(database: Database, files: SqlFiles, memoryLimit: string): Promise<void> {
-  await database.run(await files.render('warehouse/memory_limit', { limit: quoteLiteral(memoryLimit) }));
+/** Sets the memory that DuckDB may use from now on. */
+export async function setMemoryLimit(database: Database, files: SqlFiles, limit: string): Promise<void> {
+  await database.run(await files.render('warehouse/memory_limit', { limit: quoteLiteral(limit) }));
 }
 
 /** Dividing a statement between threads costs more than it saves where there is little data: a sixth of the pull of a small estate. */
@@ -173,22 +188,26 @@ interface LoadSize {
   readonly landingBytes: number;
   /** Few rows, each with a list of all its members. */
   readonly hasLists: boolean;
+  /** Lines of JSON. @default CSV */
+  readonly isJson?: boolean;
 }
 
 /**
  * Gives DuckDB all threads from now on if a large landing is loaded. The members of lists are loaded with one thread: they come from
  * few rows, which is one piece of work, and the other threads only wait for it, busily. That costs three times the processor time.
+ * Lines of JSON are loaded with one thread as well: each thread has buffers of 100 MB for them, which are most of a load's memory.
  */
 export async function withLoadThreads<T>(
   database: Database,
   files: SqlFiles,
-  { landingBytes, hasLists }: LoadSize,
+  { landingBytes, hasLists, isJson = false }: LoadSize,
   load: () => Promise<T>,
 ): Promise<T> {
   if (landingBytes < (hasLists ? LARGE_LISTS_BYTES : LARGE_LANDING_BYTES)) return load();
-  await database.run(await files.read(hasLists ? 'warehouse/one_thread' : 'warehouse/all_threads'));
+  const hasOneThread = hasLists || isJson;
+  await database.run(await files.read(hasOneThread ? 'warehouse/one_thread' : 'warehouse/all_threads'));
   const loaded = await load();
   // After a failure one thread is left, which is slower and nothing else.
-  if (hasLists) await database.run(await files.read('warehouse/all_threads'));
+  if (hasOneThread) await database.run(await files.read('warehouse/all_threads'));
   return loaded;
 }

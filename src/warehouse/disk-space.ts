@@ -3,6 +3,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder } from '../core/fs.ts';
+import { unpackedBytes } from '../landing/store.ts';
 import { classifyStorageError } from './integrity.ts';
 import { warehouseFiles } from './publish.ts';
 
@@ -25,16 +26,16 @@ export async function assertDiskSpace(data: string): Promise<void> {
 
 async function largestLanding(landing: string): Promise<number> {
   if (!existsSync(landing)) return 0;
-  const runs = (await readdir(landing, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  return Math.max(0, ...(await Promise.all(runs.map(({ name }) => folderSize(join(landing, name))))));
+  const sizes = (await listFolders(landing)).map(async (run) => {
+    const targets = await Promise.all((await listFolders(run)).map(unpackedBytes));
+    return targets.reduce((sum, bytes) => sum + bytes, 0);
+  });
+  return Math.max(0, ...(await Promise.all(sizes)));
 }
 
-async function folderSize(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const sizes = await Promise.all(
-    entries.filter((entry) => entry.isFile()).map((entry) => fileSize(join(entry.parentPath, entry.name))),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
+async function listFolders(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
 async function fileSize(file: string): Promise<number> {

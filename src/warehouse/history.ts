@@ -55,21 +55,27 @@ interface MergeOptions {
   readonly changes: Changes;
   /** Adds the new versions. @default from the stage */
   readonly append?: () => Promise<unknown>;
+  /** Bytes of lists that are merged at once, beside one more list: their members are in memory. @default 16 MiB */
+  readonly listBytes?: number;
 }
+
+const LIST_BYTES = 16 * 1024 * 1024;
 
 /** Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones. */
 export async function mergeStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  { target, asOf, changes, append }: MergeOptions,
+  { target, asOf, changes, append, listBytes = LIST_BYTES }: MergeOptions,
 ): Promise<void> {
   const parts = { ...templateParts(table), columns: columnList(table) };
   const params = { as_of: asOf };
   if (table.members) {
     const hasOnlyNewRows = changes.deleted + changes.changed === 0;
-    const merge = { targets: [target], asOf, hasOnlyNewRows };
-    await database.script((await listMergeStatements(files, table, merge)).join('\n'));
+    for (const part of await splitLists(database, files, table, listBytes)) {
+      const merge = { targets: [target], asOf, hasOnlyNewRows, part };
+      await database.script((await listMergeStatements(files, table, merge)).join('\n'));
+    }
   }
   await database.run(await files.render('warehouse/close_versions', parts), params);
   if (append) await append();
@@ -137,8 +143,33 @@ export function computedParts({ computed }: Table): Record<string, string> {
  * list, and the list in `LIST_TEXT`.
  */
 
+/** Rows of the stage, and whether the lists of deleted rows belong to them. */
+interface ListPart {
+  readonly first: string;
+  readonly last: string;
+  readonly hasDeleted: boolean;
+}
+
+const ALL_LISTS: ListPart = { first: '0', last: String(2n ** 63n - 1n), hasDeleted: true };
+
+/** The lists of a target in parts, since the members of a part are in memory at once. */
+async function splitLists(
+  database: Database,
+  files: SqlFiles,
+  { name: table }: Table,
+  bytes: number,
+): Promise<readonly ListPart[]> {
+  const rows = await database.rows(await files.render('warehouse/list_parts', { table, bytes: String(bytes) }));
+  const parts = rows.map(({ first, last }, index) => {
+    return { first: String(first), last: String(last), hasDeleted: index === 0 };
+  });
+  return parts.length === 0 ? [ALL_LISTS] : parts;
+}
+
 export interface ListMerge {
   readonly targets: readonly string[];
+  /** @default all lists */
+  readonly part?: ListPart;
   /** ISO 8601. */
   readonly asOf: string;
   /** Whether rows appear only, so that no member is current yet. */
@@ -152,7 +183,7 @@ export interface ListMerge {
 export async function listMergeStatements(
   files: SqlFiles,
   table: Table,
-  { targets, asOf, hasOnlyNewRows }: ListMerge,
+  { targets, asOf, hasOnlyNewRows, part: { first, last, hasDeleted } = ALL_LISTS }: ListMerge,
 ): Promise<readonly string[]> {
   const parts = {
     table: table.name,
@@ -160,6 +191,9 @@ export async function listMergeStatements(
     key: keyList(table),
     listsKey: keyList(table, 'lists.'),
     heldKey: sameKey(table, 'held', 'lists'),
+    first,
+    last,
+    hasDeleted: String(hasDeleted),
   };
   const names = hasOnlyNewRows ? ['list_fill'] : ['list_changes', 'list_close', 'list_append'];
   const texts = await Promise.all(names.map((name) => files.render(`warehouse/${name}`, parts)));

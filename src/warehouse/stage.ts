@@ -76,10 +76,10 @@ interface Load {
   readonly columns?: ReadonlySet<string>;
 }
 
-/** A query for each CSV file, and one for all JSON lines. */
+/** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines. */
 async function readLoads(files: SqlFiles, table: Table, landed: readonly LandingFilePath[]): Promise<readonly Load[]> {
-  const csv = landed.filter(({ format }) => format === 'csv');
-  const json = landed.filter(({ format }) => format === 'ndjson');
+  const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
+  const json = csv.length > 0 ? [] : landed.filter(({ format }) => format === 'ndjson');
   const loads = csv.map(async (file) => {
     const { columns, parts } = csvLoadParts(table, file);
     return { query: await files.render('load/explorer_csv', parts), params: { file: file.path }, columns };

@@ -5,11 +5,21 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { openDuckdb } from '../../src/fleet/duckdb.ts';
+import { parseEngineAddress } from '../../src/fleet/engine.ts';
+import { renderFleetReport } from '../../src/fleet/report.ts';
+import { openTrino } from '../../src/fleet/trino.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { engineLake, expectSameCells } from '../helpers/lake-engines.ts';
+import type { LakeProject } from '../helpers/lake-project.ts';
+import { withStore } from '../helpers/lake-store.ts';
+import { findS3Server, startS3Server } from '../helpers/s3-server.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { installTrino, startTrino } from '../helpers/trino-server.ts';
 
-/** Reads a lake with ClickHouse (chdb), delta-rs, polars and Spark, as far as the machine has Python, Java and Maven. */
+/** Reads a lake with ClickHouse (chdb), delta-rs, polars, Trino and Spark, as far as the machine has Python, Java and Maven. */
 const REQUIREMENTS = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'requirements.txt');
 const SPARK_JAR = 'io.delta:delta-spark_4.2_2.13:4.4.0';
 const INSTALL_MS = 1_800_000;
@@ -22,9 +32,21 @@ function isInstalled(command: string, argument: string, what: string): boolean {
   return isFound;
 }
 
-console.log(
-  'Trino does not read the lake here: its server is in none of the registries that npm, pip and Maven use by name',
-);
+/** Compares the report of the fleet, whose queries the driver for Node sends, with that of DuckDB. */
+async function expectSameReport(project: LakeProject, port: number): Promise<void> {
+  const files = createSqlFiles([PACKAGE_ROOT]);
+  const { signal } = new AbortController();
+  const address = parseEngineAddress(`trino://tester@127.0.0.1:${port}/delta/tidemark`);
+  const engines = [await openTrino(address, '', signal), await openDuckdb(project.store, files, '1GB')];
+  const out = await tempFolder();
+  const reports = [];
+  for (const engine of engines) {
+    const { data } = await renderFleetReport({ engine, files, out, generatedAt: new Date(0) });
+    reports.push(data);
+    await engine.close();
+  }
+  expect(reports[0]).toEqual(reports[1]);
+}
 
 describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a lake', () => {
   const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
@@ -39,14 +61,39 @@ describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a 
   }, INSTALL_MS);
 
   test.each(['chdb', 'deltalake', 'polars'])(
-    '%s returns the cells of DuckDB for every table, and for its history at three moments',
+    '%s returns the cells of DuckDB for every table, and at three moments',
     async (engine) => expectSameCells(await engineLake(), python, engine),
     READ_MS,
   );
 
-  const hasSpark = isInstalled('java', '-version', 'Spark') && isInstalled('mvn', '--version', 'Spark');
+  const server = findS3Server();
+  test.skipIf(server === undefined).each(['deltalake', 'polars'])(
+    '%s reads the same cells from a bucket',
+    async (engine) => {
+      const { bucket, env } = await startS3Server(server ?? '', onTestFinished);
+      await withStore(`s3://${bucket}/lake`, env, async (store) =>
+        expectSameCells(await engineLake(store), python, engine, env),
+      );
+    },
+    READ_MS,
+  );
+
+  const hasMaven = isInstalled('mvn', '--version', 'neither Spark nor Trino');
+  test.skipIf(!hasMaven)(
+    'Trino returns the cells of DuckDB for every table, its history at three moments, and every query of a fleet',
+    async () => {
+      await installTrino();
+      const port = await startTrino(python, onTestFinished);
+      const project = await engineLake();
+      await expectSameCells(project, python, 'trino', { TRINO_PORT: String(port) });
+      await expectSameReport(project, port);
+    },
+    READ_MS,
+  );
+
+  const hasSpark = hasMaven && isInstalled('java', '-version', 'Spark');
   test.skipIf(!hasSpark)(
-    'Spark returns the cells of DuckDB, and reads the history at three moments',
+    'Spark returns the cells of DuckDB for every table, its history at three moments, and every query of a fleet',
     async () => {
       await execute('mvn', ['-q', 'dependency:get', `-Dartifact=${SPARK_JAR}`], { timeout: INSTALL_MS });
       await expectSameCells(await engineLake(), python, 'spark');

@@ -148,7 +148,7 @@ const FREE = [
   '--older-than',
 ];
 const FREE_METAVARS =
-  /<(?:file|dir|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
+  /<(?:file|dir|place|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
   const program = await defineAllCommands(

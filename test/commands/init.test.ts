@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
 import { configSchema, thresholds } from '../../src/config/schema.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import type { StartOptions } from '../../src/sandbox/index.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
@@ -34,7 +34,7 @@ test('writes a configuration that is valid once its variables are set, and says 
   const { cwd, result } = await initialized();
   expect(result).toMatchObject({ exit: 0, stderr: '' });
   expect(result.stdout).toContain('tidemark doctor');
-  expect(loadConfig(join(cwd, 'tidemark.yaml'), env, createRedactor()).targets.length).toBe(5);
+  expect(loadConfig(join(cwd, 'tidemark.yaml'), env, new Redactor()).targets.length).toBe(5);
 });
 
 test('names every variable of the configuration in .env.example', async () => {
@@ -51,7 +51,7 @@ test('documents every key, with its default, in a form that is valid too', async
     expect(yaml, key).toMatch(new RegExp(`\\b${key}:`, 'u'));
   }
   await writeFile(join(cwd, 'tidemark.yaml'), uncommented(yaml));
-  const config = loadConfig(join(cwd, 'tidemark.yaml'), { ...env, TFE_WRITE_TOKEN: 'ffff' }, createRedactor());
+  const config = loadConfig(join(cwd, 'tidemark.yaml'), { ...env, TFE_WRITE_TOKEN: 'ffff' }, new Redactor());
   const bare = configSchema.parse({ targets: parse(yaml).targets });
   for (const key of [
     'landingDays',

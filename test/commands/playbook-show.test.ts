@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { formatActions } from '../../src/commands/playbook-show.ts';
 import { createTargets } from '../../src/config/config.ts';
 import { createColors } from '../../src/core/color.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import type { Action, Plan } from '../../src/remediation/plan-file.ts';
 import { buildTestPlan } from '../remediation/test-plans.ts';
@@ -17,7 +17,7 @@ function show(change: (action: Action, plan: Plan) => void, hasColor = false): s
     made.actions.splice(1);
     change(made.actions[0] as Action, made);
   });
-  const context = { colors: createColors(hasColor), redactor: createRedactor() };
+  const context = { colors: createColors(hasColor), redactor: new Redactor() };
   return formatActions(plan, builtInPlaybooks, { targets } as never, context);
 }
 

@@ -30,6 +30,17 @@ beforeAll(async () => {
 /** As of the first run. */
 const ROOT = ['--as-of', '2026-10-01T12:00:00Z', 'select name, serial_number, not_before, active, extra from ca_roots'];
 
+/** Texts with a meaning in one of the formats, in columns of several types whose names have one too. */
+const HOSTILE = `
+  select v as "a,b", ' ' || v as "q""x", 1 as " #h", true as t, [v, 'x'] as l, {'a': v} as s, date '2026-01-01' + i::int as day,
+    timestamp '2026-01-01 00:00:00.5' + to_seconds(i) as at, i / 7 as f, case i when 3 then 'nan'::double when 4 then '-inf' end as n,
+    '\\x00\\x01'::blob as b, null as "new\nline"
+  from (
+    select unnest(['', null, 'a', ',', '"', 'a"b', e'x\\ny', e'x\\ry', '#c', 'a#b', '''', ' lead', 'trail ', e'\\t', 'NULL', '=1+1', 'é', '測試',
+      e'\\x01', '\\', ';', '|', '0', 'true', e'\\x1e', e'\\x1f', e'a\\x1fb', e'\\r', e'\\n', '<b>&amp;</b>', e'\\x1b[31m']) as v,
+      unnest(range(31)) as i
+  )`;
+
 describe('formats', () => {
   test('table: aligned, cells of several lines as written, with a count', async () => {
     const { exit, stdout } = await sql(...ROOT);
@@ -48,6 +59,35 @@ describe('formats', () => {
   test('line: one line for each column', async () => {
     const { stdout } = await sql(`select 1 as n, 'x' as name union all select 2, null order by n`, '--format', 'line');
     expect(stdout).toBe('   n = 1\nname = x\n\n   n = 2\nname = \n');
+  });
+
+  test('line and table: no text of the data moves to another cell or controls a terminal', async () => {
+    for (const format of ['line', 'table']) {
+      const { exit, stdout } = await sql(HOSTILE, '--format', format);
+      expect(exit).toBe(0);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is about them
+      expect(stdout).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f]/u);
+      expect(stdout).toContain('ab'); // of e'a\x1fb'
+    }
+    const { stdout } = await sql(HOSTILE, '--format', 'line');
+    expect(stdout.match(/^ +q"x = /gmu)).toHaveLength(31);
+  });
+
+  test('times before the year 1 and after all years', async () => {
+    const times = `values (timestamp '0044-03-15 (BC) 10:00:00.5'), ('0001-01-01'), ('12026-01-01 00:00:00.120'), ('infinity'), ('-infinity'), (null)`;
+    for (const type of ['timestamp', 'timestamptz']) {
+      const { stdout } = await sql(`select t::${type} as t from (${times}) v(t)`, '--format', 'csv');
+      expect(stdout.split('\n')).toEqual([
+        't',
+        '-43-03-15T10:00:00.5Z',
+        '0001-01-01T00:00:00Z',
+        '12026-01-01T00:00:00.12Z',
+        'infinity',
+        '-infinity',
+        '',
+        '',
+      ]);
+    }
   });
 
   test('explain prints the plan as DuckDB draws it', async () => {
@@ -102,6 +142,7 @@ describe('formats', () => {
       [
         `select * from values ('', 'x,"y"', 18446744073709551615), (null, 'a "b" |c|' || chr(10) || '<d>, é', null) t("a b", "c,d", n)`,
       ],
+      [HOSTILE],
     ];
     for (const [extension, format] of [
       ['csv', 'csv'],
@@ -112,7 +153,7 @@ describe('formats', () => {
     ] as const) {
       for (const query of queries) {
         const { exit, stderr } = await sql(...query, '-o', `x.${extension}`);
-        expect({ exit, stderr }).toMatchObject({ exit: 0, stderr: expect.stringMatching(/^wrote \d rows? to/u) });
+        expect({ exit, stderr }).toMatchObject({ exit: 0, stderr: expect.stringMatching(/^wrote \d+ rows? to/u) });
         const text = await readFile(join(place.folder, `x.${extension}`), 'utf8');
         expect(text).toBe((await sql(...query, '--format', format)).stdout);
       }
@@ -128,6 +169,26 @@ describe('formats', () => {
     expect(sheet).toContain('<c><v>42</v></c>');
     expect(sheet).toContain('<c t="inlineStr"><is><t xml:space="preserve">=1+1 &amp; &lt;b&gt;</t></is></c><c/>');
     expect(sheet).not.toContain('<f>');
+  });
+
+  test('xlsx: what XML and Excel forbid is left out, null is an empty cell, and no number is not finite', async () => {
+    const query = `select e'a\\x01\\x1e\\x1fb' as a, e'\\x1e' as marker, '' as empty, 'inf'::double as d, repeat('é', 40000) as long, repeat('🂡', 20000) as cut`;
+    expect((await sql(query, '-o', 'x.xlsx')).exit).toBe(0);
+    const sheet = strFromU8(unzipSync(await readFile(join(place.folder, 'x.xlsx')))['xl/worksheets/sheet1.xml']!);
+    const texts = [...sheet.matchAll(/<t xml:space="preserve">([^<]*)<\/t>/gu)].map(([, text]) => text);
+    expect(texts.slice(6)).toEqual(['ab', '', '', 'inf', 'é'.repeat(32_767), '🂡'.repeat(16_383)]);
+  });
+
+  test('xlsx: more rows than a sheet holds end in one line, and leave no file', async () => {
+    const { exit, stderr } = await sql('select 1 as n from range(1048576)', '-o', 'large.xlsx');
+    expect({ exit, stderr }).toEqual({
+      exit: 4,
+      stderr: expect.stringMatching(
+        /^error: the result is larger than a sheet of Excel: 1,048,575 rows below the header\n +[^\n]*\.csv or \.parquet\n$/u,
+      ),
+    });
+    expect(existsSync(join(place.folder, 'large.xlsx'))).toBe(false);
+    expect((await readdir(place.folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
   test('never through a link, and an error leaves the file as it was', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { loadJobs } from '../../src/config/job.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { cli } from '../helpers/cli.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -15,7 +15,7 @@ async function load(envFile: string, env: Record<string, string>) {
   const folder = await tempFolder();
   await writeFile(join(folder, 'tidemark.yaml'), CONFIG);
   await writeFile(join(folder, '.env'), envFile);
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   const config = loadConfig(join(folder, 'tidemark.yaml'), env, redactor);
   return { config, redactor, folder, target: config.targets[0] };
 }

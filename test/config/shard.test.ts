@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../src/config/config.ts';
 import { chooseShard, parseShard } from '../../src/config/shard.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const COUNT = 4;
@@ -12,7 +12,7 @@ async function loadShards(yaml: string, env: Record<string, string> = {}): Promi
   const file = join(await tempFolder(), 'tidemark.yaml');
   await writeFile(file, yaml);
   const shards = Array.from({ length: COUNT }, (_, index) => ({ index: index + 1, count: COUNT }));
-  return shards.map((shard) => loadConfig(file, env, createRedactor(), { shard }));
+  return shards.map((shard) => loadConfig(file, env, new Redactor(), { shard }));
 }
 
 const target = (name: string, rest: string) =>

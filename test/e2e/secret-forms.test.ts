@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { withHeartbeat } from '../../src/pipeline/heartbeat.ts';
 import { findForms, secretForms } from '../helpers/secret-forms.ts';
 import { testProject } from '../helpers/test-project.ts';
@@ -78,7 +78,7 @@ test('the token in the address of a heartbeat is a secret', async () => {
   const server = createServer((request, response) => response.writeHead(500).end(request.url));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   const lines: string[] = [];
   const log = createLog({ write: (line) => lines.push(line), redactor, quiet: false });
   const token = '0b5cfa1e-heartbeat-token';

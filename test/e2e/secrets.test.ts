@@ -5,6 +5,7 @@ import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Response } from '../../src/sandbox/types.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import type { CliRun } from '../helpers/cli.ts';
+import { unpackLandings } from '../helpers/landings.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
@@ -103,13 +104,13 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['doctor'],
   ['doctor', '--json'],
   ['pull'],
-  ['pull', '--json'],
+  ['pull', '--json', '--target', 'acme', '--target', 'vault'],
   ['run', 'nightly'],
   ['status'],
   ['status', '--json'],
   ...QUERIES,
   ['tables'],
-  ['report'],
+  ['report', 'drift', 'storage'],
   ['findings', '--json'],
   ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run'],
   ['mail', 'nightly', '--to', 'a@acme.example'],
@@ -170,6 +171,7 @@ describe('secrets planted wherever one can stand', () => {
   });
 
   test('no file holds one: landing, warehouse, reports, mail, Parquet', async () => {
+    await unpackLandings(place.folder);
     const files = await filesBelow(place.folder);
     const kinds = ['.ndjson', '.csv', '.duckdb', '.html', '.txt', '.eml', '.parquet'];
     for (const kind of kinds)

@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { beforeAll, describe, test } from 'vitest';
 import { expectTable, expectTables, sourceTables } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+import { pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
+  const atEnd = cleanAtEnd();
   let place: TestProject;
   let expected: ReturnType<typeof expectedTables>;
   beforeAll(async () => {
-    place = await testProject({ flavor, workspaces: 25, cleanup: afterAll });
-    await place.pull();
+    place = await pulledProject({ flavor, cleanup: atEnd });
     expected = expectedTables(place.sandbox, flavor);
   });
 
@@ -17,10 +18,8 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => 
   );
 
   test('after nights of changes every table holds what the last one has', async () => {
-    for (let night = 0; night < 2; night++) {
-      place.sandbox.tick();
-      await place.pull();
-    }
+    for (let night = 0; night < 3; night++) place.sandbox.tick();
+    await place.pull();
     await expectTables(place, flavor);
   });
 

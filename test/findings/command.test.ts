@@ -1,8 +1,8 @@
 import { cp } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { emptyProject, findings, publishWarehouse } from '../helpers/findings-command.ts';
 import type { FindingsWarehouse, Rows } from '../helpers/findings-warehouse.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const LAST = '2026-11-19T02:15:00Z';
@@ -32,12 +32,13 @@ async function twoRuns(warehouse: FindingsWarehouse): Promise<void> {
   }
 }
 
+const atEnd = cleanAtEnd();
 /** The project of two runs. Tests that change it copy it. */
 let directory: string;
 
 beforeAll(async () => {
-  directory = await emptyProject(afterAll);
-  await publishWarehouse(directory, afterAll, twoRuns);
+  directory = await emptyProject(atEnd);
+  await publishWarehouse(directory, atEnd, twoRuns);
 });
 
 describe('tidemark findings', () => {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { AssessedTarget } from '../../src/findings/evaluate.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
 const NOW = '2026-11-20T02:15:00.000Z';
 const SPEC: AssessedTarget = { name: 'nomad', kind: 'scheduler', flavor: 'spec' };
@@ -35,9 +36,10 @@ function evaluateCases(
   cases: readonly Case[],
   pull: (warehouse: FindingsWarehouse, target: string) => Promise<void>,
 ): { readonly warehouse: FindingsWarehouse } {
+  const atEnd = cleanAtEnd();
   let warehouse: FindingsWarehouse;
   beforeAll(async () => {
-    warehouse = await createFindingsWarehouse({ cleanup: afterAll });
+    warehouse = await createFindingsWarehouse({ cleanup: atEnd });
     for (const [name, , tokens] of cases) {
       await pullTokens(warehouse, name, tokens);
       await pull(warehouse, name);

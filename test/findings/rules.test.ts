@@ -159,3 +159,37 @@ test.each([
   await warehouse.pull(FIRST, 'acme', 'workspaces', { workspaces: [{ external_id: 'ws-1', drifted: true }] });
   expect(await warehouse.evaluate(FIRST)).toMatchObject({ failed: [{ rule: 'own', error }], open: 1 });
 });
+
+test('rules of a small warehouse are evaluated on two connections, with the findings and errors of one', async () => {
+  const seen = (title: string) => `${HEAD}select target, external_id as subject_id, ${title} as title from workspaces`;
+  const root = await ownRules({
+    'a-place': seen(`(select count(*) from duckdb_tables() where temporary)::varchar`),
+    'b-place': seen(`(select count(*) from duckdb_tables() where temporary)::varchar`),
+    'c-broken': seen('nothing'),
+    'd-broken': seen('nothing'),
+    'e-invalid': seen('null'),
+    'f-macro': seen(`semver_key('1.2.3') || iso_time($as_of::timestamptz)`),
+    'g-proofs': seen(`(select count(*) from listing_proofs)::varchar`),
+    'h-proofs': seen(`(select count(*) from configured_targets)::varchar`),
+  });
+  const evaluate = async (threads: number) => {
+    const warehouse = await createFindingsWarehouse({ roots: [root] });
+    await warehouse.database.run(`set threads = ${threads}`);
+    await warehouse.pull(FIRST, 'acme', 'workspaces', pullWorkspaces(['ws-1', 'ws-2']));
+    const summaries = [await warehouse.evaluate(FIRST), await warehouse.evaluate(FIRST)];
+    expect(await warehouse.database.rows('select count(*) as n from duckdb_databases() where not internal')).toEqual([
+      { n: 1 },
+    ]);
+    const findings = await warehouse.database.rows('select * from findings order by rule, subject_id');
+    const places = findings.flatMap(({ rule, title }) => (/-place$/u.test(String(rule)) ? [Number(title) > 0] : []));
+    return { summaries, findings: findings.filter(({ rule }) => !/-place$/u.test(String(rule))), places };
+  };
+  const [one, two] = [await evaluate(2), await evaluate(1)];
+  expect(two.summaries).toEqual(one.summaries);
+  expect(two.findings).toEqual(one.findings);
+  expect(one.summaries[0]?.failed.map(({ rule }) => rule)).toEqual(['c-broken', 'd-broken', 'e-invalid']);
+  expect(one.findings).toHaveLength(3 * 2);
+  // The second connection has no temporary tables, and gets the second rule.
+  expect(one.places).toEqual([true, true, true, true]);
+  expect(two.places).toEqual([true, true, false, false]);
+});

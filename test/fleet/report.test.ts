@@ -8,16 +8,18 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
-/** A week of two organizations; `beta` was not pulled in the newest night, and one of its sources failed. */
+/** A week of two organizations and a secrets server; `beta` was not pulled in the newest night, and one of its sources failed. */
 const TABLES = `
   create table rollup_nights (target varchar, project varchar, night date, measure varchar, value double);
   insert into rollup_nights values
     ('acme', 'web', '2026-11-12', 'workspaces', 30), ('acme', 'web', '2026-11-12', 'workspaces_drifted', 1),
+    ('acme', null, '2026-11-19', 'agents', 3), ('acme', null, '2026-11-19', 'findings_critical', 0),
     ('acme', 'web', '2026-11-20', 'workspaces', 20), ('acme', 'web', '2026-11-20', 'workspaces_drifted', 4),
     ('acme', 'db', '2026-11-20', 'workspaces', 10), ('acme', 'db', '2026-11-20', 'workspaces_drifted', 2),
     ('acme', null, '2026-11-20', 'findings_critical', 0), ('acme', null, '2026-11-20', 'agents', 3),
     ('beta', 'x', '2026-11-18', 'workspaces', 5), ('beta', 'x', '2026-11-18', 'workspaces_drifted', 0),
-    ('beta', null, '2026-11-20', 'agents', 2), ('beta', null, '2026-11-20', 'agents_live', 1);
+    ('beta', null, '2026-11-20', 'agents', 2), ('beta', null, '2026-11-20', 'agents_live', 1),
+    ('vault', null, '2026-11-20', 'findings_critical', 2), ('vault', null, '2026-11-20', 'findings_warning', 1);
   create table source_state (target varchar, source varchar, status varchar, as_of timestamptz);
   insert into source_state values
     ('acme', 'workspaces', 'complete', '2026-11-20 02:15:00+00'), ('beta', 'workspaces', 'failed', '2026-11-18 02:15:00+00');
@@ -38,31 +40,53 @@ async function openTables(tables: string): Promise<FleetEngine> {
 const files = createSqlFiles([PACKAGE_ROOT]);
 
 describe('the report of a fleet', () => {
-  test('counts each measure as of its last complete pull, and calls an organization without the newest night stale', async () => {
+  test('counts each measure as of its last complete pull, and calls a target without the newest night stale', async () => {
     const out = await tempFolder();
     const engine = await openTables(TABLES);
     const report = await renderFleetReport({ engine, files, out, generatedAt: new Date('2026-11-20T06:00:00Z') });
     expect(report.files).toEqual(['fleet.html', 'fleet.txt', 'fleet.json']);
-    expect(report.data.state).toBe('unknown');
+    expect(report.data.state).toBe('critical');
     expect(report.data.summary).toMatchObject({
       night: '2026-11-20',
       organizations: 2,
-      stale_organizations: 1,
-      incomplete_organizations: 1,
+      services: 1,
+      stale_targets: 1,
+      incomplete_targets: 1,
       workspaces: 35,
       drifted: 6,
       agents: 5,
       live_agents: 1,
-      behind: 2,
-      headline: '2 organizations, 0 critical findings, drift in 6 of 35 workspaces, 1 organization stale',
+      critical: 2,
+      workspaces_behind: 2,
+      headline: '2 organizations and 1 other service, 2 critical findings, drift in 6 of 35 workspaces, 1 target stale',
     });
     expect(report.data.organizations).toMatchObject([
-      { organization: 'acme', night: '2026-11-20', workspaces: 30, drifted: 6, live_agents: null, stale: '' },
-      { organization: 'beta', night: '2026-11-18', workspaces: 5, drifted: 0, agents: 2, stale: 'stale' },
+      {
+        organization: 'acme',
+        state: 'ok',
+        night: '2026-11-20',
+        workspaces: 30,
+        drifted: 6,
+        live_agents: null,
+        stale: '',
+      },
+      {
+        organization: 'beta',
+        state: 'unknown',
+        night: '2026-11-18',
+        workspaces: 5,
+        drifted: 0,
+        agents: 2,
+        stale: 'stale',
+      },
+    ]);
+    expect(report.data.organizations).toHaveLength(2);
+    expect(report.data.services).toEqual([
+      { target: 'vault', state: 'critical', night: '2026-11-20', critical: 2, warning: 1, stale: '' },
     ]);
     expect(report.data.worst_movers).toEqual([
       {
-        organization: 'acme',
+        target: 'acme',
         measure: 'workspaces_drifted',
         night: '2026-11-20',
         compared_with: '2026-11-12',
@@ -71,24 +95,29 @@ describe('the report of a fleet', () => {
         increase: 5,
       },
     ]);
-    expect(report.data.stale).toMatchObject([{ organization: 'beta', source: 'workspaces', status: 'failed' }]);
+    expect(report.data.stale).toMatchObject([{ target: 'beta', source: 'workspaces', status: 'failed' }]);
     expect(report.data.rules).toMatchObject([
-      { rule: 'drifted-workspace', findings: 1, organizations: 1 },
-      { rule: 'outdated-version', findings: 2, organizations: 1 },
+      { rule: 'drifted-workspace', findings: 1, targets: 1 },
+      { rule: 'outdated-version', findings: 2, targets: 1 },
     ]);
     expect(report.data.trend).toMatchObject([
-      { night: '2026-11-12', organizations: 1, drifted: 1 },
+      { night: '2026-11-12', organizations: 1, drifted: 1, critical: null },
       { night: '2026-11-18', organizations: 1, drifted: 0 },
-      { night: '2026-11-20', organizations: 2, drifted: 6 },
+      { night: '2026-11-19', organizations: 1, drifted: null, critical: 0 },
+      { night: '2026-11-20', organizations: 2, drifted: 6, critical: 2 },
     ]);
     const page = await readFile(join(out, 'fleet.html'), 'utf8');
-    expect(page).toContain('1 organization stale');
-    expect(page).not.toContain('<b>beta');
-    expect(page.match(/Organization<|<td[^>]*>acme</gu)?.length).toBeGreaterThan(2);
+    expect(page).toContain('1 target stale');
+    expect(page).toContain('<span class="state" data-value="critical">critical</span>');
+    expect(page).toMatch(/<li class="figure" data-state="critical">.*<b>2 *<\/b> <span>critical findings/u);
+    expect(page).toContain('<span class="tag" data-value="unknown">unknown</span>');
+    expect(await readFile(join(out, 'fleet.txt'), 'utf8')).toContain('CRITICAL: 2 organizations and 1 other service');
+    expect(page).not.toMatch(/<b>beta|<h2>Sources/u);
+    expect(page.match(/Organization<|<td[^>]*>(?:acme|vault)</gu)?.length).toBeGreaterThan(3);
   });
 
   test('knows no findings where no organization has evaluated any', async () => {
-    const engine = await openTables(TABLES.replace("('acme', null, '2026-11-20', 'findings_critical', 0), ", ''));
+    const engine = await openTables(TABLES.replaceAll('findings_', 'unlisted_'));
     const { data } = await renderFleetReport({ engine, files, out: await tempFolder(), generatedAt: new Date() });
     expect(data.summary).toMatchObject({ critical: null });
     expect(data.summary.headline).toContain('findings are not known');

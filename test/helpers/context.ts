@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/core/clock.ts';
 import { createColors } from '../../src/core/color.ts';
 import type { Context } from '../../src/core/context.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 
 /** The context of a command without a terminal. Its output is discarded. */
 export function quietContext(cwd: string, over: Partial<Context> = {}): Context {
@@ -25,7 +25,7 @@ export function quietContext(cwd: string, over: Partial<Context> = {}): Context 
     configFile: 'tidemark.yaml',
     clock: systemClock,
     log: { info: () => {}, warn: () => {}, error: () => {} },
-    redactor: createRedactor(),
+    redactor: new Redactor(),
     exit: () => {},
     signal: new AbortController().signal,
     ...over,

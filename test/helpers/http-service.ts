@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { TargetLimiter } from '../../src/http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../../src/http/request-metrics.ts';
 import { LIST_ALIAS, withListMethod } from '../../src/sandbox/list-method.ts';
@@ -79,7 +79,7 @@ export function createTarget(kind: TargetKind, origin: string, changes: Partial<
 
 /** A client whose waits take milliseconds, without the documented rate of the platform. */
 export function createTestClient(target: Target, options: Partial<ServiceClientOptions> = {}): TestClient {
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   redactor.add(TOKEN);
   const lines: string[] = [];
   const abort = new AbortController();

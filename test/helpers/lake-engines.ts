@@ -7,8 +7,10 @@ import type { Engine } from '../../src/core/choices.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createLakeViews, renderDdl } from '../../src/lake/ddl.ts';
 import { createLakeReader, listLakeRelations } from '../../src/lake/reader.ts';
+import type { LakeStore } from '../../src/lake/store.ts';
+import { loadFleetReport, type Report } from '../../src/reports/definitions.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { type LakeProject, lakeProject } from './lake-project.ts';
 import { tempFolder } from './temp.ts';
 
@@ -18,9 +20,10 @@ const PROGRAM = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'read_lake.py');
 /** Times in the history of the lake: in its first night, between two, and after the last one, in another quarter than the first. */
 const MOMENTS = ['2026-09-29 02:15:00', '2026-10-01 12:00:00', '2027-01-01 00:00:00'];
 
-/** A lake with lists, JSON, large numbers, hostile names, changes over the start of a quarter, and a column that was added. */
-export async function engineLake(): Promise<LakeProject> {
+/** A lake with lists, JSON, large numbers, hostile names, changes over the start of a quarter, and a column that was added. @param other a store to publish to, and not the folder */
+export async function engineLake(other?: LakeStore): Promise<LakeProject> {
   const project = await lakeProject();
+  const store = other ?? project.store;
   const insert = (asOf: string, names: readonly string[], purpose: string) => ({
     sql: `insert into key_distributions_history by name select unnest($names) as target, 'p' as provider_name, 'k' as key_name, 'd' as distributed_name,
       ${purpose} as purpose, '{"1": "a\\"b"}'::json as versions, '{"deep": [1, {"x": null}]}'::json as extra, timestamptz '${asOf}' as valid_from`,
@@ -30,8 +33,15 @@ export async function engineLake(): Promise<LakeProject> {
     sql: `insert into tf_versions_members select 'acme', $name, null, unnest($members), 1, unnest(range(len($members))) * 1.5, timestamptz '${asOf}', null`,
     params: { name, members },
   });
+  const pull = (target: string, status: string, asOf: string) =>
+    `insert into pulls by name select 'run' as run_id, '${target}' as target, 'workspaces' as source, '${status}' as status, timestamptz '${asOf}' as as_of,
+      timestamptz '${asOf}' as started_at, timestamptz '${asOf}' as finished_at`;
   await project.night(
     '2026-09-29T02:15:00Z',
+    `insert into workspaces_history by name select target, 'ws-' || i as external_id, 'web' as project_name, 'name-' || i as workspace_name, i % 2 = 0 as drifted,
+      i as checks_failed, timestamptz '2026-09-29 02:15:00Z' as valid_from from unnest(['acme', 'beta']) as targets(target), range(3) as range(i)`,
+    pull('acme', 'complete', '2026-09-29 02:15:00Z'),
+    pull('beta', 'complete', '2026-09-29 02:15:00Z'),
     insert(
       '2026-09-29T02:15:00Z',
       ['001', '2026-10-01', '1e3', `it's "quoted"`, 'a/b', 'ü\u{1f600}', 'true'],
@@ -42,7 +52,7 @@ export async function engineLake(): Promise<LakeProject> {
     list('1.9.8', ['zeta', 'alpha', 'it, is'], '2026-09-29T02:15:00Z'),
     `insert into acl_policies_history by name select '001' as target, 'p' as name, 18446744073709551615::ubigint as create_index, timestamptz '2026-09-29 02:15:00Z' as valid_from`,
   );
-  await project.publish();
+  await project.publish(store);
   await project.night(
     '2026-10-01T02:15:00Z',
     `update key_distributions_history set valid_to = timestamptz '2026-10-01 02:15:00Z' where target in ('001', 'a/b')`,
@@ -52,16 +62,24 @@ export async function engineLake(): Promise<LakeProject> {
     `insert into tf_versions_rows by name select 'acme' as target, '1.9.8' as version, 2 as workspace_count, 'other' as workspaces, timestamptz '2026-10-01 02:15:00Z' as valid_from`,
     `insert into findings by name select 'f' as finding_id, '001' as target, 'r' as rule, 'warning' as severity, 's' as subject_type, 's' as subject_id,
       E'line\\nbreak' as title, '{}'::json as detail, 'new' as state, timestamptz '2026-10-01 02:15:00Z' as first_seen, timestamptz '2026-10-01 02:15:00Z' as last_seen, 0 as times_reopened, 0.1 as weight`,
+    `insert into findings by name select 'g' as finding_id, 'acme' as target, 'outdated-version' as rule, 'info' as severity, 'workspace' as subject_type,
+      'ws-1' as subject_id, 'title' as title, '{}'::json as detail, 'new' as state, timestamptz '2026-10-01 02:15:00Z' as first_seen,
+      timestamptz '2026-10-01 02:15:00Z' as last_seen, 0 as times_reopened, 0.1 as weight`,
+    `update workspaces_history set valid_to = timestamptz '2026-10-01 02:15:00Z' where target = 'acme' and external_id = 'ws-1'`,
+    `insert into workspaces_history by name select 'acme' as target, 'ws-1' as external_id, 'db' as project_name, 'name-1' as workspace_name, true as drifted,
+      0 as checks_failed, timestamptz '2026-10-01 02:15:00Z' as valid_from`,
+    pull('acme', 'complete', '2026-10-01 02:15:00Z'),
+    pull('beta', 'failed', '2026-10-01 02:15:00Z'),
     'alter table key_versions_history add column added varchar[]',
     `update key_versions_history set added = ['x']`,
   );
-  await project.publish();
+  await project.publish(store);
   await project.night(
     '2026-10-02T02:15:00Z',
     `update findings set state = 'resolved', last_seen = timestamptz '2026-10-02 02:15:00Z'`,
   );
-  await project.publish();
-  return project;
+  await project.publish(store);
+  return { ...project, store };
 }
 
 interface Compared {
@@ -80,19 +98,29 @@ const VIEWED = [
   'runs',
   'workspaces',
   'pulls',
+  'rollup_nights',
 ];
 
 /** Reads the lake with an engine of Python, and fails unless it returns the cells that DuckDB returns. */
-export async function expectSameCells(project: LakeProject, python: string, engine: string): Promise<void> {
+export async function expectSameCells(
+  project: LakeProject,
+  python: string,
+  engine: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const folder = await tempFolder(onTestFinished);
   const expected = join(folder, 'expected');
   await mkdir(expected);
   const ddl = join(folder, 'ddl.json');
-  const dialect: Engine = engine === 'spark' ? 'spark' : 'clickhouse';
+  const dialect: Engine = engine === 'spark' || engine === 'trino' ? engine : 'clickhouse';
   await writeFile(ddl, JSON.stringify(await prepareExpected(project, expected, dialect)));
   const words = [PROGRAM, engine, project.store.name, expected, ddl];
   // ClickHouse reads local files only below its working directory.
-  const { stdout } = await execute(python, words, { cwd: project.folder, maxBuffer: 100_000_000 });
+  const { stdout } = await execute(python, words, {
+    cwd: project.folder,
+    maxBuffer: 100_000_000,
+    env: { ...process.env, ...env },
+  });
   const compared = stdout
     .split('\n')
     .filter((line) => line.startsWith('{'))
@@ -109,31 +137,57 @@ async function prepareExpected(project: LakeProject, folder: string, engine: Eng
     const reader = createLakeReader(project.store, database, createSqlFiles([PACKAGE_ROOT]));
     await createLakeViews(reader);
     const relations = await listLakeRelations(reader);
-    const queries = [...VIEWED.flatMap(viewQueries), ...relations.flatMap(({ name }) => tableQueries(name))];
+    const queries = [
+      ...VIEWED.flatMap(viewQueries),
+      ...relations.flatMap(({ name }) => tableQueries(name)),
+      ...(await fleetQueries(reader.files, engine)),
+    ];
     for (const { name, duckdb } of queries) {
       await database.run(
         `copy (select columns(c -> c not in ('month', 'quarter')) from (${duckdb})) to '${folder}/${name}.parquet'`,
       );
     }
     await writeFile(join(folder, 'queries.json'), JSON.stringify(queries));
-    const statements = await renderDdl(reader, { engine, location: project.store.name, schema: 'tidemark' });
-    const wanted = statements.filter((statement) => isWanted(statement.split('\n', 1)[0] ?? ''));
+    const location = engine === 'trino' ? `file://${project.store.name}` : project.store.name;
+    const statements = await renderDdl(reader, { engine, location, schema: 'tidemark' });
+    const isShort = engine !== 'trino'; // Spark takes seconds for a statement
+    const wanted = statements.filter((statement) => !isShort || isWanted(statement.split('\n', 1)[0] ?? ''));
     return wanted.map((statement) => statement.replace(/;$/u, ''));
   } finally {
     database.close();
   }
 }
 
-/** Spark takes seconds for a statement: only those of the relations that are read as views. */
+/** Whether a statement is of a relation that is read as a view. */
 function isWanted(statement: string): boolean {
   const [, name = ''] = /[`"]([^`"]+)[`"]/u.exec(statement) ?? [];
   const relation = name.replace(/_(?:changes|state|history|at)$/u, '').replace(/_members$/u, '');
   return VIEWED.includes(relation) || name === 'source_state';
 }
 
+/** The queries of `tidemark report fleet`. */
+async function fleetQueries(files: SqlFiles, engine: Engine) {
+  const [expected, own] = [await loadFleetReport(files, 'duckdb'), await loadFleetReport(files, engine)];
+  const read = ({ summary, datasets }: Report) => [summary, ...datasets];
+  const texts = new Map(read(own).map(({ name, sql }) => [name, sql.trim().replace(/;$/u, '')]));
+  return read(expected).map(({ name, sql }) => ({
+    name: `fleet_${name}`,
+    duckdb: sql.trim().replace(/;$/u, ''),
+    clickhouse: texts.get(name),
+    spark: texts.get(name),
+    trino: texts.get(name),
+  }));
+}
+
 function viewQueries(relation: string) {
   const all = (from: string) => `select * from ${from}`;
-  const every = (name: string, from: string) => ({ name, duckdb: all(from), clickhouse: all(from), spark: all(from) });
+  const every = (name: string, from: string) => ({
+    name,
+    duckdb: all(from),
+    clickhouse: all(from),
+    spark: all(from),
+    trino: all(from),
+  });
   return [
     every(relation, relation),
     every(`${relation}_history`, `${relation}_history`),
@@ -142,6 +196,7 @@ function viewQueries(relation: string) {
       duckdb: all(`${relation}_at('${time}')`),
       clickhouse: all(`${relation}_at(at_time = '${time}')`),
       spark: all(`${relation}_at(timestamp'${time}Z')`),
+      trino: `${all(`${relation}_history`)} where valid_from <= timestamp '${time} UTC' and (valid_to is null or valid_to > timestamp '${time} UTC')`,
     })),
   ];
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type Config, loadConfig } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { createLakeViews } from '../../src/lake/ddl.ts';
 import { type PublishResult, publishToLake } from '../../src/lake/publish.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
@@ -106,7 +106,7 @@ export async function lakeProject(cleanup: Cleanup = onTestFinished): Promise<La
 }
 
 function readConfig(folder: string): Config {
-  return loadConfig(join(folder, 'tidemark.yaml'), {}, createRedactor(), { needsSecrets: false });
+  return loadConfig(join(folder, 'tidemark.yaml'), {}, new Redactor(), { needsSecrets: false });
 }
 
 /** Makes a warehouse of the lake in a new folder. @returns its file */

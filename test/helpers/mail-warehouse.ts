@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../../src/config/config.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { evaluateFindings } from '../../src/findings/evaluate.ts';
 import { type ComposeOptions, type ComposeResult, composeMessages, type MailJob } from '../../src/mail/compose.ts';
 import type { Message } from '../../src/mail/message.ts';
@@ -112,5 +112,5 @@ export function mailContext(now: string | (() => Date)) {
     error: (line) => lines.push(`error: ${line}`),
   };
   const clock = { now: typeof now === 'string' ? () => new Date(now) : now, frozen: true };
-  return { clock, log, lines, redactor: createRedactor(), signal: new AbortController().signal };
+  return { clock, log, lines, redactor: new Redactor(), signal: new AbortController().signal };
 }

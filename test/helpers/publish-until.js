@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 const [, , root, file, lake, write] = process.argv;
 const load = (path) => import(pathToFileURL(join(root, 'dist', path)).href);
 const { loadConfig } = await load('config/config.js');
-const { createRedactor } = await load('core/redact/redactor.js');
+const { Redactor } = await load('core/redact/redactor.js');
 const { publishToLake } = await load('lake/publish.js');
 const { createDirectoryStore } = await load('lake/store.js');
 
@@ -20,5 +20,5 @@ for (const name of ['createIfAbsent', 'createFileIfAbsent', 'put', 'putFile', 'r
     return original(...words);
   };
 }
-const config = loadConfig(file, {}, createRedactor(), { needsSecrets: false });
+const config = loadConfig(file, {}, new Redactor(), { needsSecrets: false });
 await publishToLake({ config, store, now: new Date() });

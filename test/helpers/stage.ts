@@ -24,13 +24,13 @@ export async function mergeFilledStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  { target, asOf }: { readonly target: string; readonly asOf: string },
+  { target, ...merge }: { readonly target: string; readonly asOf: string; readonly listBytes?: number },
 ): Promise<Changes> {
   if (table.members) {
     const list = quoteIdent(table.members);
     await database.run(`update stage_${table.name} set ${LIST_TEXT} = ${list}, ${list} = md5(${list})`);
   }
   const changes = await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, { target, asOf, changes });
+  await mergeStage(database, files, table, { target, ...merge, changes });
   return changes;
 }

@@ -66,6 +66,21 @@ export function prepareProject(
   });
 }
 
+/** Workspaces of a project that `pulledProject` starts. */
+const PULLED_WORKSPACES = 20;
+
+/** A project that has pulled every source once, at the sandbox's first time: a copy of one that did. */
+export async function pulledProject(
+  options: Omit<TestProjectOptions, 'from' | 'warehouse' | 'workspaces'> = {},
+): Promise<TestProject> {
+  const { flavor } = options;
+  const size = { workspaces: PULLED_WORKSPACES, ...(flavor && { flavor }) };
+  const from = await prepareProject(`pulled-${flavor ?? 'spec'}`, size, async (place) => {
+    await place.pull();
+  });
+  return testProject({ ...size, ...options, from });
+}
+
 async function copyProject(from: string, to: string): Promise<void> {
   for (const name of ['data', 'out']) {
     if (existsSync(join(from, name))) await cp(join(from, name), join(to, name), { recursive: true });

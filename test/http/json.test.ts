@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson, parseLossless, printJson } from '../../src/http/json.ts';
+import {
+  parseJson,
+  parseLossless,
+  printJson,
+  sliceElements,
+  sliceFields,
+  underscoreNames,
+} from '../../src/http/json.ts';
 
 describe('JSON that keeps its digits', () => {
   it('gives integers beyond 2^53 as bigint, others as numbers', () => {
@@ -43,5 +50,35 @@ describe('JSON that keeps its digits', () => {
   it('refuses what is not JSON', () => {
     for (const text of ['', '{', '"abc', '{"a":9007199254740993', 'nope'])
       expect(() => parseJson(text)).toThrow(SyntaxError);
+  });
+});
+
+describe('the text of parts of JSON', () => {
+  it('has the elements of a list as they were sent', () => {
+    expect(
+      sliceElements(' [ {"a": 1.0, "b": "],{\\"}"} , [1, {"data": [2]}],"x", 10000000000000000001,\n1e400 ] '),
+    ).toEqual(['{"a": 1.0, "b": "],{\\"}"}', '[1, {"data": [2]}]', '"x"', '10000000000000000001', '1e400']);
+    expect(sliceElements('[ ]')).toEqual([]);
+  });
+
+  it('has the fields of an object as they were sent, by the names that parsing finds', () => {
+    const text = '{"a" : 1.50, "b":{"a": [1, 2]} , "c\\u0061\\"": "x:,}", "": null, "a":"last"}';
+    expect([...sliceFields(text)]).toEqual([
+      ['a', '"last"'],
+      ['b', '{"a": [1, 2]}'],
+      ['ca"', '"x:,}"'],
+      ['', 'null'],
+    ]);
+    expect([...sliceFields(text).keys()]).toEqual(Object.keys(JSON.parse(text) as object));
+    expect([...sliceFields(' { } ')]).toEqual([]);
+  });
+
+  it('has underscores in the names of an object, and nothing else is changed', () => {
+    expect(underscoreNames('{"a-b-c" : {"d-e": "f-g"}, "h":-1.50,"i-j":["k-l"]}')).toBe(
+      '{"a_b_c" : {"d-e": "f-g"}, "h":-1.50,"i_j":["k-l"]}',
+    );
+    expect(underscoreNames('{}')).toBe('{}');
+    for (const text of ['{"a-b": 1, "a_b": 2}', '{"a-b_c": 1, "a_b-c": 2}', '{"a": 1, "a": 2}', '{"a\\u002db": 1}'])
+      expect(underscoreNames(text)).toBeUndefined();
   });
 });

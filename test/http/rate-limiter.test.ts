@@ -46,8 +46,15 @@ interface Result {
   readonly throttled: number;
 }
 
-/** Sends `count` requests through a limiter, eight at a time, each with `latencyMs`; throttled ones are sent again. */
-function simulate(limiter: AdaptiveRateLimiter, server: ServerOptions, count = 500, latencyMs = 20): Result {
+/** How long a request takes to the service, and its response back. */
+type Latency = (ticket: number) => { readonly thereMs: number; readonly backMs: number };
+
+const evenly = (latencyMs: number): Latency => {
+  return () => ({ thereMs: latencyMs / 2, backMs: latencyMs / 2 });
+};
+
+/** Sends `count` requests through a limiter, eight at a time; throttled ones are sent again. */
+function simulate(limiter: AdaptiveRateLimiter, server: ServerOptions, count = 500, latency = evenly(20)): Result {
   const answer = createServer(server);
   let nowMs = 100_000.5;
   const begin = nowMs;
@@ -62,7 +69,8 @@ function simulate(limiter: AdaptiveRateLimiter, server: ServerOptions, count = 5
     if (taken?.waitMs === 0) {
       waiting--;
       sent++;
-      flying.push({ atMs: nowMs + latencyMs, ticket: taken.ticket, result: answer(nowMs + latencyMs / 2) });
+      const { thereMs, backMs } = latency(taken.ticket);
+      flying.push({ atMs: nowMs + thereMs + backMs, ticket: taken.ticket, result: answer(nowMs + thereMs) });
     } else {
       nowMs = Math.min(
         first?.atMs ?? Number.POSITIVE_INFINITY,
@@ -163,10 +171,24 @@ describe('500 requests against a limit of 30 a second', () => {
       new AdaptiveRateLimiter(platform),
       { limit: 30, headers: true, windows: 'fixed' },
       500,
-      latencyMs,
+      evenly(latencyMs),
     );
     expect(seconds).toBeLessThanOrEqual((500 / 27) * 1.05);
     expect(throttled).toBeLessThanOrEqual(5);
+  });
+
+  it.each<readonly [string, Latency]>([
+    ['the first requests open connections', (ticket) => ({ thereMs: ticket <= 8 ? 140 : 1, backMs: 1 })],
+    [
+      'a first request of a window is faster than all before',
+      (ticket) => ({ thereMs: ticket === 31 ? 1 : 10, backMs: 10 }),
+    ],
+  ])('with headers, when %s: the windows are still seen as such', (_, latency) => {
+    const limiter = new AdaptiveRateLimiter({ ...platform, share: 1, startPerSecond: 30 });
+    const { seconds, throttled } = simulate(limiter, { limit: 30, headers: true, windows: 'fixed' }, 500, latency);
+    expect(limiter.model).toBe('window');
+    expect(seconds).toBeLessThanOrEqual(MINIMUM_SECONDS * 1.05);
+    expect(throttled).toBeLessThanOrEqual(1);
   });
 
   it('leaves other clients their part of the limit', () => {

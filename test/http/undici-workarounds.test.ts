@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { DEFAULT_TIMEOUTS } from '../../src/http/timeouts.ts';
 import { createTransport } from '../../src/http/transport.ts';
 
@@ -20,7 +20,7 @@ async function serve(respond: (socket: Socket) => void): Promise<string> {
 /** Reads a response only after the connection has ended, and then slowly. */
 async function readSlowly(url: string): Promise<number> {
   const timeouts = DEFAULT_TIMEOUTS;
-  const transport = createTransport({ concurrency: 1, env: {}, timeouts, redactor: createRedactor() });
+  const transport = createTransport({ concurrency: 1, env: {}, timeouts, redactor: new Redactor() });
   onTestFinished(() => transport.close());
   const response = await transport.fetch(url);
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -60,7 +60,7 @@ describe('a connection that ends while its response is being read', () => {
       concurrency: 1,
       env: {},
       timeouts: DEFAULT_TIMEOUTS,
-      redactor: createRedactor(),
+      redactor: new Redactor(),
     });
     const response = await transport.fetch(url);
     await new Promise((resolve) => setTimeout(resolve, 50));

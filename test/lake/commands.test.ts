@@ -1,19 +1,21 @@
 import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/lake/store.ts';
 import { cli } from '../helpers/cli.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const HOUR_MS = 3_600_000;
 
 describe('a run with `lake` in the configuration', () => {
+  const atEnd = cleanAtEnd();
   let project: TestProject;
   const lake = () => join(project.folder, 'lake');
   const words = (...more: string[]) => project.tidemark(['lake', ...more]);
 
   beforeAll(async () => {
-    project = await testProject({ workspaces: 3, cleanup: afterAll });
+    project = await testProject({ workspaces: 3, cleanup: atEnd });
     await project.configure((config) => {
       config.lake = './lake';
     });
@@ -75,6 +77,17 @@ describe('a run with `lake` in the configuration', () => {
       'workspaces_changes has another checksum',
     ]);
     expect(stderr).toContain(`${missing} is missing`);
+    await project.configure((config) => {
+      config.data = './elsewhere';
+    });
+    const restored = await words('restore', '--lake', broken);
+    await project.configure((config) => {
+      config.data = './data';
+    });
+    expect(restored).toMatchObject({
+      exit: 4,
+      stderr: expect.stringMatching(/runs_state\S+ has \d+ bytes instead of \d+/u),
+    });
   });
 
   test('vacuum: removes what no commit names once it is old', async () => {

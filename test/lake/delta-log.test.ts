@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { appendCommit } from '../../src/lake/append-commit.ts';
 import { checkpointIfDue, readCheckpointFile } from '../../src/lake/commit.ts';
 import {
   type Action,
   APP_ID,
-  appendCommit,
   applyCommit,
   checkpointPath,
   commitPath,
@@ -120,8 +120,8 @@ test('after 100 commits a checkpoint has the state, and every commit stays', asy
     const checkpoints = (await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.parquet'));
     expect(checkpoints.map(({ path }) => path)).toEqual([checkpointPath('t', 99)]);
     expect((await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.json'))).toHaveLength(101);
-    const fromCheckpoint = await readSnapshot(store, 't', (path) =>
-      readCheckpointFile(database, files, store.locate(path)),
+    const fromCheckpoint = await readSnapshot(store, 't', async (path) =>
+      readCheckpointFile(database, files, await store.locate(path)),
     );
     expect(fromCheckpoint).toMatchObject({
       version: 100,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { maskFile } from '../../src/landing/line-writer.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -12,7 +12,7 @@ const READ_AT_ONCE = 256 * 1024;
 async function masked(content: string) {
   const file = join(await tempFolder(), 'rows.csv');
   await writeFile(file, content);
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   redactor.add(SECRET);
   return { result: await maskFile(file, redactor), text: await readFile(file, 'utf8'), file };
 }

@@ -1,7 +1,8 @@
 import { test } from 'vitest';
-import { BLINDNESSES, expectPending, GUARDED, isBlind } from '../system/faults/blind-guards.ts';
+import { BLINDNESSES, expectPending, isBlind } from '../system/faults/blind-guards.ts';
+import { PLAYBOOKS } from '../system/faults/playbooks.ts';
 
-test.each(GUARDED)(
+test.each(PLAYBOOKS)(
   '$playbook: what a blind guard does not find stays pending, and is applied after the fault',
   (guarded) =>
     expectPending(

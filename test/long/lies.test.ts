@@ -1,6 +1,7 @@
 import { test } from 'vitest';
-import { expectNoLieMatters, LIED_TO, LIES } from '../system/faults/tell-lies.ts';
+import { PLAYBOOKS } from '../system/faults/playbooks.ts';
+import { expectNoLieMatters, LIES } from '../system/faults/tell-lies.ts';
 
-test.concurrent.for(LIED_TO)('$playbook: none of all lies doubles, loses or misattributes an action', (to, context) =>
+test.concurrent.for(PLAYBOOKS)('$playbook: none of all lies doubles, loses or misattributes an action', (to, context) =>
   expectNoLieMatters(to, LIES, context.onTestFinished),
 );

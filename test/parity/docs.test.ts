@@ -92,5 +92,8 @@ test.each(['CONTRIBUTING.md', 'lint/layers.grit'])('%s names every folder of src
 test('.ci/run runs every part of `npm run check` in package.json', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const script = read('.ci/run');
-  expect(scripts.check?.split(' && ').filter((part) => !script.includes(part))).toEqual([]);
+  const parts = scripts.check?.split(' && ').filter((part) => part !== 'npm run build');
+  expect(parts?.filter((part) => !script.includes(part))).toEqual([]);
+  expect(script, 'npm ci builds').toMatch(/^check npm ci\b/mu);
+  expect(scripts.prepare).toMatch(/^npm run build\b/u);
 });

@@ -72,6 +72,10 @@ async function runWithoutRows(database: Database, sql: string): Promise<void> {
 }
 
 await createTemporaryTables(database);
+// What a second connection finds.
+for (const name of ['evaluation_attach', 'evaluation_candidates']) {
+  await database.run(await files.read(`warehouse/${name}`));
+}
 
 /** The files for which `check` fails, each with its error. */
 async function failingFiles(checked: readonly string[], check: (name: string) => unknown): Promise<readonly string[]> {

@@ -8,6 +8,7 @@ import type { Response } from '../../src/sandbox/types.ts';
 import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { byKey, expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
+import { unpackLandings } from '../helpers/landings.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const TF_VERSIONS = ['--source', 'tf_versions'];
@@ -92,6 +93,7 @@ describe('a CSV export', () => {
     }));
     expect(byKey('tf_versions', rows)).toEqual(byKey('tf_versions', versions));
     const landing = join(place.folder, 'data', 'landing');
+    await unpackLandings(place.folder);
     for (const name of await readdir(landing, { recursive: true })) {
       if (/\.(?:csv|json)$/u.test(name)) {
         expect(await readFile(join(landing, name), 'utf8')).not.toMatch(/hunter2|password/u);
@@ -164,6 +166,7 @@ describe('a CSV export', () => {
     expect(stderr).toMatch(reason);
     expect(stderr).toContain('retrying');
     await expectTable(place, 'tf_versions', 'spec');
+    await unpackLandings(place.folder);
     const [run] = await readdir(join(place.folder, 'data', 'landing'));
     const landing = join(place.folder, 'data', 'landing', run!, 'acme');
     expect(existsSync(join(landing, 'tf_versions.csv.rejected')) || existsSync(join(landing, 'tf_versions.csv'))).toBe(

@@ -3,7 +3,7 @@ import type { RunResult } from '../../src/pipeline/run.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import { expectTable, sourceTables } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
-import { findTarget, testProject } from '../helpers/test-project.ts';
+import { findTarget, pulledProject, testProject } from '../helpers/test-project.ts';
 
 const SMALL = { workspaces: 20 };
 
@@ -25,8 +25,7 @@ const statuses = ({ pulls }: RunResult) => Object.fromEntries(pulls.map(({ sourc
 
 test('a failed source leaves its tables unchanged and is recorded in `pulls`; the others continue', async () => {
   const agents = refusing((path) => path.endsWith('/agents'));
-  const place = await testProject({ ...SMALL, faultHook: agents.intercept });
-  await place.pull();
+  const place = await pulledProject({ faultHook: agents.intercept });
   const before = await place.rows('select * from agents order by agent_id');
   place.sandbox.tick();
   agents.on = true;

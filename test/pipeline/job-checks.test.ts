@@ -9,6 +9,14 @@ const FILES = {
   'reports/mine.hbs': '{{#> page}}{{/page}}',
 };
 
+async function withoutSubjectPages(): Promise<TestProject> {
+  const place = await testProject({ workspaces: 10 });
+  await place.configure((config) => {
+    config.subjectPages = 0;
+  });
+  return place;
+}
+
 async function put({ folder }: TestProject, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     await mkdir(join(folder, path, '..'), { recursive: true });
@@ -56,7 +64,7 @@ test('a schedule reports the issues of all job files together', async () => {
 });
 
 test('a failed report does not stop the others, and the exit code is 1', async () => {
-  const place = await testProject({ workspaces: 10 });
+  const place = await withoutSubjectPages();
   const job = { pull: ['workspaces'], reports: ['mine', 'drift', 'overview'] };
   await put(place, { ...FILES, 'jobs/nightly.yaml': stringify(job) });
   const { exit, stderr, json } = await place.tidemark(['run', 'nightly', '--json']);
@@ -65,7 +73,7 @@ test('a failed report does not stop the others, and the exit code is 1', async (
 });
 
 test('`tidemark report` writes the other reports, and exits with 4', async () => {
-  const place = await testProject({ workspaces: 10 });
+  const place = await withoutSubjectPages();
   await put(place, FILES);
   await place.tidemark(['pull', '--source', 'workspaces']);
   const { exit, stdout, stderr } = await place.tidemark(['report', 'drift', 'mine']);

@@ -13,7 +13,7 @@ test('a job plans and applies its playbooks: the action is in `actions`, the ser
   const place = await testProject({ workspaces: 5 });
   await writeJob(place, {
     pull: ['agents', 'workspaces'],
-    reports: ['overview'],
+    reports: [],
     playbooks: [
       { name: 'reap-dead-agents', mode: 'plan' },
       { name: 'pin-drift-view', mode: 'apply', approvedBy: 'platform on call' },

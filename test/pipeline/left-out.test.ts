@@ -88,6 +88,7 @@ test('the mail shows no number of sources that no target has any more', async ()
   };
   await place.configure((config) => {
     config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
+    config.subjectPages = 0;
     config.targets = [findTarget(config, 'vault')];
   });
   await mkdir(join(place.folder, 'jobs'));

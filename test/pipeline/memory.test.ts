@@ -44,11 +44,17 @@ const count = async (place: TestProject) =>
   (await place.rows('select count(*) as n from agent_pool_workspaces where pool_id = $pool', { pool: 'apool-1' }))[0]
     ?.n;
 
-test('a load that runs out of memory is repeated with all of `memoryLimit`', async () => {
+test('a load that runs out of memory is repeated with all of `memoryLimit`, which the next load does not have', async () => {
   const place = await large('1GB');
-  const { pulls } = (await place.pull(POOLS)).json<RunResult>();
-  expect(pulls).toMatchObject([{ source: 'agent_pools', status: 'complete', rows: 1, retries: 0 }]);
-  expect(await count(place)).toBe(RELATED);
+  await place.configure((config) => {
+    const [first] = config.targets as object[];
+    Object.assign(config, { targets: [first, { ...first, name: 'other' }] });
+  });
+  const { stderr, ...result } = await place.pull(POOLS);
+  const complete = { source: 'agent_pools', status: 'complete', rows: 1, retries: 0 };
+  expect(result.json<RunResult>().pulls).toMatchObject([complete, complete]);
+  expect(stderr.match(/agent_pools: loading again with all of memoryLimit \(1GB\)/gu)).toHaveLength(2);
+  expect(await count(place)).toBe(2 * RELATED);
 });
 
 test('a load that needs more than `memoryLimit` fails with a hint, and its landing can be loaded later', async () => {

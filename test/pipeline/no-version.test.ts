@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Flavor } from '../../src/sandbox/types.ts';
-import { testProject } from '../helpers/test-project.ts';
+import { pulledProject } from '../helpers/test-project.ts';
 
 const FIRST = '2026-10-01T02:15:00Z';
 const SECOND = '2026-10-01T14:15:00Z';
@@ -12,8 +12,7 @@ test.each(['spec', 'hashicorp'] as const)(
   'a pull twelve hours later, in which nothing happened, writes versions of measurements alone: %s',
   async (flavor: Flavor) => {
     let now = new Date(FIRST);
-    const place = await testProject({ workspaces: 20, flavor, clock: () => now });
-    await place.pull(['--now', FIRST]);
+    const place = await pulledProject({ flavor, clock: () => now });
     now = new Date(SECOND);
     await place.pull(['--now', SECOND, '--fresh']);
     const tables = await place.rows(

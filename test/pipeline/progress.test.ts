@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { createRequestMetrics } from '../../src/http/request-metrics.ts';
 import { createTerminalProgress } from '../../src/pipeline/progress.ts';
 import type { PullOutcome } from '../../src/pipeline/run.ts';
@@ -58,7 +58,7 @@ const outcome = (source: string, status: PullOutcome['status'] = 'complete'): Pu
 
 async function drawing(columns?: number, rows?: number) {
   const view = screen(columns, rows);
-  const log = createLog({ write: (text) => view.terminal.write(text), redactor: createRedactor(), quiet: false });
+  const log = createLog({ write: (text) => view.terminal.write(text), redactor: new Redactor(), quiet: false });
   let nowMs = 0;
   const progress = await createTerminalProgress({ terminal: view.terminal, log, intervalMs: 1, now: () => nowMs });
   const drawn = async () => {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { byKey, sourceTables } from '../helpers/expect-table.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { findArchives, unpackLandings } from '../helpers/landings.ts';
+import { pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const contents = async (place: TestProject) => {
   const tables = await Promise.all(
@@ -21,17 +22,24 @@ const removeWarehouse = async ({ folder }: TestProject) => {
 const pullJson = async (place: TestProject, words: readonly string[] = [], exit = 0) =>
   (await place.pull(words, exit)).json<RunResult>();
 
-test('landings restore an empty warehouse without the network', async () => {
-  const place = await testProject({ workspaces: 10 });
-  const pullAndRead = async (words: readonly string[] = []) => ({
-    id: (await pullJson(place, words)).run_id,
-    tables: await contents(place),
-  });
-  const first = await pullAndRead();
+test('landings restore an empty warehouse without the network, and stay one packed file for each target', async () => {
+  const place = await pulledProject();
+  const listLandings = () => readdir(join(place.folder, 'data', 'landing'), { recursive: true });
+  const [id = ''] = await listLandings();
+  const first = { id, tables: await contents(place) };
   place.sandbox.tick();
   place.sandbox.services.secrets.state.keys.delete('retired-2023-export');
-  const second = await pullAndRead(['--target', 'vault']);
+  const { run_id } = await pullJson(place, ['--target', 'vault']);
+  const second = { id: run_id, tables: await contents(place) };
   expect(second.tables).not.toEqual(first.tables);
+  const pack = (target: string) => [target, `${target}/landing.tar`];
+  const packed = [
+    first.id,
+    ...['acme', 'consul', 'nomad', 'scaler', 'vault'].flatMap((target) => pack(`${first.id}/${target}`)),
+    second.id,
+    ...pack(`${second.id}/vault`),
+  ];
+  expect((await listLandings()).sort()).toEqual(packed);
   await removeWarehouse(place);
   const asked = place.sandbox.log.length;
 
@@ -48,6 +56,7 @@ test('landings restore an empty warehouse without the network', async () => {
   expect(refused.stderr).toMatch(/the loaded rows are of 2026-10-02T02:15:00Z, after that run/);
   expect(await contents(place)).toEqual(second.tables);
   expect(place.sandbox.log.length).toBe(asked);
+  expect((await listLandings()).sort()).toEqual(packed);
 });
 
 test('an unknown run is reported with the closest match, and a source without a landing fails alone', async () => {
@@ -74,10 +83,38 @@ test('a run of some sources is replayed, and no other source fails', async () =>
 test('a landed file that has changed is rejected', async () => {
   const place = await testProject({ workspaces: 10 });
   const { run_id } = await pullJson(place, ['--source', 'tf_versions']);
+  await unpackLandings(place.folder);
   const file = join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv');
   await writeFile(file, 'version,workspace_count,workspaces\n"6.6.6","1","x"\n');
   const { stderr } = await place.pull(['--from', run_id, '--source', 'tf_versions'], 3);
   expect(stderr).toContain('the landing file tf_versions.csv was changed after the extraction');
+});
+
+test('a damaged archive fails its target in one line, and the other targets are loaded', async () => {
+  const place = await testProject({ workspaces: 10 });
+  const { run_id } = await pullJson(place, ['--source', 'keys', '--source', 'agents']);
+  await truncate(join(place.folder, 'data', 'landing', run_id, 'vault', 'landing.tar'), 100);
+  const { stderr } = await place.pull(['--from', run_id, '--source', 'keys', '--source', 'agents'], 1);
+  const failed = stderr.split('\n').filter((line) => line.includes('failed'));
+  expect(failed).toEqual([
+    expect.stringMatching(/vault: keys: failed: the archive \S+landing\.tar is damaged at byte 0/u),
+  ]);
+  expect(stderr).toMatch(/acme: agents: \d+ rows/u);
+});
+
+test('a landing that cannot be packed is named, the run is complete, and the next one packs it', async () => {
+  const place = await testProject({ workspaces: 10 });
+  const { run_id } = await pullJson(place, ['--source', 'keys']);
+  await unpackLandings(place.folder);
+  const blocked = join(place.folder, 'data', 'landing', run_id, 'vault', 'landing.tar.part');
+  await mkdir(blocked);
+  place.sandbox.tick();
+  const { stderr } = await place.pull(['--source', 'keys']);
+  expect(stderr).toMatch(/the landing \S+vault stays unpacked: EISDIR/u);
+  await rm(blocked, { recursive: true });
+  place.sandbox.tick();
+  await place.pull(['--source', 'keys']);
+  expect(await findArchives(place.folder)).toHaveLength(3);
 });
 
 test('landings older than landingDays are removed; newer ones and other files stay', async () => {

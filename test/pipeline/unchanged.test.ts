@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import type { Flavor } from '../../src/sandbox/types.ts';
 import { expectTable } from '../helpers/expect-table.ts';
+import { findArchives, unpackLandings } from '../helpers/landings.ts';
 import { findTarget, type TestProject, type TestProjectOptions, testProject } from '../helpers/test-project.ts';
 
 const SOURCES = ['--source', 'acl_policies', '--source', 'volumes'];
@@ -141,6 +142,7 @@ describe('everything is read', () => {
     ['for another namespace', (place) => configureNomad(place, { namespace: 'default' })],
     ['without the landing of the last pull', (place) => rm(join(place.folder, 'data', 'landing'), { recursive: true })],
     ['if that landing was changed', changeLanding],
+    ['if the archive of that landing is damaged', damageArchive],
     [
       'if the list has no index',
       (place) => {
@@ -286,9 +288,14 @@ function configureNomad(place: TestProject, changes: Readonly<Record<string, unk
 }
 
 async function changeLanding({ folder }: TestProject) {
+  await unpackLandings(folder);
   const landing = join(folder, 'data', 'landing');
   const [run] = await readdir(landing);
   await writeFile(join(landing, run!, 'nomad', 'acl_policies.ndjson'), '{"name":"anonymous","body":{}}\n');
+}
+
+async function damageArchive({ folder }: TestProject) {
+  for (const archive of await findArchives(folder)) await truncate(archive, 1000);
 }
 
 async function addColumn({ folder }: TestProject) {

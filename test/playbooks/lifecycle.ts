@@ -17,7 +17,7 @@ export interface LifecycleOptions extends PlaybookHarnessOptions {
   readonly actions: number;
   /** Changes the state before the apply into the expected one; `now` is the actual state, for values that the service generates. */
   readonly expectedChange: (expected: RemoteState, now: RemoteState, plan: Plan) => void;
-  /** Whether the next run resolves the findings. @default true */
+  /** Whether a run comes next, which resolves the findings. `hashicorp.test.ts` has one for several playbooks. @default true */
   readonly resolves?: boolean;
 }
 
@@ -72,10 +72,10 @@ export async function testPlaybookLifecycle({
   const table = await place.rows('select action_id, status from actions order by action_id');
   expect(table).toEqual(plan.actions.map(({ action_id }) => ({ action_id, status: 'applied' })));
 
+  if (!resolves) return place;
   place.sandbox.tick();
   await place.runJob();
-  const states = new Set((await place.states(plan)).values());
-  if (resolves) expect(states).toEqual(new Set(['resolved']));
+  expect(new Set((await place.states(plan)).values())).toEqual(new Set(['resolved']));
   return place;
 }
 

@@ -34,6 +34,7 @@ test('remove-empty-pools deletes the pool without agents and workspaces', async 
 test('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {
   await testPlaybookLifecycle({
     playbook: 'scope-unused-pools',
+    resolves: false,
     words: ANY_SHARE,
     actions: 2,
     expectedChange: ({ platform: { pools } }) => {
@@ -104,6 +105,7 @@ test('pin-drift-view creates one view that lists the drifting workspaces, and re
 test('drop-dead-views deletes the views that fail or return nothing', async () => {
   await testPlaybookLifecycle({
     playbook: 'drop-dead-views',
+    resolves: false,
     words: ANY_SHARE,
     runs: 2,
     configure: (config) => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { explainOtherUsers, parsePoolUsers } from '../../src/playbooks/lib/pool-users.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pool-body.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
 /** What a service may say of a pool beside its workspaces, and why the pool is then left alone. */
 const USES: readonly (readonly [name: string, relationships: Readonly<Record<string, unknown>>, reason: string])[] = [
@@ -62,6 +63,7 @@ function poolDocument({ id, name, organizationScoped, attached, allowed }: Agent
 describe('remove-empty-pools and scope-unused-pools leave a pool alone that is used by', () => {
   const PLAYBOOKS = ['remove-empty-pools', 'scope-unused-pools'];
   const reported: Reported = { relationships: {} };
+  const atEnd = cleanAtEnd();
   let place: PlaybookHarness;
 
   beforeAll(async () => {
@@ -70,7 +72,7 @@ describe('remove-empty-pools and scope-unused-pools leave a pool alone that is u
       snapshot: false,
       runs: 0,
       faultHook: addRelationships(reported),
-      cleanup: afterAll,
+      cleanup: atEnd,
     });
   });
 

@@ -4,17 +4,8 @@ import { expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { isReversible } from '../../src/remediation/registry.ts';
-import { copyState, listWrites, playbookHarness, type RemoteState } from '../helpers/playbook-harness.ts';
-
-/** The playbooks whose changes the documents allow to be restored, with the sources that they need beside those of their rules. */
-const REVERSIBLE: Readonly<Record<string, readonly string[]>> = {
-  'scope-unused-pools': [],
-  'pin-drift-view': ['saved_views'],
-  'retire-old-key-versions': [],
-  'trim-anonymous-policy': [],
-  'adopt-orphaned-volumes': ['external_volumes'],
-  'snapshot-unprotected-volumes': ['external_volumes'],
-};
+import { copyState, playbookHarness } from '../helpers/playbook-harness.ts';
+import { expectUndo, REVERSIBLE, type Rows } from './expect-undo.ts';
 
 const IRREVERSIBLE = [
   'reap-dead-agents',
@@ -36,63 +27,15 @@ test('each playbook declares whether it can be undone', () => {
   expect(names(false).sort()).toEqual([...IRREVERSIBLE].sort());
 });
 
-interface Rows {
-  readonly rows: readonly { readonly status: string; readonly reason: string | null }[];
-}
+/** Each playbook with one flavor, and each flavor with half of them; test/long has all. */
+const CASES = Object.keys(REVERSIBLE).map((playbook, index) => ({
+  playbook,
+  flavor: index % 2 === 0 ? ('hashicorp' as const) : ('spec' as const),
+}));
 
-/** Without the counters of the scheduler, which only grow. The real product reads a lowest enabled version of 0 as 1. */
-function withoutIndexes(state: RemoteState): unknown {
-  const { policies, volumes, ...scheduler } = state.scheduler;
-  const plain = (map: ReadonlyMap<string, object>) =>
-    new Map([...map].map(([key, value]) => [key, { ...value, modifyIndex: 0, modifyTime: 0 }]));
-  const keys = new Map(
-    [...state.secrets.keys].map(([name, key]) => [
-      name,
-      { ...key, minEnabledVersion: Math.max(1, key.minEnabledVersion) },
-    ]),
-  );
-  const secrets = { ...state.secrets, keys };
-  return {
-    ...state,
-    secrets,
-    scheduler: { ...scheduler, index: 0, policies: plain(policies), volumes: plain(volumes) },
-  };
-}
-
-const FLAVORS = ['spec', 'hashicorp'] as const;
-const cases = FLAVORS.flatMap((flavor) => Object.keys(REVERSIBLE).map((playbook) => ({ flavor, playbook })));
-
-test.each(cases)(
+test.each(CASES)(
   '$playbook ($flavor): undo, once it is approved, restores every field that was changed, and only once',
-  async ({ playbook, flavor }) => {
-    const sources = REVERSIBLE[playbook]!;
-    const place = await playbookHarness({ playbook, sources, ...(flavor === 'hashicorp' && { flavor }) });
-    const before = copyState(place);
-    const plan = await place.plan(['--max-percent', '100']);
-    expect(plan.actions.filter(({ irreversible }) => irreversible)).toEqual([]);
-    await place.tidemark(['playbook', 'approve', plan.plan_id, '--by', 'the operator']);
-    const applied = await place.tidemark(['playbook', 'apply', plan.plan_id, '--json']);
-    expect(applied.exit, applied.stderr).toBe(0);
-    expect(withoutIndexes(copyState(place))).not.toEqual(withoutIndexes(before));
-
-    place.sandbox.log.length = 0;
-    const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
-    expect(made.exit, made.stderr).toBe(0);
-    const undo = made.json<Plan>();
-    expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approval: null });
-    expect(undo.actions).toHaveLength(plan.actions.length);
-    expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
-    expect(listWrites(place.sandbox.log), 'an undo plan only reads').toEqual([]);
-    await place.tidemark(['playbook', 'approve', undo.plan_id, '--by', 'the operator', '--irreversible']);
-    const { rows } = (await place.tidemark(['playbook', 'apply', undo.plan_id, '--json'])).json<Rows>();
-    expect(rows.map(({ status, reason }) => [status, reason])).toEqual(undo.actions.map(() => ['applied', null]));
-    expect(withoutIndexes(copyState(place))).toEqual(withoutIndexes(before));
-
-    const again = await place.tidemark(['playbook', 'undo', plan.plan_id]);
-    expect([again.exit, again.stderr]).toEqual([6, expect.stringContaining('nothing of plan')]);
-    const twice = await place.tidemark(['playbook', 'undo', undo.plan_id]);
-    expect([twice.exit, twice.stderr]).toEqual([6, expect.stringContaining('cannot be undone itself')]);
-  },
+  ({ playbook, flavor }) => expectUndo(playbook, flavor),
 );
 
 test('pin-drift-view: undo of an update restores the query that someone had given the view', async () => {

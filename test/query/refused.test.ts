@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import { QuerySession } from '../../src/query/session.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
@@ -189,7 +189,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
 describe.each(Object.entries(REFUSED))('a query cannot %s', (_, statements) => {
   test(`${statements.length} attempts`, async () => {
     const before = await readdir(place.folder);
-    const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, createRedactor());
+    const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
     const session = await QuerySession.open({ config, signal: new AbortController().signal });
     try {
       for (const statement of statements) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/config.ts';
-import { createRedactor } from '../../src/core/redact/redactor.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
 import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
 import { KINDS } from '../../src/sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
@@ -110,7 +110,7 @@ describe('a sandbox', () => {
     );
     const file = join(await mkdtemp(join(tmpdir(), 'tidemark-')), 'tidemark.yaml');
     await writeFile(file, text);
-    expect(loadConfig(file, {}, createRedactor()).targets).toHaveLength(5);
+    expect(loadConfig(file, {}, new Redactor()).targets).toHaveLength(5);
   });
 
   test('responds to pings with a valid token', async () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { type Changes, compareStage, mergeStage } from '../../src/warehouse/history.ts';
@@ -8,21 +8,22 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { checkKeys, isDigestible, type LandingFilePath, loadFiles } from '../../src/warehouse/stage.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const files = createSqlFiles([PACKAGE_ROOT]);
+const atEnd = cleanAtEnd();
 let folder: string;
 let database: Database;
 let tables: ReadonlyMap<string, Table>;
 let table: Table;
 
 beforeAll(async () => {
-  folder = await tempFolder(afterAll);
+  folder = await tempFolder(atEnd);
   tables = await loadTables(files);
   table = tables.get('workspaces') as Table;
   database = await openDatabase(':memory:');
-  afterAll(() => database.close());
+  atEnd(async () => database.close());
   await (await migrate(database, files, tables))();
 });
 

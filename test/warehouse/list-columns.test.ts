@@ -32,14 +32,15 @@ type Lists = Readonly<Record<string, string | null>>;
 const dayTime = (run: number) => new Date(Date.UTC(2026, 0, 1 + run)).toISOString();
 
 /** Loads lists by version, as one pull does. */
-async function load(lists: Lists, run: number, target = 'acme'): Promise<void> {
+async function load(lists: Lists, run: number, target = 'acme', listBytes?: number): Promise<void> {
   await createStage(database, table);
   for (const [version, workspaces] of Object.entries(lists)) {
     const sql =
       'insert into stage_tf_versions by name select $target as target, $version as version, $workspaces as workspaces';
     await database.run(sql, { target, version, workspaces });
   }
-  await mergeFilledStage(database, files, table, { target, asOf: dayTime(run) });
+  const part = listBytes === undefined ? {} : { listBytes };
+  await mergeFilledStage(database, files, table, { target, asOf: dayTime(run), ...part });
 }
 
 async function listsAt(run: number, target = 'acme'): Promise<Lists> {
@@ -101,11 +102,14 @@ test('sixty insertions at one place use up the fractions, and the list is still 
   }
 });
 
-test('forty runs of random changes: each is read back as it was loaded', async () => {
+test.each([
+  { count: 40, how: 'at once', listBytes: undefined },
+  { count: 8, how: 'in parts of a few lists', listBytes: 8 },
+])('$count runs of random changes, merged $how: each is read back as it was loaded', async ({ count, listBytes }) => {
   const random = createRandom('members');
   const runs: Lists[] = [];
   let lists: Record<string, string[]> = { '1.0.0': ['a', 'b'], '1.1.0': [] };
-  for (let run = 0; run < 40; run++) {
+  for (let run = 0; run < count; run++) {
     lists = Object.fromEntries(Object.entries(lists).map(([version, names]) => [version, changed(names)]));
     if (random.chance(0.2)) lists[`2.${run}.0`] = ['fresh'];
     if (random.chance(0.1)) delete lists[random.pick(Object.keys(lists))];
@@ -113,7 +117,7 @@ test('forty runs of random changes: each is read back as it was loaded', async (
       Object.entries(lists).map(([version, names]) => [version, names.join(', ') || null]),
     );
     runs.push(loaded);
-    await load(loaded, run);
+    await load(loaded, run, 'acme', listBytes);
   }
   for (const [run, loaded] of runs.entries()) expect(await listsAt(run), `run ${run}`).toEqual(loaded);
 

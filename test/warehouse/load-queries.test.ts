@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { discoverFiles, PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -13,10 +13,10 @@ const loads = [...(await discoverFiles([PACKAGE_ROOT], 'queries/load', '.sql')).
 );
 
 test('a load query yields every column of its table but the target: a missing one costs a second planning', async () => {
-  const path = join(await tempFolder(afterAll), 'empty.ndjson');
+  const path = join(await tempFolder(), 'empty.ndjson');
   writeFileSync(path, '');
   const database = await openDatabase(':memory:');
-  afterAll(() => database.close());
+  onTestFinished(() => database.close());
   const tables = await loadTables(files);
   const missing: string[] = [];
   for (const name of loads) {

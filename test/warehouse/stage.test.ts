@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { compareStage, keepVersions } from '../../src/warehouse/history.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const tables = await loadTables(files);
   table = tables.get('keys') as Table;
   database = await openDatabase(':memory:');
-  afterAll(() => database.close());
+  atEnd(async () => database.close());
   await migrate(database, files, new Map([['keys', table]]));
 });
 

@@ -46,3 +46,15 @@ test('lists are loaded with one thread, and what follows has all of them', async
   expect(await loadWith(4 * MEBIBYTE)).toEqual([{ threads: 1 }]);
   expect(await countThreads(database)).toEqual([all]);
 });
+
+test('many lines of JSON are loaded with one thread, which needs half of the memory, and what follows has all of them', async () => {
+  const files = createSqlFiles([PACKAGE_ROOT]);
+  const database = await openWith(undefined);
+  const [all] = await countThreads(database);
+  const loadWith = (landingBytes: number) =>
+    withLoadThreads(database, files, { landingBytes, hasLists: false, isJson: true }, () => countThreads(database));
+
+  expect(await loadWith(8 * MEBIBYTE - 1)).toEqual([all]);
+  expect(await loadWith(8 * MEBIBYTE)).toEqual([{ threads: 1 }]);
+  expect(await countThreads(database)).toEqual([all]);
+});

@@ -22,7 +22,7 @@ export const defineLake: DefineCommand = (program, context) => {
 };
 
 const addFolder = (command: Command): Command =>
-  command.option('--lake <dir>', 'folder of the lake; by default `lake` of the configuration');
+  command.option('--lake <place>', 'folder or s3://BUCKET/PREFIX of the lake; by default `lake` of the configuration');
 
 function definePublish(lake: Command, context: () => Context): void {
   addExamples(
@@ -70,7 +70,7 @@ function defineDdl(lake: Command, context: () => Context): void {
   addExamples(
     addFolder(lake.command('ddl').description('print the statements that create the tables and views of an engine'))
       .addOption(new Option('--engine <engine>', 'engine').choices([...ENGINES]).makeOptionMandatory())
-      .option('--location <url>', 'where the engine finds the lake; by default its folder')
+      .option('--location <url>', 'where the engine finds the lake; by default its folder or bucket')
       .option('--schema <name>', 'schema of the tables, for Trino', 'tidemark')
       .action(async (flags: DdlFlags) => (await import('../lake.ts')).ddl(context(), flags)),
     ['tidemark lake ddl --engine spark --location s3a://lake/tidemark', 'print the statements for Spark'],

@@ -9,7 +9,7 @@ export const defineReport: DefineCommand = (program, context) =>
       .argument('[name...]', 'reports; all by default')
       .option('--as-of <timestamp>', 'time of the data; the last pull by default')
       .option('--engine <address>', 'engine that answers `report fleet`: duckdb, clickhouse://… or trino://…')
-      .option('--lake <dir>', 'lake that `report fleet` reads with duckdb; by default `lake` of the configuration')
+      .option('--lake <place>', 'lake that `report fleet` reads with duckdb; by default `lake` of the configuration')
       .option('--out <dir>', 'output folder; `output` of the configuration by default')
       .action(async (names: readonly string[], flags: ReportFlags) =>
         names.includes('fleet')

@@ -13,60 +13,65 @@ const MIN_LENGTH = 4;
  * all characters as `%XX` or `\\uXXXX`, in base64, alone or with a user before it, and in hex. A weak
  * secret (`secretWeakness`), such as `root`, is masked only as a whole value: `ca_roots` stays as it is.
  */
-export interface Redactor {
-  add(secret: string): void;
-  text(text: string): string;
-  /** Whether UTF-8 text contains a secret. */
-  matches(bytes: Buffer): boolean;
-  /** A redactor of the secrets that are known now. Later ones are added to this one only. */
-  snapshot(): Redactor;
-  /** Characters of the longest form. Two chunks of a text must overlap by one less, so that no secret is missed between them. */
-  readonly maxPatternLength: number;
-}
-
-export function createRedactor(): Redactor {
-  const added: string[] = [];
-  const known = new Set<string>();
-  const weak = new Set<string>();
-  let weakPattern: RegExp | undefined;
-  let maxPatternLength = 0;
-  let search: { readonly matcher: Matcher; readonly pattern: RegExp } | undefined;
+export class Redactor {
+  readonly #added: string[] = [];
+  readonly #forms = new Set<string>();
+  readonly #weak = new Set<string>();
+  #weakPattern: RegExp | undefined;
+  #maxPatternLength = 0;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
-  const findSearch = () => {
-    if (known.size > 0) search ??= { matcher: createMatcher(known), pattern: createPattern(known) };
-    return search;
-  };
-  return {
-    add(secret) {
-      if (secret.length < MIN_LENGTH || known.has(secret) || weak.has(secret)) return;
-      added.push(secret);
-      if (secretWeakness(secret) !== undefined) {
-        weak.add(secret);
-        weakPattern = wholeValuePattern(weak);
-        maxPatternLength = Math.max(maxPatternLength, secret.length);
-        return;
-      }
-      for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) {
-        known.add(form);
-        maxPatternLength = Math.max(maxPatternLength, form.length);
-      }
-      search = undefined;
-    },
-    text(text) {
-      const found = findSearch();
-      const masked = found?.matcher.inText(text) ? text.replaceAll(found.pattern, MASK) : text;
-      return weakPattern ? masked.replaceAll(weakPattern, MASK) : masked;
-    },
-    matches: (bytes) => findSearch()?.matcher.inBytes(bytes) || [...weak].some((secret) => bytes.includes(secret)),
-    snapshot() {
-      const copy = createRedactor();
-      for (const secret of added) copy.add(secret);
-      return copy;
-    },
-    get maxPatternLength() {
-      return maxPatternLength;
-    },
-  };
+  #search: { readonly matcher: Matcher; readonly pattern: RegExp } | undefined;
+
+  add(secret: string): void {
+    if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
+    this.#added.push(secret);
+    if (secretWeakness(secret) !== undefined) this.#addWeak(secret);
+    else this.#addForms(secret);
+  }
+
+  #addWeak(secret: string): void {
+    this.#weak.add(secret);
+    this.#weakPattern = wholeValuePattern(this.#weak);
+    this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length);
+  }
+
+  #addForms(secret: string): void {
+    for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) {
+      this.#forms.add(form);
+      this.#maxPatternLength = Math.max(this.#maxPatternLength, form.length);
+    }
+    this.#search = undefined;
+  }
+
+  text(text: string): string {
+    const search = this.#findSearch();
+    const masked = search?.matcher.inText(text) ? text.replaceAll(search.pattern, MASK) : text;
+    return this.#weakPattern ? masked.replaceAll(this.#weakPattern, MASK) : masked;
+  }
+
+  /** Whether UTF-8 text contains a secret. */
+  matches(bytes: Buffer): boolean {
+    return this.#findSearch()?.matcher.inBytes(bytes) || [...this.#weak].some((secret) => bytes.includes(secret));
+  }
+
+  /** A redactor of the secrets that are known now. Later ones are added to this one only. */
+  snapshot(): Redactor {
+    const copy = new Redactor();
+    for (const secret of this.#added) copy.add(secret);
+    return copy;
+  }
+
+  /** Characters of the longest form. Two chunks of a text must overlap by one less, so that no secret is missed between them. */
+  get maxPatternLength(): number {
+    return this.#maxPatternLength;
+  }
+
+  #findSearch() {
+    if (this.#forms.size > 0) {
+      this.#search ??= { matcher: createMatcher(this.#forms), pattern: createPattern(this.#forms) };
+    }
+    return this.#search;
+  }
 }
 
 /** The longest first: a form may begin with another one. */

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 import type { AgentStatus } from './agents.ts';
-import type { SavedQuery } from './saved-views.ts';
+import type { SavedViewQuery } from './saved-views.ts';
 import type { Product } from './workspaces.ts';
 
 /** Where a generated workspace belongs. */
@@ -18,7 +18,7 @@ export interface PoolPlan {
   readonly agents: number;
 }
 
-export type ViewPlan = readonly [name: string, queryType: string, ageDays: number, query: SavedQuery];
+export type ViewPlan = readonly [name: string, queryType: string, ageDays: number, query: SavedViewQuery];
 
 /** How often agents change their status in a day, as probabilities. */
 export interface AgentLife {

@@ -22,7 +22,7 @@ interface ViewFilter {
   readonly value: readonly string[];
 }
 
-export interface SavedQuery {
+export interface SavedViewQuery {
   readonly filter: readonly ViewFilter[];
   readonly fields?: readonly string[];
   readonly sort?: readonly string[];
@@ -33,13 +33,13 @@ export interface SavedViewRecord {
   name: string;
   readonly createdAt: number;
   readonly queryType: string;
-  query: SavedQuery;
+  query: SavedViewQuery;
 }
 
 interface Body {
   readonly name: string;
   readonly queryType: string | undefined;
-  readonly query: SavedQuery;
+  readonly query: SavedViewQuery;
 }
 
 /** docs/services/platform.md#saved-views. */
@@ -188,7 +188,7 @@ function parseBody(data: JsonObject, verb: 'create' | 'update', flavor: Flavor):
 }
 
 /** `isComplete` requires filter, fields and sort, as the specification does for an update. */
-function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedQuery {
+function parseSavedQuery(value: unknown, pointer: string, isComplete: boolean, flavor: Flavor): SavedViewQuery {
   if (!isJsonObject(value)) throw invalid('must be an object', pointer);
   const { filter, fields, sort } = value;
   refuseUnknown(value, ['type', 'filter', 'fields', 'sort'], pointer);

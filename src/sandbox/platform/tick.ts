@@ -4,7 +4,7 @@ import type { AgentRecord, AgentStatus } from './agents.ts';
 import type { AgentLife, PlatformEstate } from './estate.ts';
 import { applyEvents } from './events.ts';
 import { createAgent, type PlatformState, pingAgeMs, type WorkspaceSeeder } from './seed.ts';
-import { assess, type Change, drift, loseAssessment, resolveDrift } from './workspace-changes.ts';
+import { assess, drift, loseAssessment, resolveDrift, type WorkspaceChange } from './workspace-changes.ts';
 import type { Stacks, Workspace } from './workspaces.ts';
 
 /** Share of the workspaces that change in a day. In a small organization at least `MIN_CHANGES` do, so that reports show some. */
@@ -168,10 +168,10 @@ export interface Mutation {
   /** Frequency relative to the other mutations. */
   readonly weight: number;
   readonly appliesTo: WorkspaceTest;
-  readonly apply: Change;
+  readonly apply: WorkspaceChange;
 }
 
-function run(statuses: readonly string[]): Change {
+function run(statuses: readonly string[]): WorkspaceChange {
   return (workspace, random, now) => {
     workspace.runId = random.id('run-', 16);
     workspace.runStatus = random.pick(statuses);
@@ -182,11 +182,11 @@ function run(statuses: readonly string[]): Change {
   };
 }
 
-const failChecks: Change = (workspace, random) => {
+const failChecks: WorkspaceChange = (workspace, random) => {
   workspace.checksFailed = random.int(1, 3);
 };
 
-function set(values: Partial<Workspace>): Change {
+function set(values: Partial<Workspace>): WorkspaceChange {
   return (workspace) => Object.assign(workspace, values);
 }
 
@@ -209,13 +209,13 @@ function listMutations(
   estate: PlatformEstate,
   stacks: Stacks,
 ): readonly Mutation[] {
-  const upgradeStack: Change = (workspace, random) => {
+  const upgradeStack: WorkspaceChange = (workspace, random) => {
     workspace.stack = stacks.upgrade(workspace.stack, random);
   };
-  const rename: Change = (workspace, random) => {
+  const rename: WorkspaceChange = (workspace, random) => {
     workspace.name = estate.rename(workspace.name, random);
   };
-  const recovery = (weight: number, appliesTo: WorkspaceTest, usualShare: number, apply: Change): Mutation => {
+  const recovery = (weight: number, appliesTo: WorkspaceTest, usualShare: number, apply: WorkspaceChange): Mutation => {
     const pressure = workspaces.filter(appliesTo).length / Math.max(1, workspaces.length * usualShare);
     return { weight: weight * pressure, appliesTo, apply };
   };

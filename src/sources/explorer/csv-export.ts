@@ -5,6 +5,7 @@ import { closestMatch } from '../../config/suggest.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { isSecretField, stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { readCsv } from '../../landing/read-csv.ts';
+import { quoteCell } from '../../landing/writer.ts';
 import type { BodyPreview } from '../../services/download.ts';
 import {
   canonicalField,
@@ -132,10 +133,6 @@ function toText(value: unknown): string {
 /** Removes the fraction of seconds from a time such as `2023-10-16T22:55:50.123+00:00`. */
 function truncateFraction(time: string): string {
   return time.includes('.') ? time.replace(/\.\d+/u, '') : time;
-}
-
-function quoteCell(text: string): string {
-  return text.includes('"') ? `"${text.replaceAll('"', '""')}"` : `"${text}"`;
 }
 
 /**

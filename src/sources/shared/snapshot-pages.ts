@@ -1,6 +1,7 @@
 import { stringify } from 'lossless-json';
 import { TidemarkError } from '../../core/errors.ts';
 import { plural } from '../../core/plural.ts';
+import { sliceElements, sliceFields } from '../../http/json.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
 import { IncompleteListError } from '../../services/paged-list.ts';
 import { platform } from '../../services/platform/operations.ts';
@@ -42,6 +43,11 @@ export async function extractPages<O extends Operation>(
   const total = await consistentSnapshot(context, operation, args, { write, reset: () => landing.rollback(start) });
   if (total !== undefined) landing.expectRows(total);
   return total;
+}
+
+/** The text of each item of a page, as it was sent. */
+export function itemTexts({ text }: SnapshotPage): readonly string[] {
+  return sliceElements(sliceFields(text).get('data') ?? '[]');
 }
 
 /** Reads a complete list into memory. */

@@ -58,7 +58,7 @@ def read_chdb(_, ddl):
     return read
 
 
-def read_spark(_, ddl):
+def read_spark(lake, ddl):
     from pyspark.sql import SparkSession
 
     home = os.path.expanduser("~/.m2/repository")
@@ -69,8 +69,15 @@ def read_spark(_, ddl):
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
+        # The tables are small, and most of the time would go to plans, code for them, and threads.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.databricks.delta.stalenessLimit": "1h",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": os.path.join(os.path.dirname(EXPECTED), "spark"),
@@ -82,25 +89,79 @@ def read_spark(_, ddl):
     spark.sparkContext.setLogLevel("ERROR")
     for statement in ddl:
         spark.sql(statement)
-    return lambda query: [row.asDict() for row in spark.sql(query["spark"]).collect()]
+
+    def read(query):
+        is_table = "table" in query
+        found = spark.read.format("delta").load(os.path.join(lake, query["table"])) if is_table else spark.sql(query["spark"])
+        return [row.asDict() for row in found.collect()]
+
+    return read
+
+
+def read_trino(_, ddl):
+    from trino.dbapi import connect
+
+    port = int(os.environ["TRINO_PORT"])
+    # A query that reads a view several times plans it as often.
+    settings = {"query_max_stage_count": "1000"}
+    place = {"catalog": "delta", "schema": "tidemark", "timezone": "UTC", "session_properties": settings}
+    connection = connect(host="127.0.0.1", port=port, user="tester", **place)
+
+    def run(sql):
+        cursor = connection.cursor()
+        cursor.execute(sql)
+        found = cursor.fetchall()
+        names = [column[0] for column in cursor.description or []]
+        return [dict(zip(names, row)) for row in found]
+
+    run("create schema if not exists tidemark")
+    for statement in ddl:
+        run(statement)
+    return lambda query: run(f'select * from "{query["table"]}"' if "table" in query else query["trino"])
+
+
+# Of a server on the loopback interface; the rest is in the variables of AWS.
+STORAGE = {"AWS_ALLOW_HTTP": "true"}
 
 
 def read_deltalake(lake, _):
     from deltalake import DeltaTable
 
-    return lambda query: DeltaTable(os.path.join(lake, query["table"])).to_pyarrow_table().to_pylist()
+    return lambda query: DeltaTable(f"{lake}/{query['table']}", storage_options=STORAGE).to_pyarrow_table().to_pylist()
 
 
 def read_polars(lake, _):
     import polars
 
-    return lambda query: polars.scan_delta(os.path.join(lake, query["table"])).collect().to_dicts()
+    return lambda query: polars.scan_delta(f"{lake}/{query['table']}", storage_options=STORAGE).collect().to_dicts()
 
 
-ENGINES = {"chdb": read_chdb, "spark": read_spark, "deltalake": read_deltalake, "polars": read_polars}
+ENGINES = {"chdb": read_chdb, "spark": read_spark, "trino": read_trino, "deltalake": read_deltalake, "polars": read_polars}
 # Arrays of ClickHouse are never null: a null list is an empty one.
 HAS_NO_NULL_LISTS = {"chdb"}
-READS_TABLES = {"deltalake", "polars"}
+# Trino reads the times of Delta tables to the millisecond.
+READS_MILLISECONDS = {"trino"}
+READS_VIEWS = {"chdb", "spark", "trino"}
+READS_TABLES = {"deltalake", "polars", "spark", "trino"}
+
+
+def cut(value):
+    return value.replace(microsecond=value.microsecond // 1000 * 1000) if isinstance(value, datetime.datetime) else value
+
+
+def read_once(read):
+    """Reads a table once for all times that are compared."""
+    last = {}
+
+    def remembered(query):
+        if "table" not in query:
+            return read(query)
+        if query["table"] not in last:
+            last.clear()
+            last[query["table"]] = list(read(query))
+        return last[query["table"]]
+
+    return remembered
 
 
 def compare(name, query, read):
@@ -110,6 +171,8 @@ def compare(name, query, read):
     wanted = expected.to_pylist()
     if name in HAS_NO_NULL_LISTS:
         wanted = [{key: [] if value is None and key in lists else value for key, value in row.items()} for row in wanted]
+    if name in READS_MILLISECONDS:
+        wanted = [{key: cut(value) for key, value in row.items()} for row in wanted]
     found = list(read(query))
     if "until" in query:
         until = datetime.datetime.fromisoformat(query["until"])
@@ -127,7 +190,7 @@ if __name__ == "__main__":
         statements = json.load(file)
     with open(os.path.join(EXPECTED, "queries.json"), encoding="utf-8") as file:
         queries = json.load(file)
-    reader = ENGINES[engine](LAKE, statements)
+    reader = read_once(ENGINES[engine](LAKE, statements))
     for entry in queries:
-        if ("table" in entry) == (engine in READS_TABLES):
+        if engine in (READS_TABLES if "table" in entry else READS_VIEWS):
             print(json.dumps(compare(engine, entry, reader), default=str), flush=True)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createRedactor } from '../../../src/core/redact/redactor.ts';
+import { Redactor } from '../../../src/core/redact/redactor.ts';
 
 const SECRET = `s3cr&t/"+<tok'en>=%?ü`;
 
 function masked(text: string, ...secrets: readonly string[]): string {
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   for (const secret of secrets) redactor.add(secret);
   return redactor.text(text);
 }
@@ -86,7 +86,7 @@ describe('a weak secret is masked only as a whole value', () => {
   });
 
   test('bytes that contain it are found, so that a downloaded file is masked', () => {
-    const redactor = createRedactor();
+    const redactor = new Redactor();
     redactor.add('root');
     expect(redactor.matches(Buffer.from('a,root\n'))).toBe(true);
     expect(redactor.matches(Buffer.from('a,b\n'))).toBe(false);

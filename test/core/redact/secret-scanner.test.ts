@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createRedactor, createSecretScanner } from '../../../src/core/redact/redactor.ts';
+import { createSecretScanner, Redactor } from '../../../src/core/redact/redactor.ts';
 
 const SECRET = 'a-secret-with-ü-and-more';
 
 function scan(bytes: Buffer, chunkBytes: number): boolean {
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   redactor.add(SECRET);
   const scanner = createSecretScanner(redactor);
   for (let from = 0; from < bytes.length; from += chunkBytes) scanner.push(bytes.subarray(from, from + chunkBytes));
@@ -21,7 +21,7 @@ test.each([1, 2, 5, 19, 20, 21, 63, 1000])(
 );
 
 test('without a known secret nothing is found', () => {
-  const scanner = createSecretScanner(createRedactor());
+  const scanner = createSecretScanner(new Redactor());
   scanner.push(Buffer.from('anything'));
   expect(scanner.matched()).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createRedactor, createTextMasker } from '../../../src/core/redact/redactor.ts';
+import { createTextMasker, Redactor } from '../../../src/core/redact/redactor.ts';
 import { findForms, secretForms } from '../../helpers/secret-forms.ts';
 
 const SECRET = 'tok/en+with"quotes&more-9f3c';
@@ -9,7 +9,7 @@ describe('a secret in a text that arrives in two pieces is masked, wherever they
   test.each(FORMS)('%s', (_, form) => {
     const text = `before ${form} after`;
     for (let cut = 0; cut <= text.length; cut++) {
-      const redactor = createRedactor();
+      const redactor = new Redactor();
       redactor.add(SECRET);
       const masker = createTextMasker(redactor);
       const masked = masker.push(text.slice(0, cut)) + masker.push(text.slice(cut)) + masker.end();
@@ -20,7 +20,7 @@ describe('a secret in a text that arrives in two pieces is masked, wherever they
 });
 
 test('a snapshot does not know later secrets', () => {
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   redactor.add('secret-of-before');
   const snapshot = redactor.snapshot();
   redactor.add('secret-of-after');

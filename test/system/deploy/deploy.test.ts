@@ -7,7 +7,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../../src/config/config.ts';
 import { cronError, loadJobs, timeZoneError } from '../../../src/config/job.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { createRedactor } from '../../../src/core/redact/redactor.ts';
+import { Redactor } from '../../../src/core/redact/redactor.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 
 const deploy = (...path: readonly string[]) => join(PACKAGE_ROOT, 'deploy', ...path);
@@ -26,7 +26,7 @@ const ENV = { TFE_TOKEN: 'tok-en', SMTP_PASSWORD: 'pass-word' };
 async function configOf(text: string) {
   const file = join(await tempFolder(), 'tidemark.yaml');
   await writeFile(file, text);
-  return loadConfig(file, ENV, createRedactor());
+  return loadConfig(file, ENV, new Redactor());
 }
 
 /** A command line must name a command and a job that there are. */

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../../src/playbooks/index.ts';
 import { spread } from '../../helpers/spread.ts';
-import { BLINDNESSES, expectPending, GUARDED, isBlind } from './blind-guards.ts';
+import { BLINDNESSES, expectPending, isBlind } from './blind-guards.ts';
+import { PLAYBOOKS } from './playbooks.ts';
 
 /** Every playbook, and every blindness with each kind of service; test/long has all combinations. */
 const CASES = (['platform', 'secrets', 'scheduler'] as const).flatMap((kind) =>
   spread(
     BLINDNESSES,
-    GUARDED.filter((guarded) => guarded.kind === kind),
+    PLAYBOOKS.filter((guarded) => guarded.kind === kind),
     isBlind,
   ).flatMap((round) => [...round].map(([guarded, blindness]) => ({ ...guarded, guarded, blindness }))),
 );

@@ -9,33 +9,9 @@ import {
   type RemoteState,
   restoreState,
 } from '../../helpers/playbook-harness.ts';
+import type { PlaybookCase } from './playbooks.ts';
 
 /** Guards that read through a token that lost its permission, or from a replica that lags. */
-
-export interface Guarded {
-  readonly playbook: string;
-  readonly kind: Kind;
-  readonly sources?: readonly string[];
-}
-
-export const GUARDED: readonly Guarded[] = [
-  { playbook: 'reap-dead-agents', kind: 'platform' },
-  { playbook: 'remove-empty-pools', kind: 'platform' },
-  { playbook: 'scope-unused-pools', kind: 'platform' },
-  { playbook: 'pin-drift-view', kind: 'platform', sources: ['saved_views'] },
-  { playbook: 'drop-dead-views', kind: 'platform' },
-  { playbook: 'rotate-old-keys', kind: 'secrets' },
-  { playbook: 'retire-old-key-versions', kind: 'secrets' },
-  { playbook: 'remove-retired-keys', kind: 'secrets' },
-  { playbook: 'remove-empty-providers', kind: 'secrets' },
-  { playbook: 'downgrade-management-roles', kind: 'secrets' },
-  { playbook: 'trim-anonymous-policy', kind: 'scheduler' },
-  { playbook: 'detach-lost-claims', kind: 'scheduler' },
-  { playbook: 'deregister-missing-volumes', kind: 'scheduler' },
-  { playbook: 'adopt-orphaned-volumes', kind: 'scheduler', sources: ['external_volumes'] },
-  { playbook: 'snapshot-unprotected-volumes', kind: 'scheduler', sources: ['external_volumes'] },
-  { playbook: 'drop-stale-snapshots', kind: 'scheduler' },
-];
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'LIST';
 
@@ -91,12 +67,15 @@ interface Row {
 const READS_LISTS = ['pin-drift-view', 'adopt-orphaned-volumes', 'drop-stale-snapshots'];
 
 /** Whether the guard of a playbook does not see its subject. */
-export function isBlind(blindness: Blindness, { playbook }: Guarded): boolean {
+export function isBlind(blindness: Blindness, { playbook }: PlaybookCase): boolean {
   return blindness !== LISTS_ARE_RIGHT || !READS_LISTS.includes(playbook);
 }
 
 /** What a blind guard does not find stays pending, and is applied after the fault. */
-export async function expectPending({ playbook, sources = [] }: Guarded, all: readonly Blindness[]): Promise<void> {
+export async function expectPending(
+  { playbook, sources = [] }: PlaybookCase,
+  all: readonly Blindness[],
+): Promise<void> {
   let fault: FaultHook | undefined;
   const place = await playbookHarness({ playbook, sources, faultHook: (...asked) => fault?.(...asked) });
   const initial = copyState(place);

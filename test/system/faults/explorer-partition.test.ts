@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../src/landing/store.ts';
+import { unpackLandings } from '../../helpers/landings.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { QUICK } from './quick.ts';
 
@@ -39,6 +40,7 @@ async function heavy({ most, status = 504, pagesToo = false }: Heavy): Promise<T
 }
 
 async function manifest(place: TestProject, view: string): Promise<Manifest> {
+  await unpackLandings(place.folder);
   const [run] = (await readdir(join(place.folder, 'data', 'landing'))).slice(-1);
   return JSON.parse(await readFile(join(place.folder, 'data', 'landing', run!, 'acme', `${view}.json`), 'utf8'));
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../../src/playbooks/index.ts';
 import { spread } from '../../helpers/spread.ts';
-import { expectNoLieMatters, LIED_TO, LIES, type LieCase, type LiedTo } from './tell-lies.ts';
+import { PLAYBOOKS, type PlaybookCase } from './playbooks.ts';
+import { expectNoLieMatters, LIES, type LieCase } from './tell-lies.ts';
 
 /** The outcome of this one depends on whether the action may be repeated: both kinds of actions meet it. */
 const LAG = 'done after the lag';
@@ -11,7 +12,7 @@ const ITEMS: readonly { readonly lie: LieCase; readonly isRepeatable?: boolean }
 
 /** Every lie with each kind of service, and every playbook with some lies; test/long has all combinations. */
 const CASES = (['platform', 'secrets', 'scheduler'] as const).flatMap((kind) => {
-  const playbooks = LIED_TO.filter((to) => to.kind === kind);
+  const playbooks = PLAYBOOKS.filter((to) => to.kind === kind);
   const rounds = spread(
     ITEMS,
     playbooks,
@@ -20,7 +21,7 @@ const CASES = (['platform', 'secrets', 'scheduler'] as const).flatMap((kind) => 
   return playbooks.map((to) => ({ ...to, to, lies: [...new Set(rounds.map((round) => round.get(to)!.lie))] }));
 });
 
-function isRepeatableIn({ isRepeatable = true }: LiedTo): boolean {
+function isRepeatableIn({ isRepeatable = true }: PlaybookCase): boolean {
   return isRepeatable;
 }
 

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Plan, planDigest, readPlan, writePlan } from '../../../src/remediation/plan-file.ts';
-import type { Kind } from '../../../src/sandbox/types.ts';
 import { type Lie, type LyingProxy, lyingProxy } from '../../helpers/lying-proxy.ts';
 import {
   copyState,
@@ -12,6 +11,7 @@ import {
   restoreState,
 } from '../../helpers/playbook-harness.ts';
 import type { Cleanup } from '../../helpers/temp.ts';
+import type { PlaybookCase } from './playbooks.ts';
 
 /**
  * A table of lies: what a service does with the first request of a plan and what it answers, and what the two next applies make of
@@ -48,34 +48,8 @@ const EXPECTED: Readonly<Record<string, Outcome>> = {
 /** Creating and rotating may not be repeated, so readings that do not show it leave it unconfirmed. */
 const NOT_REPEATABLE: Outcome = ['unconfirmed', 'applied (confirmed late)', 1, 'changed once'];
 
-export interface LiedTo {
-  readonly playbook: string;
-  readonly kind: Kind;
-  readonly sources?: readonly string[];
-  readonly isRepeatable?: boolean;
-}
-
-export const LIED_TO: readonly LiedTo[] = [
-  { playbook: 'reap-dead-agents', kind: 'platform' },
-  { playbook: 'remove-empty-pools', kind: 'platform' },
-  { playbook: 'scope-unused-pools', kind: 'platform' },
-  { playbook: 'pin-drift-view', kind: 'platform', sources: ['saved_views'], isRepeatable: false },
-  { playbook: 'drop-dead-views', kind: 'platform' },
-  { playbook: 'rotate-old-keys', kind: 'secrets', isRepeatable: false },
-  { playbook: 'retire-old-key-versions', kind: 'secrets' },
-  { playbook: 'remove-retired-keys', kind: 'secrets' },
-  { playbook: 'remove-empty-providers', kind: 'secrets' },
-  { playbook: 'downgrade-management-roles', kind: 'secrets' },
-  { playbook: 'trim-anonymous-policy', kind: 'scheduler' },
-  { playbook: 'detach-lost-claims', kind: 'scheduler' },
-  { playbook: 'deregister-missing-volumes', kind: 'scheduler' },
-  { playbook: 'adopt-orphaned-volumes', kind: 'scheduler', sources: ['external_volumes'] },
-  { playbook: 'snapshot-unprotected-volumes', kind: 'scheduler', sources: ['external_volumes'], isRepeatable: false },
-  { playbook: 'drop-stale-snapshots', kind: 'scheduler' },
-];
-
 /** Applies a plan of one action once per lie. No lie doubles, loses or misattributes the action. */
-export async function expectNoLieMatters(to: LiedTo, lies: readonly LieCase[], cleanup: Cleanup): Promise<void> {
+export async function expectNoLieMatters(to: PlaybookCase, lies: readonly LieCase[], cleanup: Cleanup): Promise<void> {
   const place = await playbookHarness({ playbook: to.playbook, sources: to.sources ?? [], cleanup });
   const proxy = await lyingProxy(place.sandbox.urls[to.kind]);
   cleanup(() => proxy.close());
@@ -100,7 +74,7 @@ export async function expectNoLieMatters(to: LiedTo, lies: readonly LieCase[], c
   expect(table).toEqual(Object.fromEntries(lies.map((lie) => [lie.name, expectedOutcome(to, lie)])));
 }
 
-function expectedOutcome({ isRepeatable }: LiedTo, { name }: LieCase): Outcome {
+function expectedOutcome({ isRepeatable }: PlaybookCase, { name }: LieCase): Outcome {
   if (name === 'done after the lag' && isRepeatable === false) return NOT_REPEATABLE;
   return EXPECTED[name] ?? APPLIED;
 }

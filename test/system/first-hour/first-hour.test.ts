@@ -15,7 +15,7 @@ const atEnd = cleanAtEnd();
 const CHROMIUM = '/usr/bin/chromium';
 const CTRL_D = '\u0004';
 /** Fewer nights than without the option, which test/long plays. */
-const DEMO = 'tidemark demo --runs 2';
+const DEMO = 'tidemark demo --runs 2 --workspaces 40';
 const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
 const noClone = existsSync(join(PACKAGE_ROOT, '.git')) ? undefined : 'this is no checkout of git';
 for (const reason of [noTerminal, noBrowser, noClone]) {
@@ -178,6 +178,9 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
     expect(shown).toMatch(/^1 applied$/mu);
     const again = await succeed('tidemark playbook apply plan.json', join(newcomer.home, 'demo'));
     expect(again).toMatch(/^plan \S+ is finished, nothing to do: 1 applied\n$/u);
+    // The next command starts the services with what the last one changed.
+    const next = await newcomer.shell('tidemark playbook plan trim-anonymous-policy', join(newcomer.home, 'demo'));
+    expect(next.stdout).not.toContain('reduce ACL policy');
   });
 
   test.skipIf(noBrowser !== undefined)(

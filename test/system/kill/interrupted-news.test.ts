@@ -2,14 +2,27 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { type TestProject, testProject } from '../../helpers/test-project.ts';
+import { prepareProject, type TestProject, testProject } from '../../helpers/test-project.ts';
 
-async function project(): Promise<TestProject> {
-  const place = await testProject({ workspaces: 30 });
+const SIZE = { workspaces: 30 };
+
+async function configureJob(place: TestProject): Promise<void> {
   await mkdir(join(place.folder, 'jobs'));
   const job = { pull: ['workspaces'], reports: ['overview', 'drift'] };
   await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify(job));
-  await place.tidemark(['run', 'nightly']);
+  await place.configure((config) => {
+    config.subjectPages = 0;
+  });
+}
+
+/** A project on the night after its first run. */
+async function project(): Promise<TestProject> {
+  const from = await prepareProject('a-night-before-news', SIZE, async (first) => {
+    await configureJob(first);
+    await first.tidemark(['run', 'nightly']);
+  });
+  const place = await testProject({ ...SIZE, from });
+  await configureJob(place);
   place.sandbox.tick();
   return place;
 }

@@ -9,7 +9,7 @@ import { type TestProject, testProject } from '../../helpers/test-project.ts';
 const RECIPIENTS = ['a@acme.example', 'b@acme.example', 'c@acme.example'];
 const JOB = {
   pull: ['workspaces', 'agent_pools', 'agents'],
-  reports: ['overview', 'drift', 'check-failure', 'agent-health'],
+  reports: ['overview', 'drift'],
   mail: { to: RECIPIENTS, when: 'always' },
 };
 
@@ -29,6 +29,7 @@ export async function killNights(kills: number): Promise<void> {
   const place = await testProject({ workspaces: 30 });
   await place.configure((config) => {
     config.mail = { smtp: `smtp://127.0.0.1:${server.port}`, from: 'Tidemark <reports@acme.example>' };
+    config.subjectPages = 0;
   });
   await mkdir(join(place.folder, 'jobs'));
   await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify(JOB));

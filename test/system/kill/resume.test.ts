@@ -2,17 +2,27 @@ import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../../src/sandbox/router.ts';
-import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
+import {
+  findTarget,
+  prepareProject,
+  type TestProject,
+  type TestProjectOptions,
+  testProject,
+} from '../../helpers/test-project.ts';
 import { findInconsistencies, readContents } from '../../helpers/warehouse-checks.ts';
 
+const SIZE = { workspaces: 30 };
+
 /** A project whose commands can be stopped at a matching request. */
-async function stoppable(): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
+async function stoppable(
+  options: TestProjectOptions = {},
+): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
   let trap: { path: RegExp; stop: AbortController } | undefined;
   const faultHook: FaultHook = ({ path }) => {
     if (trap?.path.test(path)) trap.stop.abort(new Error('stopped by the test'));
     return undefined;
   };
-  const place = await testProject({ workspaces: 30, faultHook });
+  const place = await testProject({ ...SIZE, ...options, faultHook });
   return {
     place,
     stopAt: (path) => {
@@ -31,13 +41,20 @@ const minutesLater = (place: TestProject, minutes: number) =>
 const asked = (place: TestProject, path: RegExp) =>
   place.sandbox.log.filter((request) => path.test(request.path)).length;
 
-/** Pulls once, and stops the next run while it extracts agents, whose requests come last. */
-async function interrupted() {
-  const { place, stopAt, go } = await stoppable();
+async function oneByOne(place: TestProject): Promise<TestProject> {
   await place.configure((config) => {
     for (const target of config.targets) target.limits = { concurrency: 1, requestsPerSecond: 100_000 };
   });
-  await place.pull(['--target', 'acme']);
+  return place;
+}
+
+/** Pulls once, and stops the next run while it extracts agents, whose requests come last. */
+async function interrupted() {
+  const from = await prepareProject('pulled-before-an-interruption', SIZE, async (first) => {
+    await (await oneByOne(first)).pull(['--target', 'acme']);
+  });
+  const { place, stopAt, go } = await stoppable({ from });
+  await oneByOne(place);
   place.sandbox.tick();
   const run = await place.tidemark(['pull', '--target', 'acme'], { signal: stopAt(/\/agents$/u) });
   go();

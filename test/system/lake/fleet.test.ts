@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { openClickhouse } from '../../../src/fleet/clickhouse.ts';
 import { openDuckdb } from '../../../src/fleet/duckdb.ts';
@@ -14,7 +14,7 @@ import { openDatabase } from '../../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
-import { tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 
 const PYTHON = process.env.TIDEMARK_PYTHON ?? 'python3';
 const hasChdb = spawnSync(PYTHON, ['-c', 'import chdb']).status === 0;
@@ -24,14 +24,15 @@ const files = createSqlFiles([PACKAGE_ROOT]);
 const FIRST = '2026-09-29T02:15:00Z';
 const SECOND = '2026-10-08T02:15:00Z';
 
+const atEnd = cleanAtEnd();
 let project: LakeProject;
 beforeAll(async () => {
-  project = await lakeProject(afterAll);
+  project = await lakeProject(atEnd);
   const workspaces = (target: string, count: number, from: string) =>
     `insert into workspaces_history by name select '${target}' as target, 'ws-' || i as external_id, 'web' as project_name, 'name-' || i as workspace_name,
       i % 2 = 0 as drifted, i as checks_failed, timestamptz '${from}' as valid_from from range(${count}) as range(i)`;
-  const pull = (target: string, status: string, asOf: string) =>
-    `insert into pulls by name select 'run' as run_id, '${target}' as target, 'workspaces' as source, '${status}' as status, timestamptz '${asOf}' as as_of,
+  const pull = (target: string, status: string, asOf: string, source = 'workspaces') =>
+    `insert into pulls by name select 'run' as run_id, '${target}' as target, '${source}' as source, '${status}' as status, timestamptz '${asOf}' as as_of,
       timestamptz '${asOf}' as started_at, timestamptz '${asOf}' as finished_at`;
   await project.night(
     FIRST,
@@ -49,6 +50,9 @@ beforeAll(async () => {
       true as drifted, 0 as checks_failed, timestamptz '${SECOND}' as valid_from from unnest([1, 3]) as one(i)`,
     pull('acme', 'complete', SECOND),
     pull(`it''s "beta"`, 'failed', SECOND),
+    pull('vault', 'complete', SECOND, 'keys'),
+    `insert into rule_evaluations values ('vault', 'management-role', timestamptz '${FIRST}', timestamptz '${SECOND}')`,
+    `insert into finding_events values ('f', 'vault', 'management-role', timestamptz '${SECOND}', 'new', 'critical', 'found', null)`,
     `insert into findings by name select 'f' || i as finding_id, 'acme' as target, 'outdated-version' as rule, 'info' as severity, 'workspace' as subject_type,
       's' || i as subject_id, 'title' as title, '{}'::json as detail, 'open' as state, timestamptz '${SECOND}' as first_seen,
       timestamptz '${SECOND}' as last_seen, 0 as times_reopened, 0.1 as weight from range(3) as range(i)`,
@@ -68,16 +72,21 @@ describe('the report of a fleet', () => {
     const data = JSON.parse(stdout);
     expect(data.summary).toMatchObject({
       organizations: 2,
-      stale_organizations: 1,
+      services: 1,
+      critical: 1,
+      stale_targets: 1,
       workspaces: 14,
       drifted: 9,
-      behind: 3,
+      workspaces_behind: 3,
     });
     expect(data.organizations).toMatchObject([
       { organization: 'acme', night: '2026-10-08', drifted: 7, critical: null },
       { organization: `it's "beta"`, night: '2026-09-29', drifted: 2, stale: 'stale' },
     ]);
-    expect(data.worst_movers).toMatchObject([{ organization: 'acme', measure: 'workspaces_drifted', increase: 2 }]);
+    expect(data.organizations).toHaveLength(2);
+    expect(data.services).toMatchObject([{ target: 'vault', state: 'critical', critical: 1, stale: '' }]);
+    expect(data.trend.at(-1)).toMatchObject({ organizations: 1, critical: 1 });
+    expect(data.worst_movers).toMatchObject([{ target: 'acme', measure: 'workspaces_drifted', increase: 2 }]);
   });
 
   test('refuses what is no engine, and other reports beside it', async () => {

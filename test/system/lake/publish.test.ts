@@ -1,10 +1,14 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
+import { tempFolder } from '../../helpers/temp.ts';
 
 const HEALTH = 'insert into autoscaler_health_history (target, alive, valid_from, valid_to) values';
 const METRICS = 'insert into autoscaler_metrics_history by name';
+
+const FINDING = `insert into findings by name select 'ID' as finding_id, 'a' as target, 'r' as rule, 'warning' as severity, 's' as subject_type,
+  's' as subject_id, 't' as title, 'new' as state, timestamptz '2026-05-01' as first_seen, timestamptz '2026-05-01' as last_seen, 0 as times_reopened`;
 
 /** Every version in the lake, with the columns and order of the warehouse. */
 const sameHistory = async (project: LakeProject, table: string): Promise<void> => {
@@ -97,6 +101,37 @@ describe('a publish after each night', () => {
     expect(await project.publish()).toMatchObject({ publish: null, tables: [] });
     await project.night('2026-10-02T02:15:00Z');
     expect((await project.publish()).tables.map(({ table }) => table)).toEqual(['runs_changes']);
+  });
+
+  test('reads nothing of earlier quarters, so that it takes no longer after years', async () => {
+    const project = await lakeProject();
+    const seen = (day: string) => `update findings set last_seen = timestamptz '${day}'`;
+    await project.night('2026-05-01T02:15:00Z', ...['f', 'g'].map((id) => FINDING.replaceAll('ID', id)));
+    for (const night of ['2026-05-02T02:15:00Z', '2026-07-01T02:15:00Z', '2026-07-02T02:15:00Z']) {
+      await project.publish();
+      await project.night(night, seen(night));
+    }
+    await project.publish();
+    const old = (await project.store.list('')).filter(({ path }) => /=2026-0[4-6]\/.*\.parquet$/u.test(path));
+    expect(old.filter(({ path }) => path.startsWith('runs_changes/')).length).toBeGreaterThan(1);
+    const aside = await tempFolder();
+    const move = async (from: string, to: string) => {
+      for (const { path } of old) {
+        await mkdir(dirname(join(to, path)), { recursive: true });
+        await cp(join(from, path), join(to, path));
+        await rm(join(from, path));
+      }
+    };
+    await move(project.store.name, aside);
+    await project.night('2026-07-03T02:15:00Z', `update findings set state = 'resolved' where finding_id = 'f'`);
+    const { tables } = await project.publish();
+    expect(tables.find(({ table }) => table === 'findings_changes')).toMatchObject({ rows: 1 });
+    await move(aside, project.store.name);
+    expect(await project.inLake('select finding_id, state from findings order by all')).toEqual([
+      { finding_id: 'f', state: 'resolved' },
+      { finding_id: 'g', state: 'new' },
+    ]);
+    await project.expectRestored();
   });
 
   test('has the last value of a column that changes without a version, over the start of a quarter', async () => {

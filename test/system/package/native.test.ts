@@ -57,7 +57,7 @@ test('the lock file has the integrity of the native package of every platform', 
   expect(without).toEqual([]);
 });
 
-test.for(PACKAGES)('%s is in the registry with the locked version and integrity', async (name, context) => {
+test.concurrent.for(PACKAGES)('%s is in the registry with the locked version and integrity', async (name, context) => {
   const { version, integrity } = (await readLockedPackages())[`node_modules/${name}`]!;
   const answer = await askRegistry(name, version);
   context.skip(OFFLINE.has(answer.code ?? ''), `the registry is not reachable: ${answer.code}`);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { buildCommand, type CommandExit, startCommand } from '../../helpers/built-command.ts';
+import { cli } from '../../helpers/cli.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 
 const DAY_MS = 86_400_000;
@@ -87,23 +88,11 @@ test('it ends with three things to do next, which succeed as printed', () => {
   }
 });
 
-/** The code blocks of a language in a document, from a heading on. */
-async function readBlocks(file: string, language: string, heading = ''): Promise<string[]> {
+/** The code blocks of a language in a document. */
+async function readBlocks(file: string, language: string): Promise<string[]> {
   const text = await readFile(join(PACKAGE_ROOT, file), 'utf8');
-  const part = text.slice(text.indexOf(heading));
-  return [...part.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'gu'))].map(([, block]) => block ?? '');
+  return [...text.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'gu'))].map(([, block]) => block ?? '');
 }
-
-test("README's example of a playbook works on the demo as printed", async () => {
-  const [example = ''] = await readBlocks('README.md', 'sh', '## Applying changes');
-  expect(example).toContain('playbook apply');
-  const { status, stderr } = shell(example, cwd);
-  expect(status, stderr).toBe(0);
-  const actions = json('tidemark playbook ledger --json');
-  expect(actions[0]).toMatchObject({ status: 'applied' });
-  // The next command starts the services with what the last one changed.
-  expect(shell('tidemark playbook plan trim-anonymous-policy', demo()).stdout).not.toContain('reduce ACL policy');
-});
 
 test('the commands of the first night that name no real service work on the demo', async () => {
   const lines = (await readBlocks('docs/first-night.md', 'sh')).join('').split('\n');
@@ -117,12 +106,12 @@ test('the commands of the first night that name no real service work on the demo
   }
   for (const query of await readBlocks('docs/first-night.md', 'sql')) {
     await writeFile(join(demo(), 'query.sql'), query);
-    expect(shell('tidemark sql -f query.sql', demo()).status, query).toBe(0);
+    expect((await cli(['sql', '-f', 'query.sql'], { cwd: demo() })).exit, query).toBe(0);
   }
   const text = await readFile(join(PACKAGE_ROOT, 'docs', 'first-night.md'), 'utf8');
   const counts = [...text.matchAll(/`(select [^`]*)`/gu)].map(([, query]) => query ?? '');
   expect(counts.length).toBeGreaterThan(5);
-  for (const query of counts) expect(shell(`tidemark sql "${query}"`, demo()).status, query).toBe(0);
+  for (const query of counts) expect((await cli(['sql', query], { cwd: demo() })).exit, query).toBe(0);
 });
 
 test('a folder named demo that no demo made is left alone', async () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT, version } from '../../../src/core/paths.ts';
 import { buildCommand, type CommandExit, startCommand } from '../../helpers/built-command.ts';
@@ -39,4 +40,20 @@ test('a closed pipe is not a failure', async () => {
   const tables = startCommand(command, ['tables'], await tempFolder());
   tables.process.stdout?.once('data', () => tables.process.stdout?.destroy());
   expect(await tables.ended).toMatchObject({ exit: 0, stderr: '' });
+});
+
+test('DuckDB is loaded with the settings of its allocator, and those of the environment come first', async () => {
+  const cwd = await tempFolder();
+  // `process.dlopen` loads the library of DuckDB.
+  await writeFile(
+    join(cwd, 'trace.mjs'),
+    'const load = process.dlopen; process.dlopen = (...words) => { console.error(process.env.DUCKDB_JE_MALLOC_CONF); return load(...words); };',
+  );
+  const query = async (env: NodeJS.ProcessEnv) => {
+    const options = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'trace.mjs'))}`, ...env };
+    return (await startCommand(command, ['sql', 'select 1'], cwd, options).ended).stderr;
+  };
+  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: []\n');
+  expect(await query({})).toMatch(/^dirty_decay_ms:60000,muzzy_decay_ms:60000$/mu);
+  expect(await query({ DUCKDB_JE_MALLOC_CONF: 'dirty_decay_ms:1' })).toMatch(/^dirty_decay_ms:1$/mu);
 });

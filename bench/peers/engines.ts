@@ -1,0 +1,140 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Engine } from '../../src/core/choices.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { openClickhouse } from '../../src/fleet/clickhouse.ts';
+import { parseEngineAddress } from '../../src/fleet/engine.ts';
+import { renderDdl } from '../../src/lake/ddl.ts';
+import { createLakeReader } from '../../src/lake/reader.ts';
+import type { LakeStore } from '../../src/lake/store.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { Skipped } from '../result.ts';
+
+const REQUIREMENTS = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'requirements.txt');
+
+export interface FleetQuery {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** How an engine answers a query. */
+export interface Answer {
+  readonly name: string;
+  readonly roundsMs: readonly number[];
+  /** Number of rows. */
+  readonly rows: number;
+}
+
+/** Answers queries over a lake, each several times. `folder` is for files of the engine. */
+type AnswerQueries = (
+  lake: LakeStore,
+  queries: readonly FleetQuery[],
+  rounds: number,
+  folder: string,
+) => Promise<readonly Answer[]>;
+
+/** Starts ClickHouse (chdb) behind its HTTP interface, and asks it as the fleet report does. @throws Skipped without chdb */
+export const answerWithClickhouse: AnswerQueries = async (lake, queries, rounds, folder) => {
+  const python = findPython('chdb');
+  const ddl = await writeDdl(lake, 'clickhouse', folder);
+  const program = join(PACKAGE_ROOT, 'test', 'helpers', 'clickhouse_server.py');
+  // ClickHouse reads local files only below its working directory.
+  const server = spawn(python, [program, ddl], { cwd: dirname(lake.name), stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    const [port] = await once(server.stdout, 'data');
+    const address = parseEngineAddress(`clickhouse://127.0.0.1:${String(port).trim()}/default`);
+    const engine = await openClickhouse(address, '', new AbortController().signal);
+    const answers: Answer[] = [];
+    for (const { name, sql } of queries)
+      answers.push(await timeRounds(name, rounds, async () => (await engine.rows(sql)).length));
+    await engine.close();
+    return answers;
+  } finally {
+    server.stdin.end();
+    if (server.exitCode === null) await once(server, 'exit');
+  }
+};
+
+/** Runs Spark in a process of its own. Its start and its tables are not measured. @throws Skipped without pyspark and Delta */
+export const answerWithSpark: AnswerQueries = async (lake, queries, rounds, folder) => {
+  if (spawnSync('java', ['-version']).status !== 0) throw new Skipped('there is no java');
+  const python = findPython('pyspark');
+  // Spark takes seconds for each table.
+  const ddl = await writeDdl(lake, 'spark', folder, queries);
+  const asked = join(folder, 'queries.json');
+  await writeFile(asked, JSON.stringify(queries));
+  const program = join(PACKAGE_ROOT, 'bench', 'peers', 'spark_queries.py');
+  const { stdout } = await promisify(execFile)(python, [program, ddl, asked, String(rounds)], {
+    cwd: folder,
+    maxBuffer: 100_000_000,
+  });
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Answer);
+};
+
+/** Measures some work several times. */
+export async function timeRounds(name: string, rounds: number, countRows: () => Promise<number>): Promise<Answer> {
+  const roundsMs: number[] = [];
+  let rows = 0;
+  for (let round = 0; round < rounds; round++) {
+    const startedMs = performance.now();
+    rows = await countRows();
+    roundsMs.push(performance.now() - startedMs);
+  }
+  return { name, roundsMs, rows };
+}
+
+/**
+ * Writes the statements that create the tables and views of a lake.
+ * @param read the queries whose relations are needed. @default all relations
+ * @returns the file
+ */
+async function writeDdl(
+  lake: LakeStore,
+  engine: Engine,
+  folder: string,
+  read?: readonly FleetQuery[],
+): Promise<string> {
+  const database = await openDatabase(':memory:');
+  try {
+    const reader = createLakeReader(lake, database, createSqlFiles([PACKAGE_ROOT]));
+    const all = await renderDdl(reader, { engine, location: lake.name, schema: 'tidemark' });
+    const statements = read === undefined ? all : all.filter((statement) => isRead(statement, read));
+    await mkdir(folder, { recursive: true });
+    const file = join(folder, `${engine}.json`);
+    await writeFile(file, JSON.stringify(statements.map((statement) => statement.replace(/;$/u, ''))));
+    return file;
+  } finally {
+    database.close();
+  }
+}
+
+/** Whether queries need what a statement creates. `runs` says what is visible, and `source_state` reads `pulls`. */
+function isRead(statement: string, queries: readonly FleetQuery[]): boolean {
+  const [, name = ''] = /[`"]([^`"]+)[`"]/u.exec(statement.split('\n', 1)[0] ?? '') ?? [];
+  const relation = name.replace(/_(?:changes|state|history|at)$/u, '');
+  return ['runs', 'pulls'].includes(relation) || queries.some(({ sql }) => sql.includes(relation));
+}
+
+/** The Python that has a package: that of TIDEMARK_PYTHON, or the one that `npm run test:clients` installs. */
+function findPython(name: string): string {
+  const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
+  const installed = join(tmpdir(), `tidemark-lake-${digest}`, 'bin', 'python');
+  const candidates = [process.env.TIDEMARK_PYTHON, existsSync(installed) ? installed : undefined, 'python3'];
+  const python = candidates.find((command) => command && spawnSync(command, ['-c', `import ${name}`]).status === 0);
+  if (python === undefined) {
+    throw new Skipped(
+      `no Python has ${name}: name one in TIDEMARK_PYTHON, or run \`npm run test:clients -- test/clients/lake.test.ts\``,
+    );
+  }
+  return python;
+}

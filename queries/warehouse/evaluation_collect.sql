@@ -1,0 +1,3 @@
+-- What the second connection has found.
+insert into candidates
+from evaluation.candidates;

@@ -1,0 +1,2 @@
+-- The threads of DuckDB for one statement.
+select current_setting('threads')::integer as threads;

@@ -1,0 +1,74 @@
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { isLakeAddress, parseS3Address } from '../config/lake.ts';
+import { withEnvFile } from '../config/yaml.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
+import { createDirectoryStore, type LakeStore } from './store.ts';
+
+export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;
+
+/**
+ * Opens the lake that `--lake` or the configuration names, for `work`: a folder, or `s3://BUCKET/PREFIX`.
+ * @param location overrides that of the configuration
+ * @throws TidemarkError USAGE if neither names one
+ */
+export async function withLakeStore<T>(
+  context: StoreContext,
+  config: Config,
+  location: string | undefined,
+  work: (store: LakeStore) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(context, config, location);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function openStore(context: StoreContext, config: Config, location = config.lake): Promise<LakeStore> {
+  if (location === undefined) {
+    throw new TidemarkError('USAGE', 'no lake is named', {
+      hint: 'give --lake with a folder or s3://BUCKET/PREFIX, or set `lake` in tidemark.yaml',
+    });
+  }
+  return isLakeAddress(location)
+    ? openS3Store(context, config, location)
+    : createDirectoryStore(resolve(context.cwd, location));
+}
+
+/** Requests at the same time: those of one command. */
+const CONNECTIONS = 16;
+
+/** Its modules are loaded where a lake is in a bucket. */
+async function openS3Store(
+  { env, redactor, signal, timeouts: given }: StoreContext,
+  config: Config,
+  location: string,
+): Promise<LakeStore> {
+  const address = parseS3Address(location);
+  if (!address) {
+    throw new TidemarkError('USAGE', `${JSON.stringify(location)} is not the address of a bucket`, {
+      hint: 'write s3://BUCKET/PREFIX, such as s3://estate/lake, or a folder',
+    });
+  }
+  const { readS3Access } = await import('./s3/address.ts');
+  const { S3Client } = await import('./s3/client.ts');
+  const { createS3Store } = await import('./s3/store.ts');
+  const { createTransport } = await import('../http/transport.ts');
+  const variables = withEnvFile(config.directory, env);
+  const access = readS3Access(variables, redactor);
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...given };
+  const { caFile } = access;
+  const transport = createTransport({ caFile, concurrency: CONNECTIONS, env: variables, timeouts, redactor });
+  const name = `s3://${address.bucket}/${address.prefix}`.replace(/\/$/u, '');
+  return createS3Store({
+    name,
+    address,
+    client: new S3Client({ name, address, access, transport, timeouts, signal }),
+    folder: join(config.data, 'lake-files'),
+    close: () => transport.close(),
+  });
+}

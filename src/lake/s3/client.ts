@@ -1,0 +1,175 @@
+import { setMaxListeners } from 'node:events';
+import { AwsV4Signer } from 'aws4fetch';
+import { type Dispatcher, request as sendRequest } from 'undici';
+import type { S3Address } from '../../config/lake.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
+import { createRequestMetrics } from '../../http/request-metrics.ts';
+import { ABORTED, withRetry } from '../../http/retry.ts';
+import type { HttpTimeouts } from '../../http/timeouts.ts';
+import type { Transport } from '../../http/transport.ts';
+import { objectUrl, type S3Access } from './address.ts';
+import { LocalFileError, type S3Body } from './body.ts';
+import { findElement } from './xml.ts';
+
+export interface S3Request {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  /** Empty for the bucket. */
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: S3Body;
+  /** A status that is a result and no failure, besides those of success. */
+  readonly accepts?: number;
+}
+
+export type S3Response = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
+export interface S3ClientOptions {
+  /** What messages call the store. */
+  readonly name: string;
+  readonly address: S3Address;
+  readonly access: S3Access;
+  readonly transport: Transport;
+  readonly timeouts: HttpTimeouts;
+  readonly signal: AbortSignal;
+}
+
+/** The longest pause that a store may ask for. */
+const MAX_WAIT_MS = 120_000;
+/** SHA-256 of nothing. */
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+/** Signs requests to a bucket, sends them, and repeats those whose failure may pass. Every request may be sent twice. */
+export class S3Client {
+  readonly #options: S3ClientOptions;
+
+  constructor(options: S3ClientOptions) {
+    this.#options = options;
+    // Every request in progress listens to it; Node reports more than ten listeners as a leak.
+    setMaxListeners(0, options.signal);
+  }
+
+  /**
+   * @param read reads the response to its end
+   * @throws MissingObjectError; TidemarkError UNREACHABLE or REFUSED with one line
+   */
+  async send<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<T> {
+    const { timeouts, signal } = this.#options;
+    const result = await withRetry(() => this.#attempt(request, read), {
+      policy: 'safe',
+      timeouts,
+      maxWaitMs: MAX_WAIT_MS,
+      metrics: createRequestMetrics(),
+      signal,
+      onThrottled() {},
+      onRetry() {},
+    });
+    if (result.ok) return result.value;
+    throw this.#toError(request, result.problem);
+  }
+
+  async #attempt<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<Result<T>> {
+    const { timeouts, signal } = this.#options;
+    let hasResponse = false;
+    try {
+      const response = await this.#exchange(request);
+      hasResponse = true;
+      const { statusCode } = response;
+      if (Math.floor(statusCode / 100) !== 2 && statusCode !== request.accepts) {
+        return failure(classifyRefusal(statusCode, await readBounded(response, MAX_ERROR_BYTES)));
+      }
+      return { ok: true, value: await read(response) };
+    } catch (error) {
+      if (signal.aborted) return failure(ABORTED);
+      if (error instanceof TidemarkError) throw error;
+      if (error instanceof LocalFileError) throw error.cause;
+      return failure(classifyNetworkError(error, timeouts, hasResponse));
+    }
+  }
+
+  async #exchange({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Response> {
+    const { access, address, transport, timeouts, signal } = this.#options;
+    const url = objectUrl(access, address, key);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const { accessKeyId, secretAccessKey, sessionToken, region } = access;
+    const signed = await new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { ...headers, 'x-amz-content-sha256': body?.sha256 ?? EMPTY },
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+      service: 's3',
+      region,
+    }).sign();
+    return sendRequest(signed.url, {
+      method,
+      dispatcher: transport.dispatcher,
+      headers: { ...Object.fromEntries(signed.headers), 'content-length': String(body?.bytes ?? 0) },
+      body: body?.open() ?? null,
+      headersTimeout: timeouts.headersMs,
+      bodyTimeout: timeouts.idleMs,
+      signal,
+    });
+  }
+
+  #toError({ method, key }: S3Request, problem: HttpFailure): Error {
+    const { name, address } = this.#options;
+    const path = key.startsWith(address.prefix) ? key.slice(address.prefix.length) : key;
+    const what = [problem.status, problem.message].filter((part) => part !== undefined).join(' ');
+    const message = `${name}: ${method} ${path === '' ? 'the list of files' : path}: ${what}`;
+    if (problem.failure === 'not-found') return new MissingObjectError(message);
+    return new TidemarkError(problem.status === undefined ? 'UNREACHABLE' : 'REFUSED', message, {
+      hint: problem.hint ?? 'check AWS_ENDPOINT_URL, AWS_REGION, the network and the proxy settings, and try again',
+    });
+  }
+}
+
+/** An object that does not exist, as the file system reports a missing file. */
+export class MissingObjectError extends Error {
+  readonly code = 'ENOENT';
+}
+
+const MAX_ERROR_BYTES = 65_536;
+
+/** Reads a body as text. What is beyond the bound fails. */
+export async function readBounded({ body }: S3Response, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new TidemarkError('DATA', `the object store sends more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  AccessDenied: 'check that the policy of the key permits to list, read, write and delete in the bucket',
+  InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
+  SignatureDoesNotMatch: 'check AWS_SECRET_ACCESS_KEY and AWS_REGION',
+  ExpiredToken: 'get new credentials: AWS_SESSION_TOKEN has expired',
+  InvalidToken: 'check AWS_SESSION_TOKEN',
+  RequestTimeTooSkewed: 'set the clock of this machine',
+  NoSuchBucket: 'create the bucket first',
+  PermanentRedirect: 'set AWS_REGION to the region of the bucket',
+  AuthorizationHeaderMalformed: 'set AWS_REGION to the region of the bucket',
+};
+const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
+
+/** The message of a store may repeat what was signed: only its code is shown. */
+function classifyRefusal(status: number, text: string): HttpFailure {
+  const [code = ''] = /^[A-Za-z0-9.]{1,60}$/u.exec(findElement(text, 'Code') ?? '') ?? [];
+  const isMissing = status === 404 && code !== 'NoSuchBucket' && code !== 'NoSuchUpload';
+  const isPassing = status >= 500 || status === 429 || status === 408 || PASSING.has(code);
+  const hint = HINTS[code] ?? (status === 403 ? HINTS.AccessDenied : undefined);
+  return {
+    failure: isMissing ? 'not-found' : isPassing ? 'server' : 'invalid',
+    status,
+    message: code === '' ? 'without a code of S3' : code,
+    ...(hint !== undefined && { hint }),
+    retryable: isPassing && status !== 501 ? 'yes' : 'no',
+    notProcessed: false,
+  };
+}

@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Cleanup, tempFolder } from './temp.ts';
+
+/** A real S3 server over a folder: it honours conditional puts, uploads in parts and signatures. `.ci/run` builds it. */
+const INSTALL = 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0';
+const BUCKET = 'estate';
+
+export interface S3Server {
+  readonly bucket: string;
+  /** The variables that clients of AWS read. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The folder with the objects of the bucket. */
+  readonly folder: string;
+}
+
+/** The program; undefined, with a printed reason, where there is none. */
+export function findS3Server(): string | undefined {
+  const program = process.env.TIDEMARK_S3_SERVER ?? 'versitygw';
+  if (spawnSync(program, ['--version']).status === 0) return program;
+  console.log(`${program} is not installed (${INSTALL}): no test of a lake in a bucket runs here`);
+  return undefined;
+}
+
+/** Starts the server with an empty bucket on a free port of the loopback interface. */
+export async function startS3Server(program: string, cleanup: Cleanup): Promise<S3Server> {
+  const root = await tempFolder(cleanup);
+  const [data, sidecar] = [join(root, 'data'), join(root, 'sidecar')];
+  await mkdir(join(data, BUCKET), { recursive: true });
+  await mkdir(sidecar);
+  const port = await findFreePort();
+  const env = { AWS_ACCESS_KEY_ID: 'tester', AWS_SECRET_ACCESS_KEY: 'only-on-loopback-7f3a', AWS_REGION: 'us-east-1' };
+  const child = spawn(
+    program,
+    ['--port', `127.0.0.1:${port}`, '--quiet', '--access', env.AWS_ACCESS_KEY_ID, '--secret', env.AWS_SECRET_ACCESS_KEY]
+      // Attributes of files are kept beside them: not every file system of a test has extended ones.
+      .concat(['posix', '--sidecar', sidecar, data]),
+    { stdio: 'ignore' },
+  );
+  cleanup(async () => {
+    const ended = once(child, 'exit');
+    child.kill();
+    await ended;
+  });
+  const endpoint = `http://127.0.0.1:${port}`;
+  await waitUntilServing(endpoint);
+  return { bucket: BUCKET, env: { ...env, AWS_ENDPOINT_URL: endpoint }, folder: join(data, BUCKET) };
+}
+
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { readonly port: number };
+  await promisify(server.close.bind(server))();
+  return port;
+}
+
+const POLL_MS = 50;
+const POLLS = 600;
+
+async function waitUntilServing(endpoint: string): Promise<void> {
+  for (let poll = 0; ; poll++) {
+    try {
+      await fetch(endpoint);
+      return;
+    } catch (error) {
+      if (poll === POLLS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { LocalCopies } from '../../src/lake/s3/local-copies.ts';
+import { parseListing } from '../../src/lake/s3/xml.ts';
+import { cli } from '../helpers/cli.ts';
+import { type Handler, startServer } from '../helpers/http-service.ts';
+import { withStore } from '../helpers/lake-store.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+/** Answers of stores that the real server of the system tests never gives. */
+
+const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCY';
+const SESSION = 'session-token-that-is-secret';
+const LAKE = 's3://estate/fleet/lake';
+
+async function startStore(handle: Handler) {
+  const server = await startServer(handle);
+  onTestFinished(server.close);
+  const env = {
+    AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: SECRET,
+    AWS_SESSION_TOKEN: SESSION,
+    AWS_ENDPOINT_URL: server.origin,
+  };
+  return { env, requests: server.requests };
+}
+
+function answer(response: ServerResponse, status: number, code = '', more = ''): void {
+  const error = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${SECRET} ${SESSION}</Message>${more}</Error>`;
+  response.writeHead(status).end(code === '' ? '' : error);
+}
+
+async function writeConfig(cwd: string, lake = './lake'): Promise<string> {
+  const file = join(cwd, 'tidemark.yaml');
+  await writeFile(
+    file,
+    `lake: '${lake}'\ntargets:\n  - { name: scaler, kind: autoscaler, url: 'http://127.0.0.1:1' }\n`,
+  );
+  return file;
+}
+
+const isProbe = ({ url = '' }: IncomingMessage) => url.includes('/_staging/');
+
+describe('a store without conditional puts', () => {
+  test.each([
+    ['that ignores the header', (_: IncomingMessage, response: ServerResponse) => answer(response, 200)],
+    [
+      'that refuses the header',
+      ({ method }: IncomingMessage, response: ServerResponse) =>
+        method === 'PUT' ? answer(response, 501, 'NotImplemented') : answer(response, 204),
+    ],
+  ])('%s is refused before anything is written', async (_, handle) => {
+    const { env, requests } = await startStore(handle);
+    const written = withStore(LAKE, env, (store) => store.createIfAbsent('t/_delta_log/0.json', 'x'));
+    await expect(written).rejects.toMatchObject({
+      code: 'UNSAFE',
+      message: `${LAKE}: the object store has no conditional puts (If-None-Match: *)`,
+    });
+    expect(requests.filter(({ url }) => !url.includes('/_staging/'))).toEqual([]);
+    expect(requests.at(-1)).toMatchObject({ method: 'DELETE' });
+  });
+});
+
+describe('requests', () => {
+  test('are signed with the path, and repeated after failures that pass, with the same body', async () => {
+    const bodies: string[] = [];
+    const { env, requests } = await startStore((request, response, count) => {
+      if (isProbe(request)) return answer(response, count === 1 ? 200 : request.method === 'PUT' ? 412 : 204);
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        bodies.push(body);
+        const failures = [
+          [503, 'SlowDown'],
+          [409, 'ConditionalRequestConflict'],
+          [500, 'InternalError'],
+        ] as const;
+        const [status, code] = failures[bodies.length - 1] ?? [200, ''];
+        answer(response, status, code);
+      });
+    });
+    expect(await withStore(LAKE, env, (store) => store.createIfAbsent('t/a=1/ü+', 'content'))).toBe(true);
+    expect(bodies).toEqual(['content', 'content', 'content', 'content']);
+    const [put] = requests.filter(({ url }) => url === '/estate/fleet/lake/t/a%3D1/%C3%BC%2B');
+    expect(put?.headers).toMatchObject({
+      'if-none-match': '*',
+      'content-length': '7',
+      'x-amz-content-sha256': createHash('sha256').update('content').digest('hex'),
+      'x-amz-security-token': SESSION,
+      authorization: expect.stringMatching(
+        /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/us-east-1\/s3\/aws4_request,/u,
+      ),
+    });
+  });
+
+  test.each([
+    [403, 'SignatureDoesNotMatch', /PUT t\/a: 403 SignatureDoesNotMatch$/u, /check AWS_SECRET_ACCESS_KEY/u],
+    [404, 'NoSuchBucket', /404 NoSuchBucket$/u, /create the bucket/u],
+    [301, 'PermanentRedirect', /301 PermanentRedirect$/u, /set AWS_REGION/u],
+    [418, '<script>', /418 without a code of S3$/u, /check/u],
+  ])('that are refused with %s %s are one line without what was signed', async (status, code, message, hint) => {
+    const signed = `<StringToSign>${SECRET}</StringToSign>`;
+    const { env, requests } = await startStore((_, response) => answer(response, status, code, signed));
+    const error = await withStore(LAKE, env, (store) => store.put('t/a', 'x')).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ code: 'REFUSED', message: expect.stringMatching(message) });
+    expect(error).toMatchObject({ hint: expect.stringMatching(hint) });
+    expect(JSON.stringify([String(error), error])).not.toMatch(/secret|wJalr|script/u);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('whose response breaks off are repeated, and one that never ends is refused', async () => {
+    const { env } = await startStore((_, response, count) => {
+      response.writeHead(200, { 'content-length': '6' }).write('who');
+      if (count < 3) response.destroy();
+      else response.end('le\n');
+    });
+    expect(await withStore(LAKE, env, (store) => store.read('t/a'))).toBe('whole\n');
+  });
+
+  test('to a store that does not answer fail with what to check', async () => {
+    const { env } = await startStore((request) => void request.socket.destroy());
+    await expect(withStore(LAKE, env, (store) => store.read('t/a'))).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      hint: expect.stringContaining('AWS_ENDPOINT_URL'),
+    });
+  });
+});
+
+describe('copies for DuckDB', () => {
+  test('are made once, and go when they are released, when the store is closed, and after a day', async () => {
+    const parent = join(await tempFolder(), 'lake-files');
+    for (const name of ['old', 'young']) await mkdir(join(parent, name), { recursive: true });
+    await utimes(join(parent, 'old'), 0, 0);
+    const downloads: string[] = [];
+    const copies = new LocalCopies(parent, async (path, file) => {
+      downloads.push(path);
+      if (path === 'gone') throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+      await writeFile(file, path);
+    });
+    const [a, again] = await Promise.all([copies.locate('a'), copies.locate('a')]);
+    expect([await readFile(a, 'utf8'), again, downloads]).toEqual(['a', a, ['a']]);
+    await expect(copies.locate('gone')).rejects.toMatchObject({ code: 'ENOENT' });
+    await copies.release('gone');
+    await copies.release('a');
+    expect(existsSync(a)).toBe(false);
+    await copies.locate('a');
+    await copies.close();
+    expect([downloads, await readdir(parent)]).toEqual([['a', 'gone', 'a'], ['young']]);
+  });
+});
+
+describe('lists', () => {
+  test('are read to the last page, with keys as they are', async () => {
+    const page = (key: string, next?: string) =>
+      `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${next !== undefined}</IsTruncated>
+      <Contents><Key>fleet/lake/t/${key}</Key><LastModified>2026-10-01T00:00:00.000Z</LastModified><Size>5</Size></Contents>
+      ${next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`}</ListBucketResult>`;
+    const { env, requests } = await startStore((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://store');
+      response.end(
+        searchParams.get('continuation-token') === 'a&b' ? page('b') : page('month%3D2026-10/a+b', 'a&amp;b'),
+      );
+    });
+    expect(await withStore(LAKE, env, (store) => store.list('t'))).toEqual([
+      { path: 't/b', bytes: 5, modifiedMs: Date.UTC(2026, 9, 1) },
+      { path: 't/month=2026-10/a b', bytes: 5, modifiedMs: Date.UTC(2026, 9, 1) },
+    ]);
+    expect(requests.map(({ url }) => new URL(url, 'http://store').searchParams.get('prefix'))).toEqual([
+      'fleet/lake/t/',
+      'fleet/lake/t/',
+    ]);
+  });
+
+  test.each([
+    ['<html>sign in</html>', 'another document'],
+    [
+      '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>',
+      'a page without the place of the next one',
+    ],
+  ])('are refused where files would be missing: %s', (xml) => {
+    expect(() => parseListing(xml)).toThrow('does not answer with a complete list');
+  });
+
+  test('keep what a key has that XML escapes', () => {
+    const xml =
+      '<Contents><Key>a&lt;&amp;&#x41;&#66;&unknown;</Key><Size>1</Size></Contents><CommonPrefixes><Prefix>p/</Prefix>';
+    expect(parseListing(`<ListBucketResult>${xml}</CommonPrefixes></ListBucketResult>`)).toMatchObject({
+      objects: [{ key: 'a<&AB&unknown;', bytes: 1 }],
+      prefixes: ['p/'],
+      next: undefined,
+    });
+  });
+});
+
+describe('the configuration of a lake in a bucket', () => {
+  test.each([
+    [{}, 'AWS_SECRET_ACCESS_KEY is not set'],
+    [{ AWS_SECRET_ACCESS_KEY: SECRET }, 'AWS_ACCESS_KEY_ID is not set'],
+    [
+      { AWS_SECRET_ACCESS_KEY: SECRET, AWS_ACCESS_KEY_ID: 'a', AWS_ENDPOINT_URL: `http://u:${SECRET}@h` },
+      'AWS_ENDPOINT_URL is not',
+    ],
+  ])('is one line where the environment lacks something', async (env, message) => {
+    const cwd = await tempFolder();
+    const { exit, stderr } = await cli(['lake', 'verify', '--lake', LAKE, '--config', await writeConfig(cwd)], {
+      cwd,
+      env,
+    });
+    expect([exit, stderr.includes(SECRET)]).toEqual([2, false]);
+    expect(stderr).toContain(message);
+  });
+
+  test.each(['gs://bucket/lake', 's3://', 's3://UPPER/x', 's3://bucket/../x'])(
+    'refuses %s, on the command line and in the file',
+    async (location) => {
+      const cwd = await tempFolder();
+      const given = await cli(['lake', 'verify', '--lake', location, '--config', await writeConfig(cwd)], { cwd });
+      expect(given).toMatchObject({ exit: 2, stderr: expect.stringContaining('is not the address of a bucket') });
+      const written = await cli(['lake', 'verify', '--config', await writeConfig(cwd, location)], { cwd });
+      expect(written).toMatchObject({ exit: 2, stderr: expect.stringContaining('lake') });
+      expect(written.stderr).toContain('must be a folder or s3://BUCKET/PREFIX');
+    },
+  );
+});

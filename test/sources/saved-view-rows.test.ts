@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import type { RunResult } from '../../src/pipeline/run.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { unpackLandings } from '../helpers/landings.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { testProject } from '../helpers/test-project.ts';
+
+const files = createSqlFiles([PACKAGE_ROOT]);
+const ITEMS = [
+  '{"id":"ws-1","type":"visibility-workspace","attributes":{"a-b":1.50,"large":12345678901234567890,"quo\\"te-d":{"in-ner":[null]}}}',
+  '{"id":"ws-2","type":"visibility-workspace","attributes":{"a-b":1,"a_b":2,"c-d":null}}',
+  '{"id":"ws-3","type":"visibility-workspace","attributes":{}}',
+];
+const PAGE = `{"data": [${ITEMS.join(' ,\n')}], "meta": {"pagination": {"next-page": null, "total-count": 3}}}`;
+const ROWS = [
+  {
+    position: '1',
+    row_id: 'ws-1',
+    row_type: 'visibility-workspace',
+    attributes: '{"a_b":1.50,"large":12345678901234567890,"quo\\"te_d":{"in-ner":[null]}}',
+  },
+  { position: '2', row_id: 'ws-2', row_type: 'visibility-workspace', attributes: '{"a_b":2,"c_d":null}' },
+  { position: '3', row_id: 'ws-3', row_type: 'visibility-workspace', attributes: '{}' },
+];
+
+test('each row of a saved view is landed and loaded as it was sent, row by row, so that no load needs memory for a whole page', async () => {
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => (path.includes('/results') ? { status: 200, body: PAGE } : undefined),
+  });
+  const { run_id, pulls } = (await place.pull(['--source', 'saved_view_rows'])).json<RunResult>();
+  await unpackLandings(place.folder);
+  const folder = join(place.folder, 'data', 'landing', run_id);
+  const [target = ''] = readdirSync(folder);
+  const csv = readFileSync(join(folder, target, 'saved_view_rows.csv'), 'utf8');
+  const views = readFileSync(join(folder, target, 'saved_view_rows.ndjson'), 'utf8')
+    .trimEnd()
+    .split('\n').length;
+  expect(pulls).toMatchObject([{ status: 'complete', rows: views * ITEMS.length }]);
+  expect(csv.trimEnd().split('\n')).toHaveLength(1 + views * ITEMS.length);
+  expect(csv).toContain(',"{""a_b"":1.50,""large"":12345678901234567890,');
+  expect(await place.rows('select distinct status, result_rows from saved_view_results')).toEqual([
+    { status: 'ok', result_rows: 3 },
+  ]);
+  const rows = await place.rows(
+    'select distinct position::varchar as position, row_id, row_type, attributes::varchar as attributes from saved_view_rows order by all',
+  );
+  expect(rows).toEqual(ROWS.map((row) => (row.attributes === '{}' ? { ...row, attributes: null } : row)));
+});
+
+test('a landing of pages, which an earlier version wrote, has the same rows', async () => {
+  const path = join(await tempFolder(), 'pages.ndjson');
+  writeFileSync(
+    path,
+    `{"view_id":"v","offset":0,"body":${PAGE.replaceAll('\n', ' ')}}\n{"view_id":"e","error":"no"}\n`,
+  );
+  const database = await openDatabase(':memory:');
+  onTestFinished(() => database.close());
+  const load = async (name: string, columns: string) =>
+    database.rows(`select ${columns} from (${await files.read(`load/${name}`)}) order by all`, {
+      files: [path],
+      longest_line: 1_048_576,
+    });
+  expect(
+    await load('saved_view_rows', 'position::varchar as position, row_id, row_type, attributes::varchar as attributes'),
+  ).toEqual(ROWS.map((row) => ({ ...row, attributes: row.attributes.replace('1.50', '1.5') })));
+  expect(await load('saved_view_results', 'view_id, status, result_rows::integer as result_rows, error')).toEqual([
+    { view_id: 'e', status: 'failed', result_rows: null, error: 'no' },
+    { view_id: 'v', status: 'ok', result_rows: 3, error: null },
+  ]);
+});

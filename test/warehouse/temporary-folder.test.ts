@@ -1,0 +1,27 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openWithOwnFolder } from '../../src/warehouse/temporary-folder.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const SPILLS = 'select count(*) from (select distinct i, i::varchar from range(2_000_000) as t(i))';
+
+test('a database in memory spills to a folder of its own, which is removed when it is closed', async () => {
+  const root = await tempFolder();
+  const database = await openWithOwnFolder(':memory:', { memoryLimit: '64MB', threads: 1 }, root);
+  await database.script(
+    `create table spilled as select i, i::varchar as text from range(3_000_000) as t(i); ${SPILLS}`,
+  );
+  const [folder, ...others] = await readdir(root);
+  expect(others).toEqual([]);
+  expect(await readdir(join(root, String(folder)))).not.toEqual([]);
+  database.close();
+  expect(await readdir(root)).toEqual([]);
+});
+
+test('two of them spill to different folders', async () => {
+  const root = await tempFolder();
+  const databases = [await openWithOwnFolder(':memory:', {}, root), await openWithOwnFolder(':memory:', {}, root)];
+  expect(await readdir(root)).toHaveLength(2);
+  for (const database of databases) database.close();
+});
