@@ -34,10 +34,9 @@ export function selectPulls(
   );
 }
 
-/** @throws TidemarkError USAGE if the selection is empty; a shard without targets has nothing to pull. */
-export function assertPulls({ shard, targets }: Config, pulls: readonly Pull[]): readonly Pull[] {
-  const isEmptyShard = shard !== undefined && targets.length === 0;
-  if (pulls.length > 0 || isEmptyShard) return pulls;
+/** @throws TidemarkError USAGE if the selection is empty. In a shard it may be: other shards have the targets of the selection. */
+export function assertPulls({ shard }: Config, pulls: readonly Pull[]): readonly Pull[] {
+  if (pulls.length > 0 || shard !== undefined) return pulls;
   throw new TidemarkError('USAGE', 'the selected targets have none of the selected sources');
 }
 

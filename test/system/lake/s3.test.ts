@@ -148,6 +148,8 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
   test('is closed from shards, and two closers at once close it once', async () => {
     await project.configure((config) => {
       config.lake = inBucket('shards');
+      // The platform is in shard 2, the other services are in shard 1.
+      for (const target of config.targets) target.credential = target.kind === 'platform' ? 'platform' : 'others';
     });
     for (const shard of ['1/2', '2/2']) {
       const pulled = await run(['--shard', shard, 'pull', '--json', ...SOURCES]);

@@ -125,4 +125,9 @@ describe('shards', () => {
     expect(await readLake(WORKSPACES)).toEqual(workspaces);
     expect(await readLake(COUNTS)).toEqual(counts);
   });
+
+  test('have nothing to pull where their targets have none of the selected sources', async () => {
+    const { exit, stderr } = await project.tidemark(['--shard', `2/${SHARDS}`, 'pull', '--source', 'workspaces']);
+    expect([exit, stderr.includes('error')]).toEqual([0, false]);
+  });
 });
