@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -46,12 +46,32 @@ export class LineWriter {
 
   /** Appends one or more whole lines. Concurrent calls never interleave. A line may reach the disk with a later one. */
   async write(lines: string): Promise<void> {
-    const text = this.#isStarted ? lines : this.#header() + lines;
-    this.#isStarted = true;
+    const text = this.#start() + lines;
     this.#longestLine = Math.max(this.#longestLine, Buffer.byteLength(text));
     this.#pending.push(text);
     this.#pendingLength += text.length;
     if (this.#pendingLength >= BLOCK_LENGTH) await this.#flush();
+  }
+
+  /** Appends all lines of another writer, without lines of others between them, and discards it. */
+  async append(other: LineWriter): Promise<void> {
+    if (other.#handle) {
+      this.#pending.push(this.#start());
+      await other.#flush();
+      this.#writes = this.#flush().then(() => this.#copy(other));
+      await this.#writes;
+    } else if (other.#pendingLength > 0) {
+      await this.write(other.#pending.join(''));
+    }
+    await other.discard();
+  }
+
+  /** Closes the file and removes it. */
+  async discard(): Promise<void> {
+    this.#pending = [];
+    this.#pendingLength = 0;
+    await this.close();
+    await rm(join(this.#directory, `${this.#file}.part`), { force: true });
   }
 
   async checkpoint(): Promise<LineCheckpoint> {
@@ -59,8 +79,8 @@ export class LineWriter {
     return { bytes: this.#bytes, longestLine: this.#longestLine, hash: this.#hash.copy() };
   }
 
-  /** Removes everything written after `to`. */
-  async rollback(to: LineCheckpoint): Promise<void> {
+  /** Removes everything written after `to`. @default everything */
+  async rollback(to: LineCheckpoint = { bytes: 0, longestLine: 0, hash: createHash('sha256') }): Promise<void> {
     await this.#settle();
     await this.#handle?.truncate(to.bytes);
     this.#bytes = to.bytes;
@@ -105,9 +125,29 @@ export class LineWriter {
     const text = this.#pending.join('');
     this.#pending = [];
     this.#pendingLength = 0;
-    if (text === '') return;
+    if (text !== '') await this.#writeBlock(Buffer.from(text));
+  }
+
+  async #copy(other: LineWriter): Promise<void> {
+    const buffer = Buffer.alloc(Math.min(BLOCK_LENGTH, other.#bytes));
+    for (let at = 0; at < other.#bytes; ) {
+      const { bytesRead = 0 } = (await other.#handle?.read(buffer, 0, buffer.length, at)) ?? {};
+      if (bytesRead === 0) throw new Error(`${other.#file} ends at byte ${at} of ${other.#bytes}`);
+      await this.#writeBlock(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    this.#longestLine = Math.max(this.#longestLine, other.#longestLine);
+  }
+
+  /** The header, once. */
+  #start(): string {
+    const header = this.#isStarted ? '' : this.#header();
+    this.#isStarted = true;
+    return header;
+  }
+
+  async #writeBlock(block: Buffer): Promise<void> {
     this.#handle ??= await this.#open();
-    const block = Buffer.from(text);
     await this.#handle.write(block, 0, block.length, this.#bytes);
     this.#hash.update(block);
     this.#bytes += block.length;
@@ -115,7 +155,7 @@ export class LineWriter {
 
   async #open(): Promise<FileHandle> {
     await makeFolder(this.#directory);
-    return open(join(this.#directory, `${this.#file}.part`), 'w', PRIVATE_FILE);
+    return open(join(this.#directory, `${this.#file}.part`), 'w+', PRIVATE_FILE);
   }
 }
 

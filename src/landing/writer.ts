@@ -49,6 +49,7 @@ export class LandingWriter {
   /** Names of files that were allocated, complete or not. */
   readonly #allocated: string[] = [];
   readonly #registered: LandingFile[] = [];
+  #collections = 0;
 
   constructor(options: LandingOptions) {
     const { directory, source } = options;
@@ -84,11 +85,19 @@ export class LandingWriter {
     return this.#csv.write(this.#options.redactor.text(lines));
   }
 
-  /** Writes one row of CSV. `columns` is the header, the same in every call. */
-  writeRow(columns: readonly string[], cells: readonly Cell[]): Promise<void> {
-    this.#csvColumns = columns;
-    const masked = cells.map((cell) => quoteCell(this.#options.redactor.text(formatCell(cell))));
-    return this.#csv.write(`${masked.join(',')}\n`);
+  /** Rows of CSV that are written together, or not at all. `columns` is the header, the same in every call. */
+  collectRows(columns: readonly string[]): CollectedRows {
+    const { directory, source, redactor } = this.#options;
+    const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
+    return {
+      add: (cells) => lines.write(formatRow(cells, redactor)),
+      clear: () => lines.rollback(),
+      write: () => {
+        this.#csvColumns = columns;
+        return this.#csv.append(lines);
+      },
+      discard: () => lines.discard(),
+    };
   }
 
   /** Reserves a file that the caller writes. @returns its path; `register` then adds it to the landing */
@@ -196,8 +205,23 @@ export class LandingWriter {
   }
 }
 
+/** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
+export interface CollectedRows {
+  add(cells: readonly Cell[]): Promise<void>;
+  /** Removes the rows so far. */
+  clear(): Promise<void>;
+  /** Writes the rows. It is the last call but `discard`. */
+  write(): Promise<void>;
+  /** Removes the file. */
+  discard(): Promise<void>;
+}
+
 /** A text, a number, or the text of JSON. An empty text is null. */
 export type Cell = string | number | { readonly json: string };
+
+function formatRow(cells: readonly Cell[], redactor: Redactor): string {
+  return `${cells.map((cell) => quoteCell(redactor.text(formatCell(cell)))).join(',')}\n`;
+}
 
 function formatCell(cell: Cell): string {
   return typeof cell === 'object' ? toOneLine(stripSecrets(cell.json)) : String(cell);

@@ -3,7 +3,7 @@ import { sliceFields, underscoreNames } from '../http/json.ts';
 import type { Cell } from '../landing/writer.ts';
 import { platform } from '../services/platform/operations.ts';
 import { listThenRead } from './shared/list-and-read.ts';
-import { fetchPages, itemTexts, PAGE_SIZE } from './shared/snapshot-pages.ts';
+import { fetchPages, itemTexts, PAGE_SIZE, sendPages } from './shared/snapshot-pages.ts';
 import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
 
 /**
@@ -31,18 +31,33 @@ async function listViewIds(context: ExtractContext): Promise<readonly string[]> 
 /** The columns of the table that are landed. */
 const COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'] as const;
 
+/** Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. */
 async function extractView(context: ExtractContext, id: string): Promise<void> {
   const { landing } = context;
+  const rows = landing.collectRows(COLUMNS);
+  let position = 0;
   try {
-    const pages = await fetchPages(context, platform.views.results, { view_id: id, 'page[size]': PAGE_SIZE });
-    let position = 0;
-    for (const page of pages) {
-      for (const text of itemTexts(page)) await landing.writeRow(COLUMNS, formatRow(id, ++position, text));
-    }
+    await sendPages(
+      context,
+      platform.views.results,
+      { view_id: id, 'page[size]': PAGE_SIZE },
+      {
+        write: async (page) => {
+          for (const text of itemTexts(page)) await rows.add(formatRow(id, ++position, text));
+        },
+        reset: () => {
+          position = 0;
+          return rows.clear();
+        },
+      },
+    );
+    await rows.write();
     await landing.writeJson({ view_id: id, rows: position });
   } catch (error) {
     if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
     await landing.writeJson({ view_id: id, error: error.serviceMessage });
+  } finally {
+    await rows.discard();
   }
 }
 

@@ -40,7 +40,7 @@ export async function extractPages<O extends Operation>(
 ): Promise<number | undefined> {
   const { landing } = context;
   const start = await landing.checkpoint();
-  const total = await consistentSnapshot(context, operation, args, { write, reset: () => landing.rollback(start) });
+  const total = await sendPages(context, operation, args, { write, reset: () => landing.rollback(start) });
   if (total !== undefined) landing.expectRows(total);
   return total;
 }
@@ -57,7 +57,7 @@ export async function fetchPages<O extends Operation>(
   args: OperationArgs<O>,
 ): Promise<readonly SnapshotPage[]> {
   const pages: SnapshotPage[] = [];
-  await consistentSnapshot(context, operation, args, {
+  await sendPages(context, operation, args, {
     write: (page) => void pages.push(page),
     reset: () => void pages.splice(0),
   });
@@ -69,8 +69,8 @@ export function fetchPools(context: ExtractContext): Promise<readonly SnapshotPa
   return fetchPages(context, platform['agent-pools'].list, { 'page[size]': PAGE_SIZE });
 }
 
-/** Reads the list until it does not change while its pages are read. @returns the reported total, if any */
-async function consistentSnapshot<O extends Operation>(
+/** Sends the pages of a list to a sink, until it does not change while they are read. @returns the reported total, if any */
+export async function sendPages<O extends Operation>(
   context: ExtractContext,
   operation: O,
   args: OperationArgs<O>,

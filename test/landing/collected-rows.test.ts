@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Target } from '../../src/config/config.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
+import { LandingWriter } from '../../src/landing/writer.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const COLUMNS = ['view', 'position', 'text'];
+/** Rows of a kilobyte: more than are kept in memory. */
+const MANY = 1000;
+const TEXT = `line\n${'x'.repeat(1000)}`;
+
+async function openLanding() {
+  const directory = join(await tempFolder(), 'acme');
+  const redactor = new Redactor();
+  redactor.add('token-of-the-target');
+  const landing = new LandingWriter({
+    directory,
+    source: 'saved_view_rows',
+    target: { name: 'acme', url: 'http://127.0.0.1:1', mounts: {}, services: [] } as unknown as Target,
+    runId: '20261120T021500Z-aaaa',
+    asOf: '2026-11-20T02:15:00.000Z',
+    redactor,
+  });
+  return { landing, directory };
+}
+
+/** The views of the rows of a file, one letter for each run of rows of a view. */
+function findRuns(csv: string): string {
+  return [...csv.matchAll(/^"(\w)","\d+",/gmu)]
+    .map(([, view]) => view)
+    .join('')
+    .replaceAll(/(\w)\1*/gu, '$1');
+}
+
+test('rows that are collected at the same time are written one collection after another, however many they are', async () => {
+  const { landing, directory } = await openLanding();
+  const [large, small, second] = [1, 2, 3].map(() => landing.collectRows(COLUMNS));
+  for (let position = 1; position <= MANY; position++) {
+    await Promise.all([large?.add(['a', position, TEXT]), second?.add(['c', position, TEXT])]);
+  }
+  await small?.add(['b', 1, 'token-of-the-target']);
+  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.rows-1.part', 'saved_view_rows.rows-3.part']);
+  await Promise.all([large, small, second].map((rows) => rows?.write()));
+  const { files } = await landing.commit();
+  const csv = readFileSync(join(directory, 'saved_view_rows.csv'));
+  expect(files).toEqual([
+    {
+      file: 'saved_view_rows.csv',
+      format: 'csv',
+      columns: COLUMNS,
+      bytes: csv.length,
+      sha256: createHash('sha256').update(csv).digest('hex'),
+      longestLine: expect.any(Number),
+    },
+  ]);
+  const text = csv.toString();
+  expect(findRuns(text)).toHaveLength(3);
+  expect(text.match(/^"[ac]","\d+","line\nx{1000}"$/gmu)).toHaveLength(2 * MANY);
+  expect(text.match(/^view,position,text$/gmu)).toHaveLength(1);
+  expect(text).toContain('"b","1","***"');
+  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv', 'saved_view_rows.json']);
+});
+
+test('rows that are cleared or discarded are not written, and leave no file', async () => {
+  const { landing, directory } = await openLanding();
+  const cleared = landing.collectRows(COLUMNS);
+  const discarded = landing.collectRows(COLUMNS);
+  for (let position = 1; position <= MANY; position++) {
+    await cleared.add(['a', position, TEXT]);
+    await discarded.add(['b', position, TEXT]);
+  }
+  await cleared.clear();
+  await cleared.add(['a', 1, 'again']);
+  await cleared.write();
+  await discarded.discard();
+  await landing.commit();
+  expect(readFileSync(join(directory, 'saved_view_rows.csv'), 'utf8')).toBe('view,position,text\n"a","1","again"\n');
+  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv', 'saved_view_rows.json']);
+});
