@@ -32,23 +32,26 @@ export async function startS3Server(program: string, cleanup: Cleanup): Promise<
   const [data, sidecar] = [join(root, 'data'), join(root, 'sidecar')];
   await mkdir(join(data, BUCKET), { recursive: true });
   await mkdir(sidecar);
-  const port = await findFreePort();
   const env = { AWS_ACCESS_KEY_ID: 'tester', AWS_SECRET_ACCESS_KEY: 'only-on-loopback-7f3a', AWS_REGION: 'us-east-1' };
-  const child = spawn(
-    program,
-    ['--port', `127.0.0.1:${port}`, '--quiet', '--access', env.AWS_ACCESS_KEY_ID, '--secret', env.AWS_SECRET_ACCESS_KEY]
-      // Attributes of files are kept beside them: not every file system of a test has extended ones.
-      .concat(['posix', '--sidecar', sidecar, data]),
-    { stdio: 'ignore' },
-  );
-  cleanup(async () => {
+  const words = ['--quiet', '--access', env.AWS_ACCESS_KEY_ID, '--secret', env.AWS_SECRET_ACCESS_KEY]
+    // Attributes of files are kept beside them: not every file system of a test has extended ones.
+    .concat(['posix', '--sidecar', sidecar, data]);
+  for (let start = 1; ; start++) {
+    const address = `127.0.0.1:${await findFreePort()}`;
+    const child = spawn(program, ['--port', address, ...words], { stdio: 'ignore' });
     const ended = once(child, 'exit');
+    const endpoint = `http://${address}`;
+    if (await Promise.race([waitUntilServing(endpoint), ended.then(() => false)])) {
+      cleanup(async () => {
+        child.kill();
+        await ended;
+      });
+      return { bucket: BUCKET, env: { ...env, AWS_ENDPOINT_URL: endpoint }, folder: join(data, BUCKET) };
+    }
     child.kill();
-    await ended;
-  });
-  const endpoint = `http://127.0.0.1:${port}`;
-  await waitUntilServing(endpoint);
-  return { bucket: BUCKET, env: { ...env, AWS_ENDPOINT_URL: endpoint }, folder: join(data, BUCKET) };
+    // Another process may have taken the port meanwhile.
+    if (start === STARTS) throw new Error(`${program} does not serve`);
+  }
 }
 
 export async function findFreePort(): Promise<number> {
@@ -59,17 +62,16 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
+const STARTS = 5;
 const POLL_MS = 50;
 const POLLS = 600;
 
-async function waitUntilServing(endpoint: string): Promise<void> {
-  for (let poll = 0; ; poll++) {
-    try {
-      await fetch(endpoint);
-      return;
-    } catch (error) {
-      if (poll === POLLS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
+/** Whether the server answers, and no other one. */
+async function waitUntilServing(endpoint: string): Promise<boolean> {
+  for (let poll = 0; poll < POLLS; poll++) {
+    const answer = await fetch(endpoint).catch(() => undefined);
+    if (answer) return answer.headers.get('server') === 'VERSITYGW';
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+  return false;
 }

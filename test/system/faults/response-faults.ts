@@ -21,13 +21,14 @@ export interface ResponseFault {
 const ALL = [...KINDS];
 const broken = /truncated: the response was cut off/u;
 const malformed = /malformed: expected a JSON/u;
-const silent = { headersMs: 700, idleMs: 700, responseMs: 1500, downloadMs: 1500 };
+const silent = { headersMs: 1000 };
+const slow = { responseMs: 1500, downloadMs: 1500 };
 const small = { maxResponseBytes: 4 * 1024 * 1024, maxDownloadBytes: 4 * 1024 * 1024 };
 
 const FAULTS: Readonly<Record<string, Omit<ResponseFault, 'name'>>> = {
   'connections are reset': { fault: faults.reset, says: /unreachable: no connection \(ECONNRESET\)/u },
-  'answers never begin': { fault: faults.hang, says: /timeout: no response within 0\.7 s/u, timeouts: silent },
-  'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timeouts: silent },
+  'answers never begin': { fault: faults.hang, says: /timeout: no response within 1\.0 s/u, timeouts: silent },
+  'answers drip': { fault: faults.drip, says: /timeout: not finished within 1\.5 s/u, timeouts: slow },
   'connections are reset within answers': { fault: faults.resetWithin, says: broken },
   'answers end after each tenth in turn': { fault: faults.cutFrom(0), says: broken, timeouts: { attempts: 10 } },
   // A malformed response is retried twice at most: four runs cover all tenths.

@@ -3,37 +3,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import type { HttpTimeouts } from '../../../src/http/timeouts.ts';
 import { platform } from '../../../src/services/index.ts';
-import {
-  createTarget,
-  createTestClient,
-  type Handler,
-  startServer,
-  type TestServer,
-} from '../../helpers/http-service.ts';
+import { createTarget, createTestClient, type Handler, startServer } from '../../helpers/http-service.ts';
 
-/** Short, but long enough for a collection within each of them on a busy machine. */
-const TIMES: Partial<HttpTimeouts> = { headersMs: 1000, idleMs: 600, responseMs: 1500, downloadMs: 1500, attempts: 2 };
+/** Longer than any test: each test shortens the time that it is about, so that a busy machine exceeds no other one. */
+const PATIENT = { headersMs: 120_000, idleMs: 120_000, responseMs: 120_000, downloadMs: 120_000, attempts: 2 };
+const SHORT_MS = 1000;
 
-let collectGarbage: () => void;
 let collecting: NodeJS.Timeout;
-const servers: TestServer[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
 
 beforeAll(() => {
   setFlagsFromString('--expose-gc');
-  collectGarbage = runInNewContext('gc') as () => void;
+  collecting = setInterval(runInNewContext('gc') as () => void, 150);
 });
-beforeEach(() => {
-  collecting = setInterval(collectGarbage, 150);
-});
-afterEach(async () => {
+afterAll(() => {
   clearInterval(collecting);
-  await Promise.all(servers.splice(0).map((server) => server.close()));
+  rmSync(folder, { recursive: true, force: true });
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const START = '{"data":[';
 const silent: Handler = () => {};
@@ -44,56 +33,56 @@ const drip: Handler = (_request, response) => {
   response.on('close', () => clearInterval(timer));
 };
 
-async function begin(handle: Handler) {
+async function begin({ onTestFinished, task }: TestContext, handle: Handler, times: Partial<HttpTimeouts> = {}) {
   const server = await startServer(handle);
-  servers.push(server);
-  return { server, ...createTestClient(createTarget('platform', server.origin), { timeouts: TIMES }) };
+  onTestFinished(() => server.close());
+  const options = { timeouts: { ...PATIENT, ...times } };
+  return { server, file: join(folder, task.id), ...createTestClient(createTarget('platform', server.origin), options) };
 }
 
-describe('while garbage is collected all the time', () => {
-  it.each([
-    ['silence', silent, 'no response within'],
-    ['a body that stalls', stall, 'no data for'],
-    ['a body that drips', drip, 'not finished within'],
-  ])('%s is given up', async (_, handle, message) => {
-    const { server, client } = await begin(handle);
-    await expect(client.call(platform.views.list, {})).rejects.toMatchObject({
-      failure: 'timeout',
-      serviceMessage: expect.stringContaining(message),
-    });
+const timeoutWith = (message: string) => ({
+  failure: 'timeout',
+  serviceMessage: expect.stringContaining(message),
+});
+
+// Concurrently, since all of the time is waits.
+describe.concurrent('while garbage is collected all the time', () => {
+  it.for([
+    ['silence', silent, { headersMs: SHORT_MS }, 'no response within'],
+    ['a body that stalls', stall, { idleMs: SHORT_MS }, 'no data for'],
+    ['a body that drips', drip, { responseMs: SHORT_MS }, 'not finished within'],
+  ] as const)('%s is given up', async ([, handle, times, message], context) => {
+    const { server, client } = await begin(context, handle, times);
+    await expect(client.call(platform.views.list, {})).rejects.toMatchObject(timeoutWith(message));
     expect(server.requests).toHaveLength(2);
     await client.close();
   });
 
-  it.each([
-    ['stalls', stall, 'no data for'],
-    ['drips', drip, 'not finished within'],
-  ])('a download that %s is given up', async (_, handle, message) => {
-    const { client } = await begin(handle);
-    const download = client.download(platform.explorer.export, { type: 'workspaces' }, join(folder, 'rows.csv'));
-    await expect(download).rejects.toMatchObject({
-      failure: 'timeout',
-      serviceMessage: expect.stringContaining(message),
-    });
+  it.for([
+    ['stalls', stall, { idleMs: SHORT_MS }, 'no data for'],
+    ['drips', drip, { downloadMs: SHORT_MS }, 'not finished within'],
+  ] as const)('a download that %s is given up', async ([, handle, times, message], context) => {
+    const { client, file } = await begin(context, handle, times);
+    const download = client.download(platform.explorer.export, { type: 'workspaces' }, file);
+    await expect(download).rejects.toMatchObject(timeoutWith(message));
     await client.close();
   });
 
-  it.each(['call', 'pages', 'download'] as const)('Ctrl-C ends a %s whose body stalls', async (method) => {
-    const { client, abort } = await begin(stall);
+  it.for(['call', 'pages', 'download'] as const)('Ctrl-C ends a %s whose body stalls', async (method, context) => {
+    const { client, abort, file } = await begin(context, stall);
     const signal = new AbortController().signal;
     const work = {
       call: () => client.call(platform.views.list, {}, { signal }),
       pages: () => client.pages(platform.views.list, {}, { signal }).next(),
-      download: () =>
-        client.download(platform.explorer.export, { type: 'workspaces' }, join(folder, 'rows.csv'), { signal }),
+      download: () => client.download(platform.explorer.export, { type: 'workspaces' }, file, { signal }),
     }[method]();
     setTimeout(() => abort.abort(), 500);
     await expect(work).rejects.toMatchObject({ failure: 'aborted' });
     await client.close();
   });
 
-  it('the signal of a call ends it', async () => {
-    const { client } = await begin(stall);
+  it('the signal of a call ends it', async (context) => {
+    const { client } = await begin(context, stall);
     const caller = new AbortController();
     const work = client.pages(platform.views.list, {}, { signal: caller.signal }).next();
     setTimeout(() => caller.abort(), 500);

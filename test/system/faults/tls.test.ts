@@ -233,7 +233,8 @@ describe('a proxy', () => {
     );
     const env = { HTTPS_PROXY: `http://127.0.0.1:${port}` };
     const url = `https://localhost:${await secure('server')}`;
-    const { run } = await pull({ url, target: { caFile: pem('ca') }, env, timeouts: { connectMs: 100 } });
+    const timeouts = answer === undefined ? { connectMs: 100 } : {};
+    const { run } = await pull({ url, target: { caFile: pem('ca') }, env, timeouts });
     expect(run.exit).toBe(3);
     expect(run.stderr).toMatch(says);
   });

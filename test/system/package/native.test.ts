@@ -24,6 +24,9 @@ const OFFLINE = new Set([
   'ERR_SOCKET_TIMEOUT',
 ]);
 
+/** Also a registry that answers, and cannot serve. */
+const isUnreachable = (code: string): boolean => OFFLINE.has(code) || /^E(?:429|5\d\d)$/u.test(code);
+
 interface LockedPackage {
   readonly version: string;
   readonly integrity?: string;
@@ -34,19 +37,25 @@ async function readLockedPackages(): Promise<Readonly<Record<string, LockedPacka
   return JSON.parse(await readFile(join(PACKAGE_ROOT, 'package-lock.json'), 'utf8')).packages;
 }
 
-/** The integrity of a package in the registry, or the code of npm's error. */
-async function askRegistry(
-  name: string,
-  version: string,
-): Promise<{ readonly integrity?: string; readonly code?: string }> {
-  const words = ['view', `${name}@${version}`, 'dist.integrity', '--json', '--fetch-retries=0'];
+type Answer = { readonly integrity: ReadonlyMap<string, string | undefined> } | { readonly code: string };
+
+/** The integrity of packages in the registry, or the code of npm's error. One process asks for all of them. */
+async function askRegistry(versions: Readonly<Record<string, string>>): Promise<Answer> {
+  const cwd = await tempFolder();
+  await writeFile(
+    join(cwd, 'package.json'),
+    JSON.stringify({ name: 'natives', version: '1.0.0', dependencies: versions }),
+  );
+  // `--force`: the packages are of several platforms.
+  const words = ['install', '--package-lock-only', '--force', '--json', '--no-audit', '--no-fund', '--fetch-retries=0'];
   try {
-    const { stdout } = await promisify(execFile)('npm', words, { cwd: PACKAGE_ROOT });
-    return stdout.trim() === '' ? { code: 'E404' } : { integrity: JSON.parse(stdout) };
+    await promisify(execFile)('npm', words, { cwd });
   } catch (error) {
     const { stdout } = error as { readonly stdout: string };
     return { code: JSON.parse(stdout).error.code };
   }
+  const { packages } = JSON.parse(await await readFile(join(cwd, 'package-lock.json'), 'utf8'));
+  return { integrity: new Map(PACKAGES.map((name) => [name, packages[`node_modules/${name}`]?.integrity])) };
 }
 
 test('the lock file has the integrity of the native package of every platform', async () => {
@@ -57,11 +66,15 @@ test('the lock file has the integrity of the native package of every platform', 
   expect(without).toEqual([]);
 });
 
-test.concurrent.for(PACKAGES)('%s is in the registry with the locked version and integrity', async (name, context) => {
-  const { version, integrity } = (await readLockedPackages())[`node_modules/${name}`]!;
-  const answer = await askRegistry(name, version);
-  context.skip(OFFLINE.has(answer.code ?? ''), `the registry is not reachable: ${answer.code}`);
-  expect(answer).toEqual({ integrity });
+test('the native packages are in the registry with the locked versions and integrity', async (context) => {
+  const packages = await readLockedPackages();
+  const locked = PACKAGES.map((name) => [name, packages[`node_modules/${name}`]!] as const);
+  const answer = await askRegistry(Object.fromEntries(locked.map(([name, { version }]) => [name, version])));
+  if ('code' in answer) {
+    context.skip(isUnreachable(answer.code), `the registry is not reachable: ${answer.code}`);
+    expect.fail(`npm: ${answer.code}`);
+  }
+  expect(answer.integrity).toEqual(new Map(locked.map(([name, { integrity }]) => [name, integrity])));
 });
 
 test('the package of the lock has a build for every platform', () => {
