@@ -190,13 +190,17 @@ function isObject(value: unknown): value is UnknownRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** In the landing of a run, beside the folders of the targets (`src/pipeline/resume.ts`). Some file systems ignore case. */
+const MARK = /^unfinished\.json$/iu;
+
 function validateTarget(
-  { kind, url, organization, token, clientCert, clientKey, sources, without, links }: UnknownRecord,
+  { name, kind, url, organization, token, clientCert, clientKey, sources, without, links }: UnknownRecord,
   index: number,
 ): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   const report = (field: string, message: string) => issues.push({ path: ['targets', index, field], message });
   const error = typeof url === 'string' ? urlError(url) : undefined;
+  if (typeof name === 'string' && MARK.test(name)) report('name', 'is the name of a file in the landing of each run');
   if (error) report('url', error);
   if (kind === 'platform' && !organization) report('organization', 'is required for kind platform');
   if ((kind === 'platform' || kind === 'secrets') && !token) report('token', `is required for kind ${kind}`);
