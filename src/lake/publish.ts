@@ -95,13 +95,12 @@ async function beginPublish(
 ): Promise<Publishing> {
   const reader = createLakeReader(store, database, files);
   const visible = await readVisible(reader, writer);
-  const { after = BEGINNING, latest, isAhead, last, lastOfAll } = visible;
+  const { after = BEGINNING, latest, isAhead, lastOfAll } = visible;
   if (latest === undefined) {
     throw new TidemarkError('UNREACHABLE', 'the warehouse has no run yet', { hint: 'pull first: `tidemark pull`' });
   }
   if (isAhead) throw aheadError(store, after);
   const publish = await claimNumber(store, lastOfAll, writer, now);
-  const { readAll } = visible;
   return {
     store,
     database,
@@ -111,8 +110,7 @@ async function beginPublish(
     nowMs: now.getTime(),
     after,
     now: latest,
-    lastVisible: last,
-    readAll,
+    visible,
   };
 }
 

@@ -3,6 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { readCheckpointFile } from './commit.ts';
+import { hashFile } from './data-files.ts';
 import { type AddAction, type DeltaField, parseFields, readSnapshot, type Snapshot } from './delta-log.ts';
 import { changesTable, describedRelation, type LakeRelation, PARTITION, stateTable } from './layout.ts';
 import { RUNS } from './relations.ts';
@@ -64,6 +65,8 @@ interface TableViewOptions {
   readonly fields?: readonly DeltaField[];
   /** @default every file */
   readonly keep?: (file: AddAction) => boolean;
+  /** Compares the files with their checksums: DuckDB notices some changes only, and names neither the lake nor what to do. @default false */
+  readonly isChecked?: boolean;
 }
 
 /** Creates a temporary view of a table of the lake. */
@@ -71,12 +74,13 @@ export async function createTableView(
   reader: LakeReader,
   view: string,
   table: string,
-  { fields, keep = () => true }: TableViewOptions = {},
+  { fields, keep = () => true, isChecked = false }: TableViewOptions = {},
 ): Promise<void> {
   const { metaData, files } = await reader.snapshot(table);
   const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => !PARTITIONS.has(name));
   const kept = [...files.values()].filter(keep);
   const paths = await Promise.all(kept.map((add) => locateFile(reader.store, table, add)));
+  if (isChecked) await checkFiles(reader.store, table, kept);
   const query = await renderSource(reader.files, stored, paths);
   await reader.database.run(await reader.files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
 }
@@ -95,6 +99,15 @@ async function locateFile(store: LakeStore, table: string, add: AddAction): Prom
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     throw damagedError(store, path, 'is missing');
+  }
+}
+
+/** @throws TidemarkError DATA if the content of a file is not what was written */
+async function checkFiles(store: LakeStore, table: string, adds: readonly AddAction[]): Promise<void> {
+  for (const { path, tags } of adds) {
+    const stored = dataPath(table, path);
+    const isSame = tags?.sha256 === undefined || (await hashFile(await store.locate(stored))) === tags.sha256;
+    if (!isSame) throw damagedError(store, stored, 'has another checksum');
   }
 }
 
@@ -151,11 +164,11 @@ export function toWarehouse(field: string, type: string): string {
 export async function createTableViews(
   reader: LakeReader,
   isWanted?: (relation: string) => boolean,
+  options: Pick<TableViewOptions, 'isChecked'> = {},
 ): Promise<readonly LakeRelation[]> {
   const relations = await listLakeRelations(reader, isWanted);
   for (const { name } of relations) {
-    await createTableView(reader, changesTable(name), changesTable(name));
-    await createTableView(reader, stateTable(name), stateTable(name));
+    for (const table of [changesTable(name), stateTable(name)]) await createTableView(reader, table, table, options);
   }
   return relations;
 }

@@ -1,9 +1,10 @@
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { type BaseState, findBaseState } from './base-state.ts';
 import { appendToTable } from './commit.ts';
 import { writePending } from './data-files.ts';
 import type { AddAction, Snapshot } from './delta-log.ts';
-import { describedSince, designTable, PARTITION, stateTable, type TableDesign, tableName } from './layout.ts';
+import { changesTable, describedSince, designTable, stateTable, type TableDesign, tableName } from './layout.ts';
 import {
   BEGINNING,
   findDifferences,
@@ -14,11 +15,12 @@ import {
   findState,
   repeatLastRun,
 } from './pending.ts';
-import { monthName, quarterStart, quartersBetween } from './quarters.ts';
+import { quarterStart, quartersBetween } from './quarters.ts';
 import { createTableView, type LakeReader, renderTyped } from './reader.ts';
 import { type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
 import { DUCKDB, renderHeld } from './views.ts';
+import type { VisiblePublishes } from './visible.ts';
 
 /** A publish in progress. */
 export interface Publishing {
@@ -33,10 +35,8 @@ export interface Publishing {
   readonly after: string;
   /** `as_of` of the last run of the warehouse. */
   readonly now: string;
-  /** The last publish of this writer that readers see; 0 for none. */
-  readonly lastVisible: number;
-  /** Makes the publishes of all quarters count, and not only of the last. */
-  readonly readAll: () => Promise<void>;
+  /** What readers see of this writer. */
+  readonly visible: VisiblePublishes;
 }
 
 /** Rows of a table that a publish has written to files, not yet in the log. */
@@ -82,7 +82,7 @@ async function prepare(publishing: Publishing, relation: Relation, part: Part): 
   const table = tableName(relation.name, part);
   const snapshot = await publishing.reader.snapshot(table);
   const design = designTable(relation, part, snapshot.metaData, publishing);
-  const isCurrent = !design.metaData && publishing.lastVisible >= describedSince(snapshot.metaData);
+  const isCurrent = !design.metaData && publishing.visible.last >= describedSince(snapshot.metaData);
   return { table, snapshot, design, isCurrent };
 }
 
@@ -90,7 +90,7 @@ async function findChanges(publishing: Publishing, relation: Relation, changes: 
   const held = changes.design.relation;
   const context = changes.isCurrent ? publishing : { ...publishing, after: BEGINNING };
   const isEmpty = changes.snapshot.files.size === 0;
-  const hold = () => (isEmpty ? holdNothing(publishing, changes) : holdRows(publishing, changes));
+  const hold = () => (isEmpty ? holdNothing(publishing, changes) : holdRows(publishing, relation, changes));
   if (relation.kind === 'rollup') return findRollupChanges(context, relation, held);
   if (relation.kind === 'journal') return findJournalChanges(context, relation, held);
   if (relation.kind === 'register') {
@@ -105,30 +105,23 @@ async function holdNothing({ files, database }: Publishing, { design }: Prepared
   await database.run(await files.render('lake/held_none', { typed: renderTyped(design.fields) }));
 }
 
-/** Fills `lake_held` with the present rows of the lake. It reads the state of the last quarter and the files since. */
-async function holdRows(publishing: Publishing, changes: PreparedTable): Promise<void> {
-  const { reader, files, database, after } = publishing;
-  const { design, isCurrent, table } = changes;
-  const state = stateTable(design.relation.name);
-  const begun = isCurrent && after !== BEGINNING ? monthName(quarterStart(new Date(after))) : undefined;
-  const states = [...(await reader.snapshot(state)).files.values()];
-  const hasState =
-    begun !== undefined && states.some(({ partitionValues }) => partitionValues[PARTITION.state] === begun);
-  if (!hasState) await publishing.readAll();
-  const isSince =
-    (part: Part) =>
-    ({ partitionValues }: AddAction): boolean =>
-      !hasState || String(partitionValues[PARTITION[part]]) >= begun;
-  await createTableView(reader, 'lake_changes', table, { fields: design.fields, keep: isSince('changes') });
+/** Fills `lake_held` with the present rows of the lake. It reads the last state and the files since. */
+async function holdRows(publishing: Publishing, relation: Relation, changes: PreparedTable): Promise<void> {
+  const { reader, files, database, visible } = publishing;
+  const { design, table } = changes;
+  const base = changes.isCurrent ? await findBase(publishing, relation) : undefined;
+  const isKept = (kept: ReadonlySet<AddAction> | undefined) => (file: AddAction) => kept?.has(file) ?? true;
+  if (!base?.isFound) await visible.readAll();
+  await createTableView(reader, 'lake_changes', table, { fields: design.fields, keep: isKept(base?.changes) });
   const fields = design.fields.filter(({ name }) => name !== 'op');
-  await createTableView(reader, 'lake_state', state, { fields, keep: isSince('state') });
+  await createTableView(reader, 'lake_state', stateTable(relation.name), { fields, keep: isKept(base?.states) });
   const query = await renderHeld({ files, dialect: DUCKDB, table: localTable, runs: 'lake_runs' }, design.relation);
   await database.run(await files.render('lake/held', { query }));
 }
 
 /** Fills `lake_held` with every change that readers of the lake see. */
-async function holdLog({ reader, files, database, readAll }: Publishing, changes: PreparedTable): Promise<void> {
-  await readAll();
+async function holdLog({ reader, files, database, visible }: Publishing, changes: PreparedTable): Promise<void> {
+  await visible.readAll();
   const { design, table } = changes;
   await createTableView(reader, 'lake_changes', table, { fields: design.fields });
   const parts = {
@@ -145,7 +138,11 @@ function localTable(name: string): string {
   return name.endsWith('_state') ? 'lake_state' : 'lake_changes';
 }
 
-/** A history has a state at the start of each quarter, a log at the first publish of each quarter. */
+async function findBase({ reader, visible }: Publishing, { name }: Relation): Promise<BaseState> {
+  return findBaseState(await reader.snapshot(stateTable(name)), await reader.snapshot(changesTable(name)), visible.own);
+}
+
+/** A history has a state at the start of each quarter, a log at the first publish of each quarter and when its last one is old. */
 async function stageStates(
   publishing: Publishing,
   relation: Relation,
@@ -162,14 +159,12 @@ async function stageStates(
   return adds;
 }
 
-async function stateTimes(
-  { database, files, after, now }: Publishing,
-  relation: Relation,
-  isNew: boolean,
-): Promise<readonly Date[]> {
+async function stateTimes(publishing: Publishing, relation: Relation, isNew: boolean): Promise<readonly Date[]> {
+  const { database, files, after, now } = publishing;
   const until = new Date(now);
   if (relation.kind === 'register') {
-    return isNew || quarterStart(until).getTime() > Date.parse(after) ? [until] : [];
+    const isDue = isNew || quarterStart(until).getTime() > Date.parse(after);
+    return isDue || (await findBase(publishing, relation)).isOld ? [until] : [];
   }
   if (!isNew) return quartersBetween(new Date(after), until);
   const [row] = await database.rows(await files.render('lake/first_version', { stored: quoteIdent(relation.stored) }));

@@ -64,7 +64,9 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<readonly
     const files = createSqlFiles(overlayRoots(config.directory));
     const tables = await loadTables(files);
     const finishMigration = await migrate(database, files, tables);
-    const held = new Map((await createTableViews(createLakeReader(store, database, files))).map((r) => [r.name, r]));
+    const reader = createLakeReader(store, database, files);
+    const relations = await createTableViews(reader, undefined, { isChecked: true });
+    const held = new Map(relations.map((relation) => [relation.name, relation]));
     await database.run(
       await files.render('lake/restored_runs', { writer: config.shard ? String(config.shard.index) : 'null' }),
     );

@@ -11,6 +11,8 @@ export interface VisiblePublishes {
   readonly isAhead: boolean;
   /** `as_of` of the last run of the warehouse; undefined for none. */
   readonly latest: string | undefined;
+  /** The publishes of the writer: those of the last quarter, or all if it has none there. */
+  readonly own: ReadonlySet<number>;
   /** The last publish of the writer; 0 for none. */
   readonly last: number;
   /** The last publish of any writer; 0 for none. */
@@ -67,12 +69,14 @@ async function load(reader: LakeReader, writer: number, since: string | undefine
 
 async function summarize({ database, files }: LakeReader): Promise<Omit<VisiblePublishes, 'readAll'>> {
   const [range] = await database.rows(await files.read('lake/range'));
-  const [last] = await database.rows(await files.read('lake/last_publish'));
+  const publishes = await database.rows(await files.read('lake/visible_publishes'));
+  const own = publishes.filter(({ is_own }) => is_own === true).map(({ publish }) => Number(publish));
   return {
     after: typeof range?.published === 'string' ? range.published : undefined,
     isAhead: range?.is_ahead === true,
     latest: typeof range?.latest === 'string' ? range.latest : undefined,
-    last: Number(last?.own ?? 0),
-    lastOfAll: Number(last?.any_writer ?? 0),
+    own: new Set(own),
+    last: Math.max(0, ...own),
+    lastOfAll: Math.max(0, ...publishes.map(({ publish }) => Number(publish))),
   };
 }

@@ -81,6 +81,8 @@ describe('a run with `lake` in the configuration', () => {
       config.data = './elsewhere';
     });
     const restored = await words('restore', '--lake', broken);
+    for (const path of [cut, missing]) await copyFile(join(lake(), path), join(broken, path));
+    const mended = await words('restore', '--lake', broken);
     await project.configure((config) => {
       config.data = './data';
     });
@@ -88,6 +90,10 @@ describe('a run with `lake` in the configuration', () => {
       exit: 4,
       stderr: expect.stringMatching(/runs_state\S+ has \d+ bytes instead of \d+/u),
     });
+    expect(mended.exit).toBe(4);
+    expect(mended.stderr).toMatch(
+      /^error: \S+broken\/workspaces_changes\/\S+\.parquet has another checksum\n.*`tidemark lake verify`.*\n$/u,
+    );
   });
 
   test('vacuum: removes what no commit names once it is old', async () => {

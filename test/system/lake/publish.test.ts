@@ -1,6 +1,7 @@
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { StoredFile } from '../../../src/lake/store.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 
@@ -19,6 +20,16 @@ const sameHistory = async (project: LakeProject, table: string): Promise<void> =
 const sameAt = async (project: LakeProject, table: string, time: string): Promise<void> => {
   const sql = `select * from ${table}_at('${time}') order by all`;
   expect({ time, rows: await project.inLake(sql) }).toEqual({ time, rows: await project.inWarehouse(sql) });
+};
+
+const isData = ({ path }: StoredFile): boolean => path.endsWith('.parquet') && !path.includes('/_delta_log/');
+
+const moveFiles = async (from: string, to: string, moved: readonly StoredFile[]): Promise<void> => {
+  for (const { path } of moved) {
+    await mkdir(dirname(join(to, path)), { recursive: true });
+    await cp(join(from, path), join(to, path));
+    await rm(join(from, path));
+  }
 };
 
 describe('the first publish of a warehouse with history', () => {
@@ -115,18 +126,48 @@ describe('a publish after each night', () => {
     const old = (await project.store.list('')).filter(({ path }) => /=2026-0[4-6]\/.*\.parquet$/u.test(path));
     expect(old.filter(({ path }) => path.startsWith('runs_changes/')).length).toBeGreaterThan(1);
     const aside = await tempFolder();
-    const move = async (from: string, to: string) => {
-      for (const { path } of old) {
-        await mkdir(dirname(join(to, path)), { recursive: true });
-        await cp(join(from, path), join(to, path));
-        await rm(join(from, path));
-      }
-    };
-    await move(project.store.name, aside);
+    await moveFiles(project.store.name, aside, old);
     await project.night('2026-07-03T02:15:00Z', `update findings set state = 'resolved' where finding_id = 'f'`);
     const { tables } = await project.publish();
     expect(tables.find(({ table }) => table === 'findings_changes')).toMatchObject({ rows: 1 });
-    await move(aside, project.store.name);
+    await moveFiles(aside, project.store.name, old);
+    expect(await project.inLake('select finding_id, state from findings order by all')).toEqual([
+      { finding_id: 'f', state: 'resolved' },
+      { finding_id: 'g', state: 'new' },
+    ]);
+    await project.expectRestored();
+  });
+
+  test('reads the last state of a log and the changes since, and writes a state where they are many', async () => {
+    const project = await lakeProject();
+    await project.night('2026-07-01T02:15:00Z', ...['f', 'g'].map((id) => FINDING.replaceAll('ID', id)));
+    const nightTime = (day: number) => `2026-07-${String(day).padStart(2, '0')}T02:15:00Z`;
+    const changes = async () => (await project.store.list('findings_changes')).filter(isData);
+    let old = await changes();
+    let day = 1;
+    for (let states = 0; states < 2; day++) {
+      old = await changes();
+      const { tables } = await project.publish();
+      if (tables.some(({ table }) => table === 'findings_state')) states++;
+      const night = nightTime(day + 1);
+      await project.night(night, `update findings set last_seen = timestamptz '${night}', weight = ${day}`);
+      expect(day).toBeLessThan(12);
+    }
+    expect(old.length).toBeGreaterThan(8);
+    const aside = await tempFolder();
+    await moveFiles(project.store.name, aside, old);
+    expect((await project.publish()).tables.find(({ table }) => table === 'findings_changes')).toMatchObject({
+      rows: 2,
+    });
+    await project.night(nightTime(day + 1), `update findings set state = 'resolved' where finding_id = 'f'`);
+    expect((await project.publish()).tables.find(({ table }) => table === 'findings_changes')).toMatchObject({
+      rows: 1,
+    });
+    await moveFiles(aside, project.store.name, old);
+    for (let seen = 1; seen < day; seen++) {
+      const sql = `select distinct weight from findings_at('${nightTime(seen + 1)}')`;
+      expect(await project.inLake(sql)).toEqual([{ weight: seen }]);
+    }
     expect(await project.inLake('select finding_id, state from findings order by all')).toEqual([
       { finding_id: 'f', state: 'resolved' },
       { finding_id: 'g', state: 'new' },
