@@ -67,13 +67,17 @@ function record(database: Database, statements: Statement[]): Database {
       statements.push({ sql, params });
       return connection.rows(sql, params);
     },
+    script: (text: string) => {
+      statements.push({ sql: text, params: undefined });
+      return connection.script(text);
+    },
   });
   return { ...note(database), siblings: async (count) => (await database.siblings(count)).map(note) };
 }
 
 /** The reference: the same statements, one after another, and nothing is made of their rows. */
 async function repeat(statements: readonly Statement[], database: Database): Promise<void> {
-  for (const { sql, params } of statements) await database.rows(sql, params);
+  for (const { sql, params } of statements) await (params ? database.rows(sql, params) : database.script(sql));
 }
 
 /** Milliseconds from opening the published file to closing it. */

@@ -91,7 +91,7 @@ function skipReason(when: 'always' | 'changed' | 'findings', data: DigestData): 
 
 /** Links to the pages that the reports of the run have for subjects; undefined where nobody serves them. */
 async function loadSubjectLinker({ database, files, config, run }: ComposeOptions): Promise<SubjectLinker | undefined> {
-  if (config.reportsUrl === undefined) return undefined;
+  if (config.reportsUrl === undefined || config.subjectPages === 0) return undefined;
   const selection = await selectSubjects({ database, files, asOf: run.asOf }, { limit: config.subjectPages });
   return createSubjectLinker(selection, () => undefined);
 }

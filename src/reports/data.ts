@@ -92,8 +92,11 @@ export async function openReportReader(options: ReportReadOptions): Promise<Repo
   const all = await loadReports(files);
   const reports = new Map([...all].filter(([, report]) => !isAbsent(report.sources, options.leftOut)));
   const selected = selectReports(all, options.names).filter(({ name }) => reports.has(name));
-  const shared = { ...options, database: await shareConnections(database, files) };
-  const { params, summaries } = await prepareParams(shared, reports, selected);
+  const used = findParams(selected);
+  const previous = used.has('summaries_before') ? await readPreviousRun(options) : undefined;
+  const times = [options.asOf, ...(previous ? [previous] : [])].map((time) => time.toISOString());
+  const shared = { ...options, database: await shareConnections(database, files, times) };
+  const { params, summaries } = await prepareParams(shared, reports, used, previous);
   const read = (report: Report) => catchUserError(readReport(report, shared, params, summaries?.rows.get(report.name)));
   const names = new Set(selected.map(({ name }) => name));
   const unlinked = new Set([...all.keys()].filter((name) => !names.has(name)));
@@ -218,19 +221,34 @@ function queryParams({ asOf, thresholds }: Pick<ReportReadOptions, 'asOf' | 'thr
   return { as_of: asOf.toISOString(), ...thresholdParams(thresholds) };
 }
 
+/** Names of the parameters that the queries of reports use. */
+function findParams(reports: readonly Report[]): ReadonlySet<string | undefined> {
+  const queries = reports.flatMap(({ summary, datasets }) => [summary, ...datasets]);
+  return new Set(queries.flatMap(({ sql }) => [...sql.matchAll(/\$(\w+)/gu)].map(([, name]) => name)));
+}
+
+/** Time of the last run before the present one; undefined where there was none. */
+async function readPreviousRun({ database, files, asOf }: ReportReadOptions): Promise<Date | undefined> {
+  const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
+  return typeof row?.as_of === 'string' ? new Date(row.as_of) : undefined;
+}
+
 /** The parameters of the selected reports. Those that are expensive to compute are included only if a query uses them. */
 async function prepareParams(
   options: QueryOptions,
   reports: ReadonlyMap<string, Report>,
-  selected: readonly Report[],
+  used: ReadonlySet<string | undefined>,
+  previous: Date | undefined,
 ): Promise<{ readonly params: SqlParams; readonly summaries: Summaries | undefined }> {
-  const queries = selected.flatMap(({ summary, datasets }) => [summary, ...datasets]);
-  const used = new Set(queries.flatMap(({ sql }) => [...sql.matchAll(/\$(\w+)/gu)].map(([, name]) => name)));
-  const summaries = used.has('summaries') ? await loadSummaries(reports.values(), options) : undefined;
+  const load = (asOf: Date) => loadSummaries(reports.values(), { ...options, asOf });
+  const [summaries, before] = await allInOrder([
+    used.has('summaries') ? load(options.asOf) : Promise.resolve(undefined),
+    used.has('summaries_before') && previous ? load(previous) : Promise.resolve(undefined),
+  ]);
   const params = {
     ...queryParams(options),
     ...(summaries && { summaries: summaries.json }),
-    ...(used.has('summaries_before') && { summaries_before: await loadPreviousSummaries(reports, options) }),
+    ...(used.has('summaries_before') && { summaries_before: before?.json ?? '{}' }),
     ...(used.has('playbooks') && { playbooks: JSON.stringify((await options.playbooks?.()) ?? []) }),
   };
   return { params, summaries };
@@ -255,14 +273,6 @@ async function loadSummaries(reports: Iterable<Report>, options: QueryOptions): 
     if (row && !(row instanceof TidemarkError)) rows.set(name, row);
   }
   return { rows, json: stringify(Object.fromEntries(rows)) ?? '{}' };
-}
-
-/** The summaries as of the previous run; `{}` where there was none. */
-async function loadPreviousSummaries(reports: ReadonlyMap<string, Report>, options: QueryOptions): Promise<string> {
-  const { database, files, asOf } = options;
-  const [row] = await database.rows(await files.read('reports/previous_run'), { as_of: asOf.toISOString() });
-  if (typeof row?.as_of !== 'string') return '{}';
-  return (await loadSummaries(reports.values(), { ...options, asOf: new Date(row.as_of) })).json;
 }
 
 /** JSON as text; 64-bit integers keep their precision. */

@@ -59,8 +59,10 @@ export interface RenderedReport {
 export async function renderReports(options: RenderOptions): Promise<readonly RenderedReport[]> {
   const { out, asOf, generatedAt } = options;
   const [renderer, [reader, subjects]] = [await createRenderer(options.roots), await openTogether(options)];
-  const rendered = await writeReports(options, reader, renderer, subjects?.linkSubject);
-  await subjects?.write(renderer);
+  // Pages of subjects are made of rows of another connection: one processor reads while the other renders.
+  const writing = [writeReports(options, reader, renderer, subjects?.linkSubject), subjects?.write(renderer)] as const;
+  await Promise.allSettled(writing);
+  const [rendered] = [await writing[0], await writing[1]];
   if (options.archive ?? true) {
     await archiveFiles(
       out,

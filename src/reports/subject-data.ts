@@ -33,6 +33,7 @@ export async function* readSubjects(
   options: SubjectOptions,
   pages: readonly SubjectPage[],
 ): AsyncGenerator<SubjectData> {
+  if (pages.length === 0) return;
   const shared = await readShared(options);
   const kinds = [...new Set(pages.map(({ kind }) => kind))];
   const read = (kind: SubjectKind | undefined) => kind && readKind(options, kind);
@@ -91,14 +92,23 @@ function readRows(options: SubjectOptions, file: string, sql: string, limit: num
 
 function groupRows(rows: readonly Row[], toKey: (row: Row) => string): RowsByKey {
   const groups = new Map<string, Row[]>();
+  let last: { readonly row: Row; readonly group: Row[] } | undefined;
   for (const row of rows) {
+    if (last && KEY_COLUMNS.every((column) => last?.row[column] === row[column])) {
+      last.group.push(row);
+      continue;
+    }
     const key = toKey(row);
-    const group = groups.get(key);
-    if (group) group.push(row);
-    else groups.set(key, [row]);
+    const group = groups.get(key) ?? [];
+    group.push(row);
+    groups.set(key, group);
+    last = { row, group };
   }
   return groups;
 }
+
+/** Most rows are those of the subject before: to compare the columns of keys is faster than to make another key. */
+const KEY_COLUMNS = ['subject_type', 'target', 'subject_id', 'source'] as const;
 
 function toSubjectData(
   page: SubjectPage,

@@ -3,6 +3,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles } from '../core/paths.ts';
 import { type Database, firstLine, type SqlParams } from '../warehouse/database.ts';
 import { parseHeader, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
 import { loadTables, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import type { ProductLinker, SubjectRef } from './links.ts';
@@ -109,15 +110,8 @@ export async function selectSubjects(
   const { files } = options;
   const kinds = await loadSubjectKinds(files);
   await createCandidates(options, kinds);
-  await readSubjectRows(options, 'findings', await files.read('subjects/findings'), asOfParam(options));
-  const wanted = only?.map(({ type, target, id }) => ({ type, target, id }));
-  await readSubjectRows(options, 'pages', await files.read('subjects/pages'), {
-    ...asOfParam(options),
-    limit,
-    only: wanted ? JSON.stringify(wanted) : null,
-  });
+  const rows = limit === 0 && only === undefined ? [] : await selectRows(options, limit, only);
   const byType = new Map(kinds.map((kind) => [kind.type, kind]));
-  const rows = await readSubjectRows(options, 'list', await files.read('subjects/list'), {});
   const pages = rows.flatMap((row) => {
     const kind = byType.get(String(row.subject_type));
     return kind ? [toSubjectPage(row, kind)] : [];
@@ -129,6 +123,23 @@ export async function selectSubjects(
     has: (type, target, id) => keys.has(subjectKey(type, target, id)),
     present: Number(totals?.present ?? 0),
   };
+}
+
+/** The rows of `queries/subjects/list.sql`. */
+async function selectRows(
+  options: SubjectOptions,
+  limit: number,
+  only: readonly SubjectRef[] | undefined,
+): Promise<readonly Row[]> {
+  const { files } = options;
+  await readSubjectRows(options, 'findings', await files.read('subjects/findings'), asOfParam(options));
+  const wanted = only?.map(({ type, target, id }) => ({ type, target, id }));
+  await readSubjectRows(options, 'pages', await files.read('subjects/pages'), {
+    ...asOfParam(options),
+    limit,
+    only: wanted ? JSON.stringify(wanted) : null,
+  });
+  return readSubjectRows(options, 'list', await files.read('subjects/list'), {});
 }
 
 /** A key for maps of subjects. */
@@ -215,7 +226,7 @@ export async function readSubjectRows(
   params: SqlParams,
 ): Promise<readonly Row[]> {
   try {
-    return await database.rows(sql, params);
+    return await database.script(fillParams(sql, params)); // planned once, where a prepared statement is planned twice
   } catch (error) {
     throw new TidemarkError('DATA', `queries/subjects/${file}.sql: ${firstLine(error)}`, { cause: error });
   }

@@ -5,7 +5,8 @@ export type SqlParam = null | boolean | number | bigint | string | readonly stri
 export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
 
 /** Texts, names and comments, in which `$` begins no parameter; then a parameter. */
-const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w+)/gu;
+const TOKEN =
+  /\be'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1|\$(\w+)/giu;
 
 /**
  * Replaces the parameters of a statement by literals of the types that bound values have, and ends it with a semicolon: for
@@ -13,7 +14,7 @@ const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w+)/g
  * @throws TidemarkError DATA for a parameter without a value, and for a text that SQL cannot contain.
  */
 export function fillParams(sql: string, params: SqlParams): string {
-  const filled = sql.replaceAll(TOKEN, (token: string, name: string | undefined) => {
+  const filled = sql.replaceAll(TOKEN, (token: string, _: string | undefined, name: string | undefined) => {
     if (name === undefined) return /^(?:--|\/\*)/u.test(token) ? '' : token;
     const value = params[name];
     if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);

@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { expect, test } from 'vitest';
 import { allInOrder, shareConnections } from '../../src/reports/connections.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
-import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
-const database = await openDatabase(':memory:');
-afterAll(() => database.close());
+const NIGHTS = ['2026-11-01T02:15:00Z', '2026-11-02T02:15:00Z', '2026-11-03T02:15:00Z'] as const;
+const [FIRST, SECOND, THIRD] = NIGHTS;
 
 test('a statement does not wait for another, and each connection knows the macro of versions', async () => {
-  const { rows } = await shareConnections(database, createSqlFiles([PACKAGE_ROOT]));
+  const { database, files } = await createReportWarehouse();
+  const { rows } = await shareConnections(database, files, [FIRST]);
   const ended: string[] = [];
   const long = rows('select sum(a.range * b.range) as n from range(4000) a, range(4000) b').then(() =>
     ended.push('long'),
@@ -22,6 +21,40 @@ test('a statement does not wait for another, and each connection knows the macro
   await long;
   expect([first === second, none]).toEqual([true, null]);
   expect(ended).toEqual(['1.2.3', '1.2.3', 'none', 'long']);
+});
+
+test('the state of the sources is that of the time of each statement, whether it was prepared or not', async () => {
+  const { database, files, pull } = await createReportWarehouse();
+  for (const [index, night] of NIGHTS.entries()) {
+    await pull(night, { workspaces: index === 1 ? 'failed' : [workspace(`w${index}`)] });
+  }
+  const read = async (times: readonly string[], night: string) => {
+    const { rows } = await shareConnections(database, files, times);
+    const [row] = await rows(
+      `select state.status, state.as_of, (select string_agg(workspace_name, ',') from workspaces_before($night)) as before
+       from source_state_at($night) as state`,
+      { night },
+    );
+    return row;
+  };
+  const expected = new Map([
+    [FIRST, { status: 'complete', as_of: FIRST, before: null }],
+    [SECOND, { status: 'failed', as_of: FIRST, before: null }],
+    [THIRD, { status: 'complete', as_of: THIRD, before: 'w0' }],
+  ]);
+  for (const [night, row] of expected) {
+    expect(await read([THIRD, SECOND], night)).toEqual(row);
+    expect(await read([FIRST], night)).toEqual(row);
+    expect(await read(['2026-10-01T00:00:00Z'], night)).toEqual(row); // before the first pull there is no state
+  }
+});
+
+test('a statement that fails for another reason is not repeated', async () => {
+  const { database, files } = await createReportWarehouse();
+  const { rows } = await shareConnections(database, files, [FIRST]);
+  await expect(rows('select nothing_known from source_state_at($night)', { night: FIRST })).rejects.toThrow(
+    'nothing_known',
+  );
 });
 
 test('the error is that of the first in order, when none is under way any more', async () => {

@@ -21,6 +21,15 @@ test('values have the types of bound values', async () => {
   ]);
 });
 
+test.each([
+  ["select $$a $b 'c$$ as text, $e as e", "a $b 'c"],
+  ['select $tag$a $$ $b$tag$ as text, $e as e', 'a $$ $b'],
+  ["select e'it\\'s $b' as text, $e as e", "it's $b"],
+  ["select E'\\\\' as text, $e as e", '\\'],
+])('%s: a text in another form of quotes is left as it is', async (sql, text) => {
+  expect(await database.script(fillParams(sql, { e: 'x' }))).toEqual([{ text, e: 'x' }]);
+});
+
 test('a dollar sign in a text, a name or a comment begins no parameter', async () => {
   const sql = `select '$a it''s' as text, /* $b */ 1 as "$c" -- $d isn't one\n, $e as e`;
   expect(await database.script(fillParams(sql, { e: 'x' }))).toEqual([{ text: "$a it's", $c: 1, e: 'x' }]);

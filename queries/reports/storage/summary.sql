@@ -143,6 +143,15 @@ with
       coalesce(sum(size_bytes) filter (old or is_volume_missing), 0) as stale_snapshot_bytes,
     from snapshots
   ),
+  -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
+  before_counts as (
+    select
+      count(*) as volumes,
+      count(*) filter (not schedulable) as unschedulable,
+      (select count(*) from external_volumes_before($as_of)) as external_volumes,
+      (select count(*) from volume_snapshots_before($as_of)) as snapshots,
+    from volumes_before($as_of)
+  ),
   counted as (
     select
       volume_counts.* replace (
@@ -154,14 +163,12 @@ with
         if(assessable.orphaned, external_counts.orphaned_bytes, null) as orphaned_bytes
       ),
       snapshot_counts.*,
-      case when comparable.yes then (select count(*) from volumes_before($as_of)) end as volumes_before,
-      case when comparable.yes
-        then (select count(*) from volumes_before($as_of) where not schedulable)
-      end as unschedulable_before,
-      case when comparable.yes then (select count(*) from external_volumes_before($as_of)) end as external_volumes_before,
-      case when comparable.yes then (select count(*) from volume_snapshots_before($as_of)) end as snapshots_before,
+      case when comparable.yes then before_counts.volumes end as volumes_before,
+      case when comparable.yes then before_counts.unschedulable end as unschedulable_before,
+      case when comparable.yes then before_counts.external_volumes end as external_volumes_before,
+      case when comparable.yes then before_counts.snapshots end as snapshots_before,
       not comparable.yes as baseline,
-    from volume_counts, external_counts, snapshot_counts, comparable, assessable
+    from volume_counts, external_counts, snapshot_counts, before_counts, comparable, assessable
   )
 select
   *,

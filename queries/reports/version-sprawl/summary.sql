@@ -70,37 +70,44 @@ with
     select
       count(distinct row(name, source)) as providers,
       count(distinct row(name, source, version)) as provider_versions,
+      (select count(*) from (
+        select name, source from providers_used group by name, source having count(distinct version) > 1
+      )) as providers_spread,
     from providers_used
   ),
   module_counts as (
     select
       count(distinct row(name, source)) as modules,
       count(distinct row(name, source, version)) as module_versions,
-    from modules_used
-  ),
-  spread as (
-    select
-      (select count(*) from (
-        select name, source from providers_used group by name, source having count(distinct version) > 1
-      )) as providers_spread,
       (select count(*) from (
         select name, source from modules_used group by name, source having count(distinct version) > 1
       )) as modules_spread,
+    from modules_used
   ),
-  counted as (
+  -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
+  version_counts as (
     select
       (select count(distinct version) from tf_versions_at($as_of)) as versions,
       (select version from newest) as newest_version,
       (select count(distinct version) from used where not ends_with(key, '~')) as prereleases,
+      (select count(distinct version) from used_before) as versions_before,
+      (select version from newest_before) as newest_version_before,
+  ),
+  counted as (
+    select
+      version_counts.versions,
+      version_counts.newest_version,
+      version_counts.prereleases,
       workspace_counts.*,
-      provider_counts.*,
-      module_counts.*,
-      spread.*,
-      case when comparable.yes then (select count(distinct version) from used_before) end as versions_before,
-      case when comparable.yes then (select version from newest_before) end as newest_version_before,
+      provider_counts.* exclude (providers_spread),
+      module_counts.* exclude (modules_spread),
+      provider_counts.providers_spread,
+      module_counts.modules_spread,
+      case when comparable.yes then version_counts.versions_before end as versions_before,
+      case when comparable.yes then version_counts.newest_version_before end as newest_version_before,
       case when comparable.yes then behind_before.workspaces end as workspaces_behind_before,
       not comparable.yes as baseline,
-    from workspace_counts, provider_counts, module_counts, spread, behind_before, comparable
+    from workspace_counts, provider_counts, module_counts, version_counts, behind_before, comparable
   )
 select
   *,
