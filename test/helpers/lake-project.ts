@@ -125,11 +125,14 @@ async function expectSame(one: string, other: string): Promise<void> {
     await database.run(`attach '${one}' as one (read_only)`);
     await database.run(`attach '${other}' as other (read_only)`);
     const tables = await database.rows(
-      // The digest of the definitions is that of the program that has migrated the file.
-      "select table_name as name from duckdb_tables() where database_name = 'one' and schema_name = 'main' and table_name <> 'schema_digest' order by name",
+      // The digest of the definitions is that of the program that has migrated the file. An estimate of 0 is exact.
+      `select table_name as name, sum(estimated_size) > 0 as has_rows from duckdb_tables()
+      where database_name in ('one', 'other') and schema_name = 'main' and table_name <> 'schema_digest'
+      group by name having list_contains(list(database_name), 'one') order by name`,
     );
     const differing: unknown[] = [];
-    for (const { name } of tables) differing.push(...(await compareTable(database, quoteIdent(String(name)))));
+    for (const { name } of tables.filter(({ has_rows }) => has_rows))
+      differing.push(...(await compareTable(database, quoteIdent(String(name)))));
     expect(differing).toEqual([]);
     expect(tables.length).toBeGreaterThan(35);
   } finally {

@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { statfsSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { readRows } from '../../helpers/rows.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
-import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
+import { findInconsistencies, hashFile } from '../../helpers/warehouse-checks.ts';
+
+export const MEBIBYTE = 1024 * 1024;
 
 function mountSmall(folder: string, mebibytes: number): string | undefined {
   const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
@@ -78,6 +81,28 @@ export async function smallDisk(mebibytes: number): Promise<SmallDisk> {
 }
 
 export const DISK_FULL = /the disk is full: (\d+) bytes are needed in (\S+), (\d+) are free\n.*nothing is lost/u;
+
+/** Fills the disk while a run pulls, but for a part of the working file's size and some MiB. */
+export async function fillDuringRun(part: number, mebibytes: number): Promise<void> {
+  const { place, data, published, fillWhenAsked, ballast } = await smallDisk(160);
+  await place.pull(['--target', 'acme']);
+  const before = await hashFile(published);
+  place.sandbox.tick();
+  const { size } = await stat(published);
+  fillWhenAsked(/\/explorer/u, size * part + mebibytes * MEBIBYTE);
+  const run = await place.tidemark(['pull', '--target', 'acme']);
+  expect(run.exit, run.stderr).toBe(1);
+  expect(run.stderr).toMatch(DISK_FULL);
+  expect(await hashFile(published)).toBe(before);
+  expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
+
+  await rm(ballast);
+  const next = await place.tidemark(['pull', '--target', 'acme']);
+  expect(next.exit, next.stderr).toBe(0);
+  expect(await findInconsistencies(published)).toEqual([]);
+  const [row] = await readRows(published, "select count(distinct as_of) as runs from pulls where status = 'complete'");
+  expect(Number(row?.runs)).toBeGreaterThan(1);
+}
 
 /** Fills the disk at moments spread over a job: the job ends with 1 and the required bytes, and the next one completes. */
 export async function fillDuringJobs(moments: number): Promise<void> {

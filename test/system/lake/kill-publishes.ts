@@ -10,12 +10,18 @@ const PROGRAM = join(PACKAGE_ROOT, 'test', 'helpers', 'publish-until.js');
 /** Each night adds one row to each of these. */
 const TABLES = ['runs', 'autoscaler_health', 'findings', 'finding_events', 'pulls'];
 
+interface KillOptions {
+  /** Begins with the publish that creates the lake. */
+  readonly isFirst: boolean;
+  /** A kill comes before each write of this distance. @default 1 */
+  readonly step?: number;
+}
+
 /**
  * Kills publishes, one before each of their writes and from the first again for the next night, until there were `kills`. After each
  * one, readers see all tables of the same nights, and what they saw before or one more. In the end the lake has everything.
- * @param isFirst begins with the publish that creates the lake
  */
-export async function killPublishes(kills: number, { isFirst }: { readonly isFirst: boolean }): Promise<void> {
+export async function killPublishes(kills: number, { isFirst, step = 1 }: KillOptions): Promise<void> {
   const root = dirname(dirname(await buildCommand()));
   const project = await lakeProject();
   let nights = 0;
@@ -24,7 +30,7 @@ export async function killPublishes(kills: number, { isFirst }: { readonly isFir
   if (!isFirst) await project.publish();
   let seen = isFirst ? 0 : 1;
   let killed = 0;
-  for (let write = 1; killed < kills; write++) {
+  for (let write = 1; killed < kills; write += step) {
     if (nights === seen) {
       await addNight();
       write = 1;
