@@ -19,9 +19,13 @@ const compress = promisify(gzip);
 const SMALL_BYTES = 1024 * 1024;
 
 /** What `writeArchive` archives: a text as it is, or a file, which becomes the member NAME.gz. */
-export type ArchiveMember =
-  | { readonly name: string; readonly text: string }
-  | { readonly name: string; readonly path: string; readonly bytes: number };
+export type ArchiveMember = { readonly name: string; readonly text: string } | FileMember;
+
+interface FileMember {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+}
 
 /** What the content of a member must be. */
 interface ExpectedContent {
@@ -41,24 +45,74 @@ export function isArchivable(name: string): boolean {
  * @param modified time of all members
  */
 export async function writeArchive(path: string, members: readonly ArchiveMember[], modified: Date): Promise<void> {
-  const handle = await open(`${path}.part`, 'w', PRIVATE_FILE);
+  const texts = members.filter((member) => 'text' in member);
+  const files = members.filter((member) => 'path' in member).sort((one, other) => other.bytes - one.bytes);
+  const ahead = compressAhead(files.slice(1));
   try {
-    let end = 0;
-    for (const member of members) end = await appendMember(handle, member, { at: end, modified });
-    await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
-    await handle.sync();
+    const handle = await open(`${path}.part`, 'w', PRIVATE_FILE);
+    try {
+      let end = 0;
+      for (const member of [...texts, ...files]) end = await appendMember(handle, member, { at: end, modified, ahead });
+      await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   } finally {
-    await handle.close();
+    await ahead.end();
   }
   await rename(`${path}.part`, path);
   await syncFolder(dirname(path));
+}
+
+/** Files that are compressed before their turn in the archive. */
+interface CompressedAhead {
+  /** The compressed file; undefined for one that is compressed in its turn. */
+  find(member: FileMember): Promise<string> | undefined;
+  /** Removes the compressed files. */
+  end(): Promise<void>;
+}
+
+/**
+ * Compresses large files one after another, each to a file beside it, while the largest of all is compressed into the archive: each
+ * compression is the work of one thread.
+ */
+function compressAhead(files: readonly FileMember[]): CompressedAhead {
+  const stop = new AbortController();
+  const compressed = new Map<string, Promise<string>>();
+  let last = Promise.resolve();
+  for (const { path } of files.filter(({ bytes }) => bytes > SMALL_BYTES)) {
+    const to = `${path}.gz.part`;
+    const write = () => createWriteStream(to, { mode: PRIVATE_FILE });
+    last = last.then(() => pipeline(readChunks(path), createGzip(GZIP), write(), { signal: stop.signal }));
+    last.catch(() => undefined); // reported when it is its turn
+    const done = last.then(() => to);
+    done.catch(() => undefined);
+    compressed.set(path, done);
+  }
+  return {
+    find: ({ path }) => compressed.get(path),
+    end: async () => {
+      stop.abort();
+      await last.catch(() => undefined);
+      for (const path of compressed.keys()) await rm(`${path}.gz.part`, { force: true });
+    },
+  };
+}
+
+const readChunks = (path: string) => createReadStream(path, { highWaterMark: CHUNK_BYTES });
+
+interface Place {
+  readonly at: number;
+  readonly modified: Date;
+  readonly ahead: CompressedAhead;
 }
 
 /** @returns where the next member begins */
 async function appendMember(
   handle: FileHandle,
   member: ArchiveMember,
-  { at, modified }: { readonly at: number; readonly modified: Date },
+  { at, modified, ahead }: Place,
 ): Promise<number> {
   const start = at + TAR_BLOCK;
   let bytes = 0;
@@ -68,18 +122,24 @@ async function appendMember(
   };
   if ('text' in member) await write(Buffer.from(member.text));
   else if (member.bytes <= SMALL_BYTES) await write(await compress(await readFile(member.path), GZIP));
-  else
-    await pipeline(
-      createReadStream(member.path, { highWaterMark: CHUNK_BYTES }),
-      createGzip(GZIP),
-      async (chunks: AsyncIterable<Buffer>) => {
-        for await (const chunk of chunks) await write(chunk);
-      },
-    );
+  else await writeCompressed(member, ahead, write);
   const name = 'text' in member ? member.name : `${member.name}.gz`;
   const header = formatTarHeader({ name, bytes, modifiedSeconds: Math.floor(modified.getTime() / 1000) });
   await writeWhole(handle, header, at);
   return nextBlock(start + bytes);
+}
+
+async function writeCompressed(
+  member: FileMember,
+  ahead: CompressedAhead,
+  write: (chunk: Buffer) => Promise<void>,
+): Promise<void> {
+  const writeAll = async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) await write(chunk);
+  };
+  const file = await ahead.find(member);
+  if (file === undefined) await pipeline(readChunks(member.path), createGzip(GZIP), writeAll);
+  else await pipeline(readChunks(file), writeAll);
 }
 
 const nextBlock = (position: number): number => Math.ceil(position / TAR_BLOCK) * TAR_BLOCK;

@@ -136,6 +136,30 @@ test('a file of several megabytes is packed as a stream', async () => {
   expect(await load(manifest)).toBe(text);
 });
 
+test('several files of megabytes are compressed at the same time, and nothing is left beside the archive', async () => {
+  const lines = (rows: number) => Array.from({ length: rows }, (_, id) => ({ id, name: `workspace-${id}` }));
+  const manifests = [await land('keys', lines(60_000)), await land('few'), await land('workspaces', lines(100_000))];
+  manifests.push(await land('modules', lines(50_000)));
+  const texts = await Promise.all(manifests.map(load));
+  expect(await pack()).toEqual([]);
+  expect(await readdir(directory())).toEqual(['landing.tar']);
+  expect(await Promise.all(manifests.map(load))).toEqual(texts);
+});
+
+test('a large file that cannot be compressed leaves the folder as it was', async () => {
+  const lines = Array.from({ length: 60_000 }, (_, id) => ({ id, name: `workspace-${id}` }));
+  const [first, second] = [await land('keys', [...lines, ...lines]), await land('modules', lines)];
+  await mkdir(join(directory(), 'modules.ndjson.gz.part'));
+  const before = await readdir(directory());
+  expect(await pack()).toEqual([expect.stringMatching(/acme: .*EISDIR/u)]);
+  expect(await readdir(directory())).toEqual([...before, 'landing.tar.part'].sort());
+  await rm(join(directory(), 'modules.ndjson.gz.part'), { recursive: true });
+  expect(await pack()).toEqual([]);
+  expect(await readdir(directory())).toEqual(['landing.tar']);
+  expect(await load(first)).toContain('workspace-59999');
+  expect(await load(second)).toContain('workspace-59999');
+});
+
 test('many manifests that do not fit in the first read are found', async () => {
   const names = Array.from({ length: 70 }, (_, index) => `source_${index}`);
   const landed = await Promise.all(names.map((name) => land(name, [{ id: 1 }])));
