@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const SYSTEM = 'test/system/**/*.test.ts';
 const LONG = 'test/long/**/*.test.ts';
@@ -14,6 +15,32 @@ function chooseTempFolder(): Record<string, string> {
   return disk && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES ? { TMPDIR: MEMORY_DISK } : {};
 }
 
+/**
+ * Long system tests in short files. Vitest begins with the largest files where it knows no durations, as in CI: a worker would run
+ * these alone at the end.
+ */
+const LONG_FILES = [
+  'first-hour/first-hour',
+  'kill/killed-night',
+  'lake/clickhouse',
+  'faults/lies',
+  'faults/blind-guards',
+  'lake/kill',
+  'kill/pull',
+  'kill/random-apply',
+  'faults/disk-full',
+];
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONG_FILES.findIndex((name) => moduleId.endsWith(`/system/${name}.test.ts`));
+      return place < 0 ? LONG_FILES.length : place;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 /** The tiers: `npm test`, `npm run test:system`, `npm run test:clients`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
 export default defineConfig({
   test: {
@@ -22,6 +49,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     globalSetup: 'test/global-setup.ts',
+    sequence: { sequencer: LongFilesFirst },
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       // Test files share a process, so that modules load once for each worker.
       {
@@ -41,7 +70,7 @@ export default defineConfig({
           name: 'system',
           include: [SYSTEM],
           isolate: false,
-          maxWorkers: 3, // on two cores: the tests wait for timeouts, processes and browsers
+          maxWorkers: 4, // on two cores: the tests wait for timeouts, processes and browsers
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

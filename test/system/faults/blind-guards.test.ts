@@ -13,9 +13,10 @@ const CASES = (['platform', 'secrets', 'scheduler'] as const).flatMap((kind) =>
   ).flatMap((round) => [...round].map(([guarded, blindness]) => ({ ...guarded, guarded, blindness }))),
 );
 
-test.each(CASES)(
+// Concurrently, since most of the time is waits.
+test.concurrent.for(CASES)(
   '$playbook: what a blind guard does not find stays pending, and is applied after the fault: $blindness.name',
-  ({ guarded, blindness }) => expectPending(guarded, [blindness]),
+  ({ guarded, blindness }, { onTestFinished }) => expectPending(guarded, [blindness], onTestFinished),
 );
 
 test('every playbook is among them', () => {

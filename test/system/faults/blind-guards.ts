@@ -9,6 +9,7 @@ import {
   type RemoteState,
   restoreState,
 } from '../../helpers/playbook-harness.ts';
+import type { Cleanup } from '../../helpers/temp.ts';
 import type { PlaybookCase } from './playbooks.ts';
 
 /** Guards that read through a token that lost its permission, or from a replica that lags. */
@@ -75,9 +76,10 @@ export function isBlind(blindness: Blindness, { playbook }: PlaybookCase): boole
 export async function expectPending(
   { playbook, sources = [] }: PlaybookCase,
   all: readonly Blindness[],
+  cleanup: Cleanup,
 ): Promise<void> {
   let fault: FaultHook | undefined;
-  const place = await playbookHarness({ playbook, sources, faultHook: (...asked) => fault?.(...asked) });
+  const place = await playbookHarness({ playbook, sources, cleanup, faultHook: (...asked) => fault?.(...asked) });
   const initial = copyState(place);
   const plan = await place.plan(['--max-percent', '100']);
   expect(plan.actions.length).toBeGreaterThan(0);

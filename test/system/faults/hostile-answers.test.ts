@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const MAX_REQUESTS = 40;
 
 /** Asks as a source would. @returns `ok`, the kind of the failure, or the name of another error */
-async function ask({ kind, operation, method, handle }: HostileAnswer) {
+async function ask({ kind, operation, method, handle }: HostileAnswer, file: string) {
   const server = await startServer(handle);
   const limits = { concurrency: 8, share: 1, maxPages: 20 };
   const { client } = createTestClient(createTarget(kind, server.origin, { limits }), {
@@ -24,8 +24,7 @@ async function ask({ kind, operation, method, handle }: HostileAnswer) {
     pages: async () => {
       for await (const _ of client.pages<Operation>(operation, {}));
     },
-    download: async () =>
-      void (await client.download<Operation>(operation, { type: 'workspaces' }, join(folder, 'rows.csv'))),
+    download: async () => void (await client.download<Operation>(operation, { type: 'workspaces' }, file)),
   };
   const error = await methods[method]().then(
     () => undefined,
@@ -42,10 +41,11 @@ test('there are 300 of them, each with a name of its own', () => {
   expect(new Set(HOSTILE_ANSWERS.map(({ name }) => name)).size).toBe(HOSTILE_ANSWERS.length);
 });
 
-test.each(HOSTILE_ANSWERS.map((answer) => [answer.name, answer.expected, answer] as const))(
+// Concurrently, since most of the time is waits.
+test.concurrent.for(HOSTILE_ANSWERS.map((answer) => [answer.name, answer.expected, answer] as const))(
   '%s: %s',
-  async (_name, expected, answer) => {
-    const { outcome, message, requests } = await ask(answer);
+  async ([, expected, answer], { task }) => {
+    const { outcome, message, requests } = await ask(answer, join(folder, task.id));
     expect(`${outcome} ${message}`).toMatch(new RegExp(`^${expected} `, 'u'));
     expect(message).not.toContain(TOKEN);
     expect(message).not.toContain('\n');
