@@ -3,18 +3,22 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/warehouse/database.ts';
 import { startCommand } from '../../helpers/built-command.ts';
-import { type TestProject, testProject } from '../../helpers/test-project.ts';
+import { prepareProject, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
 
 let place: TestProject;
 let work: string;
 let published: string;
 
+const SIZE = { workspaces: 20 };
+
 beforeEach(async () => {
-  place = await testProject({ workspaces: 20 });
+  const from = await prepareProject('pulled-vault', SIZE, async (first) => {
+    await first.pull(['--target', 'vault']);
+  });
+  place = await testProject({ ...SIZE, from });
   work = join(place.folder, 'data', 'work', 'warehouse.duckdb');
   published = join(place.folder, 'data', 'warehouse.duckdb');
-  await place.pull(['--target', 'vault']);
   place.sandbox.tick();
 });
 

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { buildCommand } from '../../helpers/built-command.ts';
-import { testProject } from '../../helpers/test-project.ts';
+import { prepareProject, testProject } from '../../helpers/test-project.ts';
+
+const SIZE = { workspaces: 10 };
 
 /** Runs a command that may have 64 files open. */
 async function runLimited(command: string, words: readonly string[], cwd: string) {
@@ -19,8 +21,10 @@ test.each(['pull', 'run/nightly', 'status', 'report/drift', 'sql/select 1', 'pla
   'with too few open files, %s ends with one line and damages nothing',
   async (words) => {
     const command = await buildCommand();
-    const place = await testProject({ workspaces: 10 });
-    await place.pull(['--target', 'scaler']);
+    const from = await prepareProject('pulled-scaler', SIZE, async (first) => {
+      await first.pull(['--target', 'scaler']);
+    });
+    const place = await testProject({ ...SIZE, from });
     const { exit, stderr } = await runLimited(command, words.split('/'), place.folder);
     expect([0, 1, 3], stderr).toContain(exit);
     expect(stderr).not.toMatch(/^ {4}at |internal error/mu);
@@ -35,7 +39,7 @@ test.each([
   ['lock.owner', ['pull']],
   ['ledger.ndjson', ['playbook', 'ledger']],
 ] as const)('a folder in place of data/%s is one line and exit code 4', async (name, words) => {
-  const place = await testProject({ workspaces: 10 });
+  const place = await testProject(SIZE);
   await mkdir(join(place.folder, 'data', name), { recursive: true });
   const { exit, stderr } = await place.tidemark(words);
   expect([exit, stderr]).toEqual([4, expect.stringMatching(/^error: .*\n( {2}.*\n)?$/u)]);

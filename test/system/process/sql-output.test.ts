@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 const LARGE = `select i, md5(i::varchar) as text from range(20000000) t(i)`;
-const SPILLING = `select count(*) from (select i, md5(i::varchar) || repeat('x', 100) as t from range(2000000) r(i) order by t) where t > '' `;
+const SPILLING = `select count(*) from (select i, md5(i::varchar) || repeat('x', 100) as t from range(1000000) r(i) order by t) where t > '' `;
 
 test.each(['csv', 'json', 'ndjson', 'table', 'line', 'markdown'])(
   '%s: a reader that closes the pipe ends it in silence',
@@ -49,7 +49,7 @@ test('a killed query leaves temporary files; the next query removes them, and tw
     (await readdir(temporary)).filter((name) => name.startsWith(`tidemark-query-${hostname()}`));
   const env = { TMPDIR: temporary };
   await place.configure((config) => {
-    config.sql = { memoryLimit: '150MB' };
+    config.sql = { memoryLimit: '80MB' };
   });
   const killed = startCommand(command, ['sql', SPILLING], place.folder, env);
   await waitFor(async () => (await folders()).length === 1);
