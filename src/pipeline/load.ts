@@ -1,8 +1,16 @@
 import { join } from 'node:path';
+import { collectGarbage } from '../core/collect-garbage.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import type { Manifest } from '../landing/store.ts';
-import { loadMemoryLimit, setMemoryLimit, withLoadThreads } from '../warehouse/database.ts';
+import {
+  LARGE_LANDING_BYTES,
+  type LoadSize,
+  loadMemory,
+  setMemoryLimit,
+  withGivenJoins,
+  withLoadThreads,
+} from '../warehouse/database.ts';
 import {
   type Changes,
   compareStage,
@@ -38,31 +46,36 @@ export interface Load {
 
 /**
  * Loads a landing into all tables of its source and records the pull, in one transaction. A load that runs out of memory is repeated
- * with all of `memoryLimit`.
+ * with more of `memoryLimit`, and at last with all of it.
  * @throws TidemarkError DATA if a file, row or count is invalid; RowDropError; INCOMPLETE if the memory limit is too low.
  */
 export async function loadAlone(load: Load): Promise<PullOutcome> {
+  const { memoryLimit } = load.run.config;
+  const { usual, large } = loadMemory(memoryLimit);
+  const limits = new Set([isMemoryLarge(measureLoad(load)) ? large : usual, large, memoryLimit]);
+  return loadWithin(load, usual, [...limits]);
+}
+
+async function loadWithin(
+  load: Load,
+  current: string,
+  [limit = '', ...higher]: readonly string[],
+): Promise<PullOutcome> {
+  const { log, config, warehouse } = load.run;
+  const { database, files } = warehouse;
+  if (limit !== current) await setMemoryLimit(database, files, limit);
   try {
     return await loadWithThreads(load);
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
-    return loadWithAllMemory(load);
-  }
-}
-
-async function loadWithAllMemory(load: Load): Promise<PullOutcome> {
-  const { log, config, warehouse } = load.run;
-  const { database, files } = warehouse;
-  const { memoryLimit } = config;
-  log.info(`${load.manifest.target}: ${load.manifest.source}: loading again with all of memoryLimit (${memoryLimit})`);
-  await setMemoryLimit(database, files, memoryLimit);
-  try {
-    return await loadWithThreads(load);
-  } catch (error) {
-    throw isOutOfMemory(error) ? outOfMemoryError(load, error) : error;
+    const [next] = higher;
+    if (next === undefined) throw outOfMemoryError(load, error);
+    const share = next === config.memoryLimit ? `all of memoryLimit (${next})` : `more of memoryLimit (${next})`;
+    log.info(`${load.manifest.target}: ${load.manifest.source}: loading again with ${share}`);
+    return await loadWithin(load, limit, higher);
   } finally {
     // It fails while more is in use: the next load then has more than it needs.
-    await setMemoryLimit(database, files, loadMemoryLimit(memoryLimit)).catch(ignoreMemory);
+    if (limit !== current) await setMemoryLimit(database, files, current).catch(ignoreMemory);
   }
 }
 
@@ -79,20 +92,42 @@ async function loadWithThreads(load: Load): Promise<PullOutcome> {
   const { run, manifest } = load;
   const { database, files, tables } = run.warehouse;
   const filled = tablesForSource(manifest.source, tables);
-  const landingBytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-  const hasLists = filled.some(({ members }) => members !== undefined);
-  const [largest] = [...manifest.files].sort((one, other) => other.bytes - one.bytes);
-  const size = { landingBytes, hasLists, isJson: largest?.format === 'ndjson' };
+  const size = measureLoad(load);
   load.notes.splice(0, load.notes.length, ...(manifest.notes ?? []));
+  if (size.landingBytes >= LARGE_LANDING_BYTES) collectGarbage();
   return interruptible(run, () => withLoadThreads(database, files, size, () => loadTables(load, filled)));
 }
 
+function measureLoad({ run, manifest }: Load): LoadSize {
+  const filled = tablesForSource(manifest.source, run.warehouse.tables);
+  const [largest] = [...manifest.files].sort((one, other) => other.bytes - one.bytes);
+  return {
+    landingBytes: manifest.files.reduce((sum, file) => sum + file.bytes, 0),
+    hasLists: filled.some(({ members }) => members !== undefined),
+    isJson: largest?.format === 'ndjson',
+  };
+}
+
+/** Lists and responses of JSON are in memory as a whole. */
+function isMemoryLarge({ landingBytes, hasLists, isJson = false }: LoadSize): boolean {
+  return (isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= LARGE_LISTS_BYTES);
+}
+
+/** The rows of a part of lists, their text and the buffers of the reader fit into the usual memory. */
+const LARGE_LISTS_BYTES = 32 * 1024 * 1024;
+
 async function loadTables(load: Load, tables: readonly Table[]): Promise<PullOutcome> {
-  const { run, pull, manifest } = load;
-  const { database } = run.warehouse;
+  const { run, manifest } = load;
+  const { database, files } = run.warehouse;
   const writes: Write[] = [];
   for (const table of tables) writes.push(await prepareTable(table, load));
-  return database.transaction(async () => {
+  const readsAgain = tables.some((table) => isDigestible(table, manifest.files));
+  const write = () => writeTables(load, writes);
+  return readsAgain ? withGivenJoins(database, files, write) : write();
+}
+
+async function writeTables({ run, pull, manifest, notes }: Load, writes: readonly Write[]): Promise<PullOutcome> {
+  return run.warehouse.database.transaction(async () => {
     const deltas: Delta[] = [];
     for (const write of writes) deltas.push(await write());
     const [delta] = deltas;
@@ -101,7 +136,7 @@ async function loadTables(load: Load, tables: readonly Table[]): Promise<PullOut
       status: 'complete',
       delta,
       extractedAt: manifest.as_of,
-      note: formatNotes(load.notes),
+      note: formatNotes(notes),
     });
     run.signal.throwIfAborted();
     return outcome;

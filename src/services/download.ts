@@ -16,6 +16,8 @@ export interface DownloadResult {
   readonly hasBareNull: boolean;
   /** Whether the file contains a known secret. It is not masked. */
   readonly containsSecret: boolean;
+  /** At least the bytes of the longest line: lines within a block are not measured. */
+  readonly longestLine: number;
 }
 
 /** The start of a body, before anything is written. */
@@ -88,6 +90,9 @@ class ContentInspector {
   /** The last bytes: a match may span two blocks. */
   #tail: Buffer = Buffer.alloc(0);
   #hasBareNull = false;
+  /** Bytes since the last line break. */
+  #lineBytes = 0;
+  #longestLine = 0;
 
   constructor(secrets: SecretScanner) {
     this.#secrets = secrets;
@@ -97,13 +102,22 @@ class ContentInspector {
     this.#hash.update(block);
     this.#secrets.push(block);
     this.#bytes += block.length;
+    this.#measureLines(block);
     const seam = Buffer.concat([this.#tail, block.subarray(0, NULL.length)]);
     this.#hasBareNull ||= containsBareNull(block) || containsBareNull(seam);
     this.#tail = Buffer.concat([this.#tail, block.subarray(-NULL.length)]).subarray(-NULL.length);
   }
 
+  #measureLines(block: Buffer): void {
+    const end = block.indexOf(LINE_BREAK);
+    if (end < 0) this.#lineBytes += block.length;
+    this.#longestLine = Math.max(this.#longestLine, this.#lineBytes + Math.max(end, 0), block.length);
+    if (end >= 0) this.#lineBytes = block.length - block.lastIndexOf(LINE_BREAK);
+  }
+
   result() {
     return {
+      longestLine: this.#longestLine,
       bytes: this.#bytes,
       sha256: this.#hash.digest('hex'),
       hasBareNull: this.#hasBareNull,
@@ -112,6 +126,7 @@ class ContentInspector {
   }
 }
 
+const LINE_BREAK = 10;
 const NULL = 'null';
 /** A field begins after a comma or a line break. */
 const FIELD_SEPARATORS: ReadonlySet<number | undefined> = new Set(

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { quoteLiteral, type SqlFiles } from './sql-files.ts';
@@ -147,23 +148,33 @@ export function firstLine(error: unknown): string {
   return errorMessage(error).split('\n', 1)[0] ?? '';
 }
 
-/**
- * The part of `memoryLimit` that DuckDB gets for loads, so that the whole process stays within the limit: Node, the CSV reader's
- * buffers and DuckDB's allocations outside its buffer pool need the rest. A lower limit does not slow loads.
- */
-const LOAD_SHARE = 1 / 4;
-/** With less, two threads that compress rows of a wide table may run out of memory. */
+/** With less than a quarter of this, a thread that compresses rows of a wide table may run out of memory. */
 const MIN_MB = 250;
+const MB_PER_THREAD = MIN_MB / 4;
 
 const MEGABYTES: Readonly<Record<string, number>> = { k: 1 / 1000, m: 1, g: 1000, t: 1_000_000 };
 
-/** The limit for loads, from a size such as `1GB`. */
-export function loadMemoryLimit(memoryLimit: string): string {
+/** The limits that DuckDB gets for loads, from a size such as `1GB`. */
+export interface LoadMemory {
+  readonly usual: string;
+  /** For data that is in memory as a whole. */
+  readonly large: string;
+}
+
+/**
+ * Loads get a part of `memoryLimit`, so that the whole process stays within it: Node, the CSV reader's buffers and DuckDB's allocations
+ * outside its buffer pool need the rest. A lower limit does not slow loads.
+ */
+export function loadMemory(memoryLimit: string, threads: number = availableParallelism()): LoadMemory {
   const [, amount = '', unit = 'g', binary] = /^([\d.]+)\s*([KMGT])(i?)B$/iu.exec(memoryLimit) ?? [];
   const power = ['k', 'm', 'g', 't'].indexOf(unit.toLowerCase()) + 1;
   const whole = Number(amount) * (MEGABYTES[unit.toLowerCase()] ?? 0) * (binary ? 1.024 ** power : 1);
-  return `${Math.round(Math.max(whole * LOAD_SHARE, Math.min(whole, MIN_MB)) * 1000)}KB`;
+  const large = Math.max(whole / 4, Math.min(whole, MIN_MB));
+  const usual = Math.min(large, Math.max(whole / 8, threads * MB_PER_THREAD));
+  return { usual: formatKilobytes(usual), large: formatKilobytes(large) };
 }
+
+const formatKilobytes = (megabytes: number): string => `${Math.round(megabytes * 1000)}KB`;
 
 /** Sets the memory that DuckDB may use from now on. */
 export async function setMemoryLimit(database: Database, files: SqlFiles, limit: string): Promise<void> {
@@ -172,7 +183,7 @@ export async function setMemoryLimit(database: Database, files: SqlFiles, limit:
 
 /** Dividing a statement between threads costs more than it saves where there is little data: a sixth of the pull of a small estate. */
 const SMALL_FILE_BYTES = 32 * 1024 * 1024;
-const LARGE_LANDING_BYTES = 8 * 1024 * 1024;
+export const LARGE_LANDING_BYTES = 8 * 1024 * 1024;
 /** Lists of which the members take longer than two settings of the threads. */
 const LARGE_LISTS_BYTES = 4 * 1024 * 1024;
 
@@ -184,7 +195,7 @@ export function chooseThreads(bytes: number, use: 'write' | 'read' = 'write'): n
   return bytes < (use === 'read' ? SMALL_PUBLISHED_BYTES : SMALL_FILE_BYTES) ? 1 : undefined;
 }
 
-interface LoadSize {
+export interface LoadSize {
   readonly landingBytes: number;
   /** Few rows, each with a list of all its members. */
   readonly hasLists: boolean;
@@ -210,4 +221,19 @@ export async function withLoadThreads<T>(
   // After a failure one thread is left, which is slower and nothing else.
   if (hasOneThread) await database.run(await files.read('warehouse/all_threads'));
   return loaded;
+}
+
+/**
+ * Runs statements whose joins keep the side in memory that comes second. DuckDB expects 42 rows in any CSV whose types are given: to find
+ * the few rows of it that changed, it would put all others into memory, instead of the few keys.
+ */
+export async function withGivenJoins<T>(database: Database, files: SqlFiles, work: () => Promise<T>): Promise<T> {
+  const reset = async () => database.run(await files.read('warehouse/optimized_joins'));
+  await database.run(await files.read('warehouse/given_joins'));
+  const result = await work().catch(async (error: unknown) => {
+    await reset().catch(() => undefined); // the first error is the one to report
+    throw error;
+  });
+  await reset();
+  return result;
 }

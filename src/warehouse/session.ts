@@ -6,7 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { chooseThreads, type Database, loadMemoryLimit, openDatabase } from './database.ts';
+import { chooseThreads, type Database, loadMemory, openDatabase } from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
 import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
@@ -189,7 +189,7 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: 
   if (!existsSync(paths.work)) await copyFromPublished(paths);
   const threads = chooseThreads(existsSync(paths.work) ? (await stat(paths.work)).size : 0);
   const options = {
-    memoryLimit: loadMemoryLimit(memoryLimit),
+    memoryLimit: loadMemory(memoryLimit).usual,
     tempDirectory: paths.temp,
     ...(threads !== undefined && { threads }),
   };

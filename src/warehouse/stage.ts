@@ -49,6 +49,16 @@ export function isDigestible({ key, members, computed }: Table, landed: readonly
 
 /** Loads landed files into a table. @returns the number of rows. @throws DuckDB's error for a row that does not match the declared types. */
 export async function loadFiles(database: Database, files: SqlFiles, spec: LoadSpec): Promise<number> {
+  const { table, landed, asOf } = spec;
+  return loadMeasured(database, files, spec).catch((error: unknown) => {
+    if (!table.members || asOf !== undefined || !/Maximum line size/u.test(String(error))) throw error;
+    // A row with line breaks in a cell is longer than its lines.
+    const unmeasured = landed.map(({ longestLine: _, ...file }) => file);
+    return loadMeasured(database, files, { ...spec, landed: unmeasured });
+  });
+}
+
+async function loadMeasured(database: Database, files: SqlFiles, spec: LoadSpec): Promise<number> {
   const { table, landed, asOf, appends = false } = spec;
   const loads = await readLoads(files, table, landed);
   const createsStage = asOf === undefined && !appends;
@@ -181,6 +191,8 @@ function cleanColumn({ name, type }: Column, loaded?: ReadonlySet<string>): stri
 const TIME = 'timestamptz';
 
 const MAX_LINE_BYTES = 256 * MEBIBYTE;
+/** A reader has several buffers in memory. One of less than two lines makes DuckDB 1.5 take the start of a line for its end. */
+const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
 
 /** What `load/explorer_csv` is rendered with, and the columns that it then yields. */
 function csvLoadParts(table: Table, file: LandingFilePath) {
@@ -199,17 +211,15 @@ function csvLoadParts(table: Table, file: LandingFilePath) {
   const others = header.filter((name) => !columnType(name) && !isSecretField(name)).sort();
   const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');
   const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
-  // A row is a line, and a row of tf_versions may name every workspace: only the file size bounds it.
-  const maxLine = Math.min(
-    MAX_LINE_BYTES,
-    Math.max(2 * MEBIBYTE, table.members ? file.bytes : (file.longestLine ?? 0)),
-  );
+  // A row is a line, and a row of tf_versions may name every workspace: without a measured line, only the file size bounds it.
+  const longest = file.longestLine ?? (table.members ? file.bytes : 0);
+  const maxLine = Math.min(MAX_LINE_BYTES, Math.max(2 * MEBIBYTE, longest + 1024));
   const parts = {
     select: [...named, ...extra].join(', '),
     columns: `{${struct}}`,
     nulls: file.bareNull ? "['', 'null']" : "['']",
     maxLine: String(maxLine),
-    bufferSize: String(maxLine * 4),
+    bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
   };
   const loaded = header.filter((name) => columnType(name)).map((name) => PRODUCT_NAMES[name] ?? name);
   return { parts, columns: new Set(extra.length === 0 ? loaded : [...loaded, 'extra']) };

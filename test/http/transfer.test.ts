@@ -150,6 +150,7 @@ describe('downloads', () => {
     sha256: createHash('sha256').update(text).digest('hex'),
     contentType: 'text/csv',
     hasBareNull: false,
+    longestLine: expect.any(Number),
     containsSecret: false,
   };
   const send =
@@ -259,6 +260,16 @@ describe('downloads', () => {
     ['one that is first in its line', '"a","b"\nnull,"x"\n', true],
   ])('report bare nulls: %s', async (_, body, hasBareNull) => {
     expect((await download(send(body))).result).toMatchObject({ hasBareNull });
+  });
+
+  it.each([
+    ['last', `short\n${'x'.repeat(5_000_000)}`],
+    ['first', `${'x'.repeat(5_000_000)}\nshort\n`],
+    ['between others', `${'short\n'.repeat(250_000)}${'x'.repeat(5_000_000)}\n${'short\n'.repeat(250_000)}`],
+  ])('report the length of a long line that is %s', async (_, body) => {
+    const { longestLine } = (await download(send(body))).result as { longestLine: number };
+    expect(longestLine).toBeGreaterThanOrEqual(5_000_000);
+    expect(longestLine).toBeLessThan(5_000_010);
   });
 
   it('report a bare null that two chunks share', async () => {

@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest';
-import { loadMemoryLimit } from '../../src/warehouse/database.ts';
+import { loadMemory } from '../../src/warehouse/database.ts';
 
 test.each([
-  ['1GB', '250000KB'],
-  ['4GB', '1000000KB'],
-  ['2 gb', '500000KB'],
-  ['1.5TB', '375000000KB'],
-  ['2GiB', '536871KB'],
-  ['600MB', '250000KB'],
-  ['100MB', '100000KB'],
-  ['512KB', '512KB'],
-])('with memoryLimit %s, loads get %s', (limit, loads) => {
-  expect(loadMemoryLimit(limit)).toBe(loads);
+  ['1GB', 2, '125000KB', '250000KB'],
+  ['1GB', 4, '250000KB', '250000KB'],
+  ['1GB', 64, '250000KB', '250000KB'],
+  ['4GB', 2, '500000KB', '1000000KB'],
+  ['4GB', 64, '1000000KB', '1000000KB'],
+  ['2 gb', 2, '250000KB', '500000KB'],
+  ['1.5TB', 2, '187500000KB', '375000000KB'],
+  ['2GiB', 2, '268435KB', '536871KB'],
+  ['600MB', 2, '125000KB', '250000KB'],
+  ['600MB', 1, '75000KB', '250000KB'],
+  ['100MB', 2, '100000KB', '100000KB'],
+  ['512KB', 2, '512KB', '512KB'],
+])('with memoryLimit %s and %i threads, loads get %s, and large ones %s', (limit, threads, usual, large) => {
+  expect(loadMemory(limit, threads)).toEqual({ usual, large });
 });

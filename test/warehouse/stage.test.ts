@@ -95,3 +95,31 @@ test('a missing key is reported before a repeated one', async () => {
   await load({ name: 'one' }, { name: 'two' });
   expect(await checkKeys(database, files, table)).toBeUndefined();
 });
+
+/** A landed export of `tf_versions`, whose rows name the workspaces that use a version. */
+function landVersions(rows: readonly string[], longestLine: number) {
+  const path = join(folder, 'tf_versions.csv');
+  const columns = ['version', 'workspace_count', 'workspaces'];
+  const text = [columns.join(','), ...rows, ''].join('\n');
+  writeFileSync(path, text);
+  return [
+    { file: 'tf_versions.csv', path, format: 'csv', bytes: text.length, sha256: '', columns, longestLine },
+  ] as const;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+test.each([
+  ['as long as was measured', (index: number) => 'x'.repeat((2 + (index % 3) / 2) * MEBIBYTE), 3 * MEBIBYTE + 100],
+  ['longer than its lines', () => `${'x'.repeat(MEBIBYTE)}\n`.repeat(4), MEBIBYTE + 100],
+])('a row of a list that is %s is read', async (_, toNames, longestLine) => {
+  const versions = (await loadTables(files)).get('tf_versions') as Table;
+  const names = Array.from({ length: 12 }, (_row, index) => toNames(index));
+  const rows = names.map((text, index) => `"1.${index}","1","${text}"`);
+
+  const landed = landVersions(rows, longestLine);
+  expect(await loadFiles(database, files, { table: versions, landed, target: 'acme' })).toBe(rows.length);
+
+  const lengths = await database.rows('select list_text as names from stage_tf_versions order by version');
+  expect(lengths.map((row) => String(row.names).length).sort()).toEqual(names.map(({ length }) => length).sort());
+});

@@ -35,8 +35,9 @@ export function fetchCsv(context: ExtractContext, view: ExplorerView, requiredCo
       throw new TidemarkError('DATA', `${view}: the CSV header (line 1) has no column ${requiredColumn}: ${shown} …`);
     }
     checkHeader(view, columns, client.target);
-    const { bytes, sha256, hasBareNull: bareNull } = download;
-    await landing.register({ file: basename(path), format: 'csv', bytes, sha256, columns, bareNull }, download);
+    const { bytes, sha256, longestLine, hasBareNull: bareNull } = download;
+    const file = { file: basename(path), format: 'csv', bytes, sha256, longestLine, columns, bareNull } as const;
+    await landing.register(file, download);
     return total;
   };
 }
