@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { strFromU8, unzipSync } from 'fflate';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { TestProject } from '../helpers/test-project.ts';
+import { ROOT, shareSqlProject } from './sql-project.ts';
+
+const project = shareSqlProject();
+let place: TestProject;
+const sql = (...words: string[]) => place.tidemark(['sql', ...words]);
+beforeAll(async () => {
+  place = await project();
+});
+
+/** Texts with a meaning in one of the formats, in columns of several types whose names have one too. */
+const HOSTILE = `
+  select v as "a,b", ' ' || v as "q""x", 1 as " #h", true as t, [v, 'x'] as l, {'a': v} as s, date '2026-01-01' + i::int as day,
+    timestamp '2026-01-01 00:00:00.5' + to_seconds(i) as at, i / 7 as f, case i when 3 then 'nan'::double when 4 then '-inf' end as n,
+    '\\x00\\x01'::blob as b, null as "new\nline"
+  from (
+    select unnest(['', null, 'a', ',', '"', 'a"b', e'x\\ny', e'x\\ry', '#c', 'a#b', '''', ' lead', 'trail ', e'\\t', 'NULL', '=1+1', 'é', '測試',
+      e'\\x01', '\\', ';', '|', '0', 'true', e'\\x1e', e'\\x1f', e'a\\x1fb', e'\\r', e'\\n', '<b>&amp;</b>', e'\\x1b[31m']) as v,
+      unnest(range(31)) as i
+  )`;
+
+describe('formats', () => {
+  test('table: aligned, cells of several lines as written, with a count', async () => {
+    const { exit, stdout } = await sql(...ROOT);
+    expect(exit).toBe(0);
+    expect(stdout).toBe(
+      [
+        'NAME              SERIAL_NUMBER  NOT_BEFORE            ACTIVE  EXTRA',
+        'a "b" |c|  18446744073709551615  2026-01-02T03:04:05Z  true',
+        '<d>, é',
+        '(1 row)',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('line: one line for each column', async () => {
+    const { stdout } = await sql(`select 1 as n, 'x' as name union all select 2, null order by n`, '--format', 'line');
+    expect(stdout).toBe('   n = 1\nname = x\n\n   n = 2\nname = \n');
+  });
+
+  test('line and table: no text of the data moves to another cell or controls a terminal', async () => {
+    for (const format of ['line', 'table']) {
+      const { exit, stdout } = await sql(HOSTILE, '--format', format);
+      expect(exit).toBe(0);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is about them
+      expect(stdout).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f]/u);
+      expect(stdout).toContain('ab'); // of e'a\x1fb'
+    }
+    const { stdout } = await sql(HOSTILE, '--format', 'line');
+    expect(stdout.match(/^ +q"x = /gmu)).toHaveLength(31);
+  });
+
+  test('times before the year 1 and after all years', async () => {
+    const times = `values (timestamp '0044-03-15 (BC) 10:00:00.5'), ('0001-01-01'), ('12026-01-01 00:00:00.120'), ('infinity'), ('-infinity'), (null)`;
+    for (const type of ['timestamp', 'timestamptz']) {
+      const { stdout } = await sql(`select t::${type} as t from (${times}) v(t)`, '--format', 'csv');
+      expect(stdout.split('\n')).toEqual([
+        't',
+        '-43-03-15T10:00:00.5Z',
+        '0001-01-01T00:00:00Z',
+        '12026-01-01T00:00:00.12Z',
+        'infinity',
+        '-infinity',
+        '',
+        '',
+      ]);
+    }
+  });
+
+  test('explain prints the plan as DuckDB draws it', async () => {
+    const { stdout } = await sql('explain select 42 as answer');
+    expect(stdout).toMatch(/^┌─+┐\n│/u);
+    expect(stdout).not.toContain('EXPLAIN_KEY');
+  });
+
+  test('csv: quoted where necessary, empty for null', async () => {
+    expect((await sql(...ROOT, '--format', 'csv')).stdout).toBe(
+      'name,serial_number,not_before,active,extra\n"a ""b"" |c|\n<d>, é",18446744073709551615,2026-01-02T03:04:05Z,true,\n',
+    );
+  });
+
+  test('json and ndjson: with every digit', async () => {
+    const row = `"serial_number":18446744073709551615`;
+    const json = await sql(...ROOT, '--format', 'json');
+    expect(json.stdout).toContain(row);
+    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'a "b" |c|\n<d>, é', active: true, extra: null }]);
+    expect((await place.tidemark(['--json', 'sql', ...ROOT])).stdout).toBe(json.stdout);
+    const ndjson = await sql(...ROOT, '--format', 'ndjson');
+    expect(ndjson.stdout.split('\n').length).toBe(2);
+    expect(ndjson.stdout).toContain(row);
+  });
+
+  test('markdown: with escaped cells', async () => {
+    expect((await sql(...ROOT, '--format', 'markdown')).stdout).toBe(
+      '| name | serial_number | not_before | active | extra |\n| --- | --- | --- | --- | --- |\n| a "b" \\|c\\|<br>&lt;d>, é | 18446744073709551615 | 2026-01-02T03:04:05Z | true |  |\n',
+    );
+  });
+
+  test('parquet: only into a file', async () => {
+    const file = join(place.folder, 'out put.parquet');
+    expect((await sql(...ROOT, '--format', 'parquet')).exit).toBe(2);
+    const { exit, stdout } = await sql(...ROOT, '--format', 'parquet', '-o', 'out put.parquet');
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const reader = await connection.runAndReadAll(`select name, serial_number from '${file}'`);
+    expect(reader.getRowObjects()).toEqual([{ name: 'a "b" |c|\n<d>, é', serial_number: 2n ** 64n - 1n }]);
+    connection.closeSync();
+  });
+
+  test('any other format into a file, and nothing on stdout', async () => {
+    const { stdout } = await sql('select 1 as one', '--format', 'csv', '-o', 'one.csv');
+    expect(stdout).toBe('');
+    expect(await readFile(join(place.folder, 'one.csv'), 'utf8')).toBe('one\n1\n');
+  });
+
+  test('a file has the format of its extension, and the same text as stdout', async () => {
+    const queries = [
+      ['select 1 as a, null as b where false'],
+      [
+        `select * from values ('', 'x,"y"', 18446744073709551615), (null, 'a "b" |c|' || chr(10) || '<d>, é', null) t("a b", "c,d", n)`,
+      ],
+      [HOSTILE],
+    ];
+    for (const [extension, format] of [
+      ['csv', 'csv'],
+      ['json', 'json'],
+      ['ndjson', 'ndjson'],
+      ['md', 'markdown'],
+      ['txt', 'table'],
+    ] as const) {
+      for (const query of queries) {
+        const { exit, stderr } = await sql(...query, '-o', `x.${extension}`);
+        expect({ exit, stderr }).toMatchObject({ exit: 0, stderr: expect.stringMatching(/^wrote \d+ rows? to/u) });
+        const text = await readFile(join(place.folder, `x.${extension}`), 'utf8');
+        expect(text).toBe((await sql(...query, '--format', format)).stdout);
+      }
+    }
+    expect(await sql('select 1', '-o', 'x.doc')).toMatchObject({ exit: 2, stderr: expect.stringContaining('x.doc') });
+  });
+
+  test('xlsx: numbers are numbers, and no text is a formula', async () => {
+    const { exit } = await sql(`select 42 as n, '=1+1 & <b>' as text, null as none`, '-o', 'x.xlsx');
+    expect(exit).toBe(0);
+    const parts = unzipSync(await readFile(join(place.folder, 'x.xlsx')));
+    const sheet = strFromU8(parts['xl/worksheets/sheet1.xml']!);
+    expect(sheet).toContain('<c><v>42</v></c>');
+    expect(sheet).toContain('<c t="inlineStr"><is><t xml:space="preserve">=1+1 &amp; &lt;b&gt;</t></is></c><c/>');
+    expect(sheet).not.toContain('<f>');
+  });
+
+  test('xlsx: what XML and Excel forbid is left out, null is an empty cell, and no number is not finite', async () => {
+    const query = `select e'a\\x01\\x1e\\x1fb' as a, e'\\x1e' as marker, '' as empty, 'inf'::double as d, repeat('é', 40000) as long, repeat('🂡', 20000) as cut`;
+    expect((await sql(query, '-o', 'x.xlsx')).exit).toBe(0);
+    const sheet = strFromU8(unzipSync(await readFile(join(place.folder, 'x.xlsx')))['xl/worksheets/sheet1.xml']!);
+    const texts = [...sheet.matchAll(/<t xml:space="preserve">([^<]*)<\/t>/gu)].map(([, text]) => text);
+    expect(texts.slice(6)).toEqual(['ab', '', '', 'inf', 'é'.repeat(32_767), '🂡'.repeat(16_383)]);
+  });
+
+  test('xlsx: more rows than a sheet holds end in one line, and leave no file', async () => {
+    const { exit, stderr } = await sql('select 1 as n from range(1048576)', '-o', 'large.xlsx');
+    expect({ exit, stderr }).toEqual({
+      exit: 4,
+      stderr: expect.stringMatching(
+        /^error: the result is larger than a sheet of Excel: 1,048,575 rows below the header\n +[^\n]*\.csv or \.parquet\n$/u,
+      ),
+    });
+    expect(existsSync(join(place.folder, 'large.xlsx'))).toBe(false);
+    expect((await readdir(place.folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  test('never through a link, and an error leaves the file as it was', async () => {
+    await writeFile(join(place.folder, 'kept.csv'), 'kept');
+    await symlink(join(place.folder, 'kept.csv'), join(place.folder, 'link.csv'));
+    expect(await sql('select 1', '-o', 'link.csv')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('is a link'),
+    });
+    expect((await sql(`select error('no') from range(10)`, '-o', 'kept.csv')).exit).toBe(4);
+    expect(await readFile(join(place.folder, 'kept.csv'), 'utf8')).toBe('kept');
+    expect((await readdir(place.folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+});
+
+describe('on a terminal', () => {
+  const screen = { columns: 60, rows: 24 };
+  const terminal = (...words: string[]) =>
+    place.tidemark(['sql', ...words], { stdoutIsTerminal: true, screen, env: { PAGER: 'cat', NO_COLOR: '1' } });
+
+  test('the first and last rows with the count, numbers right-aligned', async () => {
+    const { stdout } = await terminal(`select i as n, 'w' || i as name from range(1000) t(i)`, '--max-rows', '4');
+    expect(stdout).toBe('  N  NAME\n  0  w0\n  1  w1\n  ·  ·\n998  w998\n999  w999\n(1000 rows, 4 shown)\n');
+  });
+
+  test('the ends of a result of many chunks, and every row with --max-rows 0', async () => {
+    const query = 'select i as n from range(100000) t(i)';
+    const { stdout } = await terminal(query, '--max-rows', '3');
+    expect(stdout).toBe('    N\n    0\n    1\n    ·\n99999\n(100000 rows, 3 shown)\n');
+    const all = await terminal(query, '--max-rows', '0');
+    expect(all.stdout.split('\n')).toHaveLength(100_003);
+  });
+
+  test('null differs from empty text', async () => {
+    const { stdout } = await terminal(`select null as a, '' as b, 'x' as c`);
+    expect(stdout).toBe('   A  B  C\nNULL     x\n(1 row)\n');
+  });
+
+  test('no line is wider than the screen: cells are cut, then columns are left out', async () => {
+    const wide = Array.from({ length: 12 }, (_, index) => `repeat('é', ${index + 20}) as column_${index}`).join(', ');
+    const { stdout } = await terminal(`select ${wide}`);
+    for (const line of stdout.split('\n').slice(0, 2)) expect(line.length).toBeLessThanOrEqual(60);
+    expect(stdout).toMatch(/of 12 columns shown; --format line shows all/u);
+    const { stdout: two } = await terminal(`select repeat('a', 100) as a, 'short' as b`);
+    expect(two.split('\n')[1]).toMatch(/^a{50,}… {2}short$/u);
+  });
+});

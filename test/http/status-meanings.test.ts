@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import type { TargetKind } from '../../src/config/config.ts';
+import { type FailureKind, ServiceError } from '../../src/http/errors.ts';
+import { mesh, operations, platform, scheduler, secrets } from '../../src/services/index.ts';
+import type { Operation } from '../../src/services/operation.ts';
+import { createTarget, createTestClient } from '../helpers/http-service.ts';
+import { ALL, outcome, serve } from './call-outcome.ts';
+
+const [roots, leaf] = [mesh['ca-roots'].read, mesh['ca-leaf'].read];
+const JSON_API_404 = '{"errors":[{"status":"404","title":"not found"}]}';
+
+describe('what a status means, and whether a read is repeated', () => {
+  const meanings: [TargetKind, Operation, number, string, number, FailureKind, string][] = [
+    [
+      'platform',
+      platform.views.list,
+      401,
+      '{"errors":[{"status":"401","title":"unauthorized"}]}',
+      1,
+      'unauthorized',
+      'token',
+    ],
+    ['platform', platform.views.list, 403, '', 1, 'forbidden', 'permission'],
+    ['platform', platform.agents.show, 404, JSON_API_404, 1, 'not-found', 'lacks the permission'],
+    ['platform', platform.views.list, 408, '', ALL, 'timeout', ''],
+    ['platform', platform.views.list, 409, '{"errors":["conflict"]}', 1, 'conflict', ''],
+    ['platform', platform.views.list, 412, '', 1, 'precondition', ''],
+    ['platform', platform.views.list, 422, '{"errors":[{"title":"invalid attribute"}]}', 1, 'invalid', '--help'],
+    [
+      'platform',
+      platform['agent-pools'].show,
+      422,
+      '{"errors":[{"title":"Agent pool is in use by workspaces"}]}',
+      1,
+      'in-use',
+      'remove what uses it',
+    ],
+    ['platform', platform.views.list, 423, '', 1, 'conflict', ''],
+    ['platform', platform.views.list, 429, '', ALL, 'rate-limited', 'requestsPerSecond'],
+    ['platform', platform.explorer.query, 500, 'oops', ALL, 'server', 'request less'],
+    ['platform', platform.views.list, 502, '<html><title>Bad Gateway</title></html>', ALL, 'server', ''],
+    ['platform', platform.views.list, 503, '', ALL, 'server', ''],
+    ['platform', platform.views.list, 504, '', ALL, 'server', ''],
+    ['secrets', secrets.keys.read, 400, '{"errors":["bad"]}', 1, 'invalid', ''],
+    [
+      'secrets',
+      secrets.keys.read,
+      403,
+      '{"errors":["1 error occurred:\\n\\t* permission denied\\n\\n"]}',
+      1,
+      'forbidden',
+      'or is not valid',
+    ],
+    ['secrets', secrets.keys.read, 404, '{"errors":[]}', 1, 'not-found', 'does not exist'],
+    [
+      'secrets',
+      secrets.keys.read,
+      404,
+      '{"errors":["no handler for route \\"x\\". route entry not found."]}',
+      1,
+      'wrong-mount',
+      'mounts',
+    ],
+    [
+      'secrets',
+      secrets.keys.list,
+      404,
+      '{"errors":["no handler for route \\"x\\". route entry not found."]}',
+      1,
+      'wrong-mount',
+      'mounts',
+    ],
+    ['secrets', secrets.keys.read, 404, '{"errors":["no key named x"]}', 1, 'not-found', 'does not exist'],
+    ['secrets', secrets.keys.providers, 404, '{"errors":["key \\"x\\" not found"]}', 1, 'not-found', 'does not exist'],
+    ['secrets', secrets.keys.list, 404, '{"errors":["nothing here"]}', 1, 'wrong-mount', 'mounts'],
+    ['secrets', secrets.keys.read, 404, '<html><title>Not Found</title></html>', 1, 'wrong-mount', 'mounts'],
+    ['secrets', secrets.keys.read, 405, '{"errors":["unsupported operation"]}', 1, 'invalid', ''],
+    ['secrets', secrets.keys.read, 412, '{"errors":["required index state not present"]}', ALL, 'precondition', ''],
+    ['secrets', secrets.keys.read, 429, '{"errors":["rate limit quota exceeded"]}', ALL, 'rate-limited', ''],
+    ['secrets', secrets.keys.read, 500, '{"errors":["internal error"]}', ALL, 'server', ''],
+    ['secrets', secrets.keys.read, 501, '', 1, 'server', ''],
+    ['secrets', secrets.keys.read, 503, '{"errors":["Vault is sealed"]}', ALL, 'sealed', 'unseal'],
+    ['scheduler', scheduler.policies.read, 403, 'Permission denied', 1, 'forbidden', 'management'],
+    ['scheduler', scheduler.policies.read, 403, 'ACL token not found', 1, 'unauthorized', 'token'],
+    ['scheduler', scheduler.policies.read, 400, 'ACL support disabled', 1, 'invalid', 'disabled at this'],
+    ['scheduler', scheduler.policies.read, 404, 'ACL policy not found', 1, 'not-found', ''],
+    ['scheduler', scheduler.volumes.read, 500, 'rpc error: volume in use: db', 1, 'in-use', 'detach'],
+    ['scheduler', scheduler.volumes.read, 500, 'volume not found', 1, 'not-found', ''],
+    ['scheduler', scheduler.volumes.read, 500, 'plugin does not support snapshot', 1, 'server', ''],
+    ['scheduler', scheduler.volumes.read, 500, 'No cluster leader', ALL, 'server', ''],
+    ['scheduler', scheduler.volumes.read, 503, '', ALL, 'server', ''],
+    ['mesh', roots, 403, 'ACL not found', 1, 'unauthorized', ''],
+    ['mesh', leaf, 403, 'Permission denied: token lacks service:write', 1, 'forbidden', 'service:write'],
+    ['mesh', roots, 429, '', ALL, 'rate-limited', ''],
+    ['mesh', roots, 500, 'something else', 1, 'server', ''],
+    ['mesh', roots, 500, 'rpc error: No cluster leader', ALL, 'server', ''],
+    ['mesh', roots, 503, 'rate limit exceeded, try again later', ALL, 'rate-limited', ''],
+    [
+      'autoscaler',
+      operations.get('autoscaler.metrics.read')!,
+      500,
+      'no metric intervals have been initialized yet',
+      ALL,
+      'server',
+      '',
+    ],
+    ['autoscaler', operations.get('autoscaler.metrics.read')!, 500, 'other', 1, 'server', ''],
+    ['autoscaler', operations.get('autoscaler.metrics.read')!, 415, 'Prometheus is not enabled', 1, 'invalid', ''],
+  ];
+  it.each(meanings.map((row) => [`${row[1].name} ${row[2]} ${row[3]}`, ...row] as const))(
+    '%s',
+    async (_, kind, operation, status, body, attempts, failure, hint) => {
+      const { error, requests, metrics } = await outcome(kind, operation, (_request, response) => {
+        response.writeHead(status).end(body);
+      });
+      expect(error).toBeInstanceOf(ServiceError);
+      expect(error).toMatchObject({
+        failure,
+        status,
+        operation: operation.name,
+        target: kind,
+        code: 'REFUSED',
+        exit: 3,
+      });
+      expect((error as ServiceError).hint ?? '').toContain(hint);
+      expect((error as ServiceError).message).toMatch(
+        new RegExp(`^${operation.name.replaceAll('.', '\\.')} at ${kind}: ${status} ${failure}(?:: .+)?$`, 'u'),
+      );
+      expect(requests).toBe(attempts);
+      expect(metrics).toMatchObject({
+        requests: attempts,
+        retries: attempts - 1,
+        throttled: status === 429 ? attempts : 0,
+      });
+    },
+  );
+
+  it('a live agent has a specific hint', async () => {
+    const { error } = await outcome('platform', platform.agents.delete, (_request, response) =>
+      response.writeHead(412).end(),
+    );
+    expect(error).toMatchObject({
+      failure: 'precondition',
+      hint: expect.stringContaining('unknown, errored or exited'),
+    });
+  });
+
+  it('an autoscaler that is down and an empty LIST are not errors', async () => {
+    const server = await serve((_request, response, count) =>
+      response.writeHead(count === 1 ? 503 : 404).end(count === 1 ? 'Service unavailable' : '{"errors":[]}'),
+    );
+    const health = await createTestClient(createTarget('autoscaler', server.origin)).client.call(
+      operations.get('autoscaler.health.read')!,
+    );
+    expect(health.status).toBe(503);
+    const keys = await createTestClient(createTarget('secrets', server.origin)).client.call(secrets.keys.list);
+    expect(keys.json()).toEqual({ data: { keys: [] } });
+    expect(server.requests).toHaveLength(2);
+  });
+});
