@@ -1,4 +1,6 @@
+import { collectGarbage } from '../core/collect-garbage.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
+import { LARGE_LANDING_BYTES } from '../warehouse/database.ts';
 import { type Load, loadAlone } from './load.ts';
 import { isBatchable, loadBatch } from './load-batch.ts';
 import type { ActivePull, PullOutcome, RunContext } from './run.ts';
@@ -44,6 +46,7 @@ export class LoadQueue {
   async #loadNext(): Promise<void> {
     const next = takeBatch(this.#waiting);
     const together = next.filter(({ load }) => isBatchable(load)).map(({ load }) => load);
+    if (sumBytes(together) >= LARGE_LANDING_BYTES) collectGarbage();
     try {
       const outcomes = await loadBatch(this.#run, together);
       for (const { load, resolve, reject } of next) {
@@ -66,6 +69,8 @@ function takeBatch(waiting: Waiting[]): readonly Waiting[] {
   });
   return waiting.splice(0, end === -1 ? waiting.length : end);
 }
+
+const sumBytes = (loads: readonly Load[]): number => loads.reduce((sum, load) => sum + landingBytes(load), 0);
 
 function landingBytes({ manifest }: Load): number {
   return manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);

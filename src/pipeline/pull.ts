@@ -108,12 +108,16 @@ export async function pullSources(
   const loads = new LoadQueue(running);
   const tools = { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse };
   try {
-    const ends = await settleByTarget(pulls, TARGETS_AT_ONCE, (pull) =>
+    const pullOrHalt = (pull: Pull) =>
       pullOne(pull, tools).catch((error: unknown) => {
         halt.abort(error); // only the first call sets the reason
         throw error;
-      }),
-    );
+      });
+    const releaseTarget = async (target: string) => {
+      shared.delete(target); // it has pages of the target
+      await clients.release(target);
+    };
+    const ends = await settleByTarget(pulls, TARGETS_AT_ONCE, pullOrHalt, releaseTarget);
     await migrated;
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
@@ -129,15 +133,23 @@ export async function pullSources(
 /** More at once are no faster, as one process reads all responses, and each holds connections and buffers. */
 const TARGETS_AT_ONCE = 32;
 
-/** Works on all pulls of some targets at a time. @returns how each ended, target by target */
+/**
+ * Works on all pulls of some targets at a time.
+ * @param onEnd called when all pulls of a target have ended
+ * @returns how each ended, target by target
+ */
 export async function settleByTarget<T>(
   pulls: readonly Pull[],
   atOnce: number,
   work: (pull: Pull) => Promise<T>,
+  onEnd: (target: string) => Promise<void>,
 ): Promise<readonly PromiseSettledResult<T>[]> {
   const names = new Set(pulls.map(({ target }) => target.name));
-  const groups = [...names].map((name) => pulls.filter(({ target }) => target.name === name));
-  const ends = await pLimit(atOnce).map(groups, (group) => Promise.allSettled(group.map(work)));
+  const ends = await pLimit(atOnce).map([...names], async (name) => {
+    const ended = await Promise.allSettled(pulls.filter(({ target }) => target.name === name).map(work));
+    await onEnd(name);
+    return ended;
+  });
   return ends.flat();
 }
 

@@ -28,6 +28,13 @@ export class ServiceClients {
     return client;
   }
 
+  /** Closes the connections of a target that needs no more requests. */
+  async release(target: string): Promise<void> {
+    const client = this.#clients.get(target);
+    this.#clients.delete(target);
+    await client?.close();
+  }
+
   /** Closes idle connections. */
   async close(): Promise<void> {
     await Promise.all([...this.#clients.values()].map((client) => client.close()));

@@ -33,7 +33,7 @@ interface DownloadContext extends BodyLimits {
 
 const PREVIEW_BYTES = 4096;
 /** Bytes hashed, scanned and written at once: chunks are as small as the network sends them. */
-const BLOCK_BYTES = 1024 * 1024;
+const BLOCK_BYTES = 256 * 1024;
 
 /** Streams a body to `file`, which is truncated first. Fails on HTML, on what `validatePreview` rejects, and on a truncated body. */
 export async function downloadToFile(

@@ -11,7 +11,9 @@ test('all sources of a target are pulled at once, of a limited number of targets
   const active: string[] = [];
   let mostTargets = 0;
   let mostPulls = 0;
-  const ends = await settleByTarget(pulls, 2, async ({ target, source }) => {
+  const ended: string[] = [];
+  const onEnd = async (target: string) => void ended.push(active.includes(target) ? `${target} too early` : target);
+  const pullOne = async ({ target, source }: Pull) => {
     active.push(target.name);
     mostTargets = Math.max(mostTargets, new Set(active).size);
     mostPulls = Math.max(mostPulls, active.length);
@@ -19,7 +21,9 @@ test('all sources of a target are pulled at once, of a limited number of targets
     active.splice(active.indexOf(target.name), 1);
     if (target.name === 'b') throw new Error(source.name);
     return `${target.name}/${source.name}`;
-  });
+  };
+  const ends = await settleByTarget(pulls, 2, pullOne, onEnd);
+  expect(ended.sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
   expect([mostTargets, mostPulls]).toEqual([2, 4]);
   expect(ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([
     ...['a/keys', 'a/tokens', 'Error: keys', 'Error: tokens'],
