@@ -5,7 +5,6 @@
 -- labels: name=Name; kind=Kind; workspaces=Workspaces; critical=Critical; warning=Warnings; info=Notes
 -- subjects: name=$kind
 with
-  rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   states as (
     select
       finding_id,
@@ -14,7 +13,7 @@ with
     from finding_events as events
     where
       changed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (events.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
     group by finding_id
   ),
   current_findings as (

@@ -3,7 +3,6 @@
 -- about: The open findings of this report and their change since the previous run.
 -- `open_findings` = `open_before` + `first_assessed` + `appeared` + `returned` − `resolved` − `newly_accepted`
 with
-  rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz),
   current_run as (select max(as_of) as as_of from seen),
   previous_run as (
@@ -26,7 +25,7 @@ with
     cross join previous_run
     where
       changed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (events.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
     group by finding_id
   ),
   evaluations as (
@@ -34,7 +33,7 @@ with
     from rule_evaluations as evaluations
     where
       first_assessed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (evaluations.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [evaluations.rule, 'all'])
   ),
   gaps as (
     select count(*) as unassessed
@@ -42,7 +41,7 @@ with
     where
       since <= $as_of::timestamptz
       and coalesce(ended_at > $as_of::timestamptz, true)
-      and exists (from rules where rules.rule in (gaps.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [gaps.rule, 'all'])
   ),
   counted as (
     select

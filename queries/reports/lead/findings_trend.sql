@@ -3,7 +3,6 @@
 -- Sums up changes: each state of a finding counts from its event until the next one. A day shows its last state: a run that continues an interrupted one evaluates
 -- later than its pulls.
 with
-  rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   days as (
     select max(as_of) as pulled_at
     from pulls
@@ -21,7 +20,7 @@ with
     from finding_events as events
     where
       changed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (events.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
   ),
   changes as (
     select changed_at, 1 as sign, severity from states where is_open
@@ -31,7 +30,7 @@ with
     -- a rule that was assessed and found nothing is a known zero
     select first_assessed_at, 0, null
     from rule_evaluations as evaluations
-    where exists (from rules where rules.rule in (evaluations.rule, 'all'))
+    where list_has_any(from_json($rules, '["VARCHAR"]'), [evaluations.rule, 'all'])
   ),
   totals as (
     select

@@ -6,7 +6,6 @@
 -- hidden: subject_type, subject_id
 -- subjects: title=$subject_type:subject_id
 with
-  rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz),
   current_run as (select max(as_of) as as_of from seen),
   previous_run as (
@@ -28,7 +27,7 @@ with
     join previous_run on previous_run.as_of is not null
     where
       changed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (events.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
     group by finding_id
     having max(changed_at) > any_value(previous_run.as_of)
   ),

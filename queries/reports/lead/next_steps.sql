@@ -4,7 +4,6 @@
 -- empty: Nothing to do.
 -- labels: command=Command; findings=Findings; what=What it does; can_be_undone=Can be undone; rule=Rule; since=Since
 with
-  rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   playbooks as (
     select unnest(from_json(
       $playbooks,
@@ -20,7 +19,7 @@ with
     from finding_events as events
     where
       changed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (events.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
     group by finding_id, rule
   ),
   open_rules as (

@@ -7,7 +7,6 @@
 -- subjects: title=$subject_type:subject_id
 -- hidden: who, subject_type, subject_id
 with
-  rules as (select unnest(from_json($rules, '["VARCHAR"]')) as rule),
   states as (
     select
       finding_id,
@@ -17,7 +16,7 @@ with
     from finding_events as events
     where
       changed_at <= $as_of::timestamptz
-      and exists (from rules where rules.rule in (events.rule, 'all'))
+      and list_has_any(from_json($rules, '["VARCHAR"]'), [events.rule, 'all'])
     group by finding_id, rule
   ),
   current_findings as (

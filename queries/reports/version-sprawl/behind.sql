@@ -7,12 +7,19 @@
 -- subjects: workspace_name=workspace:external_id; project_name=project
 -- hidden: external_id
 with
+  -- reads the stored rows, because the table would assemble every list of workspaces
+  tools as (
+    select version
+    from tf_versions_rows
+    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+  ),
   used as (
-    select version, semver_key(version) as key from tf_versions_at($as_of)
-    union
-    select workspace_iac_version, semver_key(workspace_iac_version)
-    from workspaces_at($as_of)
-    where not exists (from tf_versions_at($as_of))
+    select version, semver_key(version) as key
+    from (
+      select version from tools
+      union
+      select workspace_iac_version from workspaces_at($as_of) where not exists (from tools)
+    )
   ),
   newest as (select version, key as newest_key from used where ends_with(key, '~') order by key desc, version limit 1),
   -- computes the key once per version, not once per workspace

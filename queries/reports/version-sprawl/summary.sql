@@ -11,14 +11,20 @@ with
     from source_state_at($as_of)
     where source in ('tf_versions', 'workspaces') and as_of is not null
   ),
-  used as (
-    select version, semver_key(version) as key from tf_versions_at($as_of)
-    union
-    select workspace_iac_version, semver_key(workspace_iac_version)
-    from workspaces_at($as_of)
-    where not exists (from tf_versions_at($as_of))
+  -- reads the stored rows, because the table would assemble every list of workspaces
+  tools as (
+    select version
+    from tf_versions_rows
+    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
   ),
-  -- reads the stored rows, because the tables would assemble every list of workspaces
+  used as (
+    select version, semver_key(version) as key
+    from (
+      select version from tools
+      union
+      select workspace_iac_version from workspaces_at($as_of) where not exists (from tools)
+    )
+  ),
   used_before as (
     select distinct stored.version, semver_key(stored.version) as key
     from tf_versions_rows as stored
@@ -87,7 +93,7 @@ with
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
   version_counts as (
     select
-      (select count(distinct version) from tf_versions_at($as_of)) as versions,
+      (select count(distinct version) from tools) as versions,
       (select version from newest) as newest_version,
       (select count(distinct version) from used where not ends_with(key, '~')) as prereleases,
       (select count(distinct version) from used_before) as versions_before,

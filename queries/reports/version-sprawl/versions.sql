@@ -4,15 +4,22 @@
 -- about: Newest first. "Behind" is the most significant part that is lower than in the newest release. "Workspaces" are those configured for the version; "In the list of versions" is the count of the service.
 -- labels: workspace_count=In the list of versions; workspaces_before=Workspaces before; behind=Behind
 with
+  -- reads the stored rows, because the table would assemble every list of workspaces
+  tools as (
+    select version, workspace_count
+    from tf_versions_rows
+    where valid_from <= $as_of::timestamptz and (valid_to is null or valid_to > $as_of::timestamptz)
+  ),
   used as (
-    select version, semver_key(version) as key from tf_versions_at($as_of)
-    union
-    select workspace_iac_version, semver_key(workspace_iac_version)
-    from workspaces_at($as_of)
-    where not exists (from tf_versions_at($as_of))
+    select version, semver_key(version) as key
+    from (
+      select version from tools
+      union
+      select workspace_iac_version from workspaces_at($as_of) where not exists (from tools)
+    )
   ),
   newest as (select key from used where ends_with(key, '~') order by key desc limit 1),
-  listed as (select version, sum(workspace_count) as workspace_count from tf_versions_at($as_of) group by version),
+  listed as (select version, sum(workspace_count) as workspace_count from tools group by version),
   configured as (
     select workspace_iac_version as version, count(*) as workspaces from workspaces_at($as_of) group by all
   ),
