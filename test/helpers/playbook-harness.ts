@@ -51,10 +51,14 @@ export interface PlaybookHarnessOptions {
   readonly snapshot?: boolean;
 }
 
+/** Enough for every playbook to have something to do. */
+const WORKSPACES = 60;
+
 export async function playbookHarness(options: PlaybookHarnessOptions): Promise<PlaybookHarness> {
   const { playbook, sources = [], runs = 1, flavor, configure, prepare, cleanup, faultHook } = options;
   const { snapshot = !configure && !prepare } = options;
   const project = await testProject({
+    workspaces: WORKSPACES,
     ...(flavor && { flavor }),
     ...(cleanup && { cleanup }),
     ...(faultHook && { faultHook }),
@@ -111,7 +115,8 @@ async function writeJob({ folder }: Pick<TestProject, 'folder'>, name: string, p
 async function startFromFirstRun(project: TestProject, flavor?: Flavor): Promise<void> {
   const snapshot = await prepareOnce(`first-run-${flavor ?? 'default'}`, async (folder) => {
     const ends: (() => Promise<void>)[] = [];
-    const first = await testProject({ ...(flavor && { flavor }), cleanup: (end) => void ends.push(end) });
+    const size = { workspaces: WORKSPACES, ...(flavor && { flavor }) };
+    const first = await testProject({ ...size, cleanup: (end) => void ends.push(end) });
     await writeJob(first, 'everything', 'all');
     const { exit, stderr } = await first.tidemark(['run', 'everything']);
     if (exit !== 0) throw new Error(`the first run ended with ${exit}:\n${stderr}`);

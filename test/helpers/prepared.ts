@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { type Database, openDatabase, openInstance } from '../../src/warehouse/database.ts';
@@ -10,10 +11,7 @@ import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 
-/**
- * A folder that `create` fills once in a run of the tests, on first use. Tests copy from it, and never change it.
- * Two workers may create it at the same time; the first to finish provides it.
- */
+/** A folder that `create` fills once in a run of the tests, on first use; other workers wait. Tests copy from it, and never change it. */
 export function prepareOnce(name: string, create: (folder: string) => Promise<void>): Promise<string> {
   const known = inProgress.get(name) ?? prepare(name, create);
   inProgress.set(name, known);
@@ -25,14 +23,31 @@ const inProgress = new Map<string, Promise<string>>();
 
 async function prepare(name: string, create: (folder: string) => Promise<void>): Promise<string> {
   const prepared = join(inject('prepared'), name);
-  if (existsSync(prepared)) return prepared;
+  while (!existsSync(prepared)) {
+    if (await isFirst(`${prepared}.lock`)) await fill(prepared, create).finally(() => rmdir(`${prepared}.lock`));
+    else await sleep(WAIT_MS);
+  }
+  return prepared;
+}
+
+const WAIT_MS = 20;
+
+/** Whether no other worker creates the folder now. */
+async function isFirst(lock: string): Promise<boolean> {
+  try {
+    await mkdir(lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function fill(prepared: string, create: (folder: string) => Promise<void>): Promise<void> {
+  if (existsSync(prepared)) return; // since this worker looked
   const folder = await mkdtemp(`${prepared}-`);
   await create(folder);
-  await rename(folder, prepared).catch(async (error: unknown) => {
-    if (!existsSync(prepared)) throw error;
-    await rm(folder, { recursive: true });
-  });
-  return prepared;
+  await rename(folder, prepared);
 }
 
 /**

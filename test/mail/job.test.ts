@@ -1,65 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { cli } from '../helpers/cli.ts';
 import { type PageElement, parseElements } from '../helpers/html.ts';
 import { freePort, startMailServer } from '../helpers/mail-server.ts';
-import { prepareProject, type TestProject, testProject } from '../helpers/test-project.ts';
-
-const MAIL = { to: ['Platform <platform@acme.example>'], when: 'always' };
-
-const SIZE = { workspaces: 40 };
-
-/**
- * A sandbox with a nightly job that mails to a server on this port.
- * @param from a project folder to start with; @default nothing was pulled
- */
-async function mailing(
-  port: number,
-  more: Readonly<Record<string, unknown>> = {},
-  from?: string,
-): Promise<TestProject> {
-  const place = await testProject({ ...SIZE, ...(from && { from }) });
-  await configureMail(place, port, more);
-  return place;
-}
-
-async function configureMail(place: TestProject, port: number, more: Readonly<Record<string, unknown>> = {}) {
-  await writeJob(place, { pull: ['workspaces', 'agent_pools', 'agents'], reports: ['drift'], mail: MAIL, ...more });
-  await place.configure((config) => {
-    config.mail = { smtp: `smtp://127.0.0.1:${port}`, from: 'Tidemark <reports@acme.example>' };
-    config.subjectPages = 0; // they take half of the time of a run
-  });
-}
-
-/** A project after a run whose mail server was unreachable, and what the run left. */
-const pendingRun = () =>
-  prepareProject('mail-pending', SIZE, async (place) => {
-    await configureMail(place, await freePort());
-    await writeFile(join(place.folder, 'run.json'), JSON.stringify(await place.tidemark(['run', 'nightly'])));
-  });
-
-/** A project after a run of a job without mail. */
-const quietRun = () =>
-  prepareProject('mail-none', SIZE, async (place) => {
-    await place.configure((config) => {
-      config.subjectPages = 0;
-    });
-    await writeJob(place, { pull: ['workspaces'], reports: ['drift'] });
-    await place.tidemark(['run', 'nightly']);
-  });
-
-async function writeJob(
-  { folder }: TestProject,
-  job: Readonly<Record<string, unknown>>,
-  name = 'nightly',
-): Promise<void> {
-  await mkdir(join(folder, 'jobs'), { recursive: true });
-  await writeFile(join(folder, 'jobs', `${name}.yaml`), stringify(job));
-}
+import { MAIL, mailing, pendingRun, writeJob } from './mail-project.ts';
 
 describe('`tidemark run`', () => {
   test('mails a digest with the numbers and the pages of the reports', async () => {
@@ -68,7 +14,7 @@ describe('`tidemark run`', () => {
     expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
     place.sandbox.tick();
     await place.configure((config) => {
-      delete config.subjectPages;
+      config.subjectPages = 10;
     });
     const second = await place.tidemark(['run', 'nightly', '--json']);
     expect(second.exit).toBe(0);
@@ -142,106 +88,6 @@ describe('`tidemark run`', () => {
     expect([exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
     expect(stderr).toContain('reports/digest.hbs');
     expect(await place.rows('select status from runs')).toEqual([{ status: 'complete' }]);
-  });
-});
-
-describe('`tidemark mail`', () => {
-  test('prints the digest with --dry-run, writes the message, and sends nothing', async () => {
-    const server = await startMailServer();
-    const place = await mailing(server.port, {}, await quietRun());
-    const { exit, stdout, stderr } = await place.tidemark(['mail', 'nightly', '--dry-run']);
-    expect([exit, stdout]).toEqual([
-      0,
-      expect.stringMatching(
-        /^To: platform@acme\.example\nAttachments: .*drift\.html\nSubject: Tidemark acme: .*\n\nAs of /u,
-      ),
-    ]);
-    const file = join(place.folder, 'out', 'mail', 'nightly.platform@acme.example.eml');
-    expect(stderr).toContain(`wrote ${file}`);
-    const eml = await readFile(file);
-    const mail = await PostalMime.parse(eml);
-    expect(stdout).toContain(`Subject: ${mail.text?.trim()}`);
-    await place.tidemark(['mail', 'nightly', '--dry-run']);
-    expect(eml.equals(await readFile(file))).toBe(true); // the same run has the same bytes
-    expect(server.received).toEqual([]);
-    expect(await place.rows('select * from outbox')).toEqual([]);
-  });
-
-  test('needs no mail server, no `mail:` and no recipient for --dry-run; --html writes the page', async () => {
-    const place = await testProject({ ...SIZE, from: await quietRun() });
-    await writeJob(place, { pull: ['workspaces'], reports: ['drift'] });
-    const { exit, stdout, stderr } = await place.tidemark(['mail', 'nightly', '--dry-run', '--html', 'digest.html']);
-    expect([exit, stdout]).toEqual([0, expect.stringMatching(/^To: preview@localhost\n/u)]);
-    const page = join(place.folder, 'digest.html');
-    expect(stderr).toContain(`wrote ${page}`);
-    const html = await readFile(page, 'utf8');
-    expect(html).toMatch(/^<!doctype html>/u);
-    expect(html).toContain(/Subject: (.*)/u.exec(stdout)?.[1]);
-    const sent = await place.tidemark(['mail', 'nightly']);
-    expect([sent.exit, sent.stderr]).toEqual([2, expect.stringContaining('has no mail:')]);
-  });
-
-  test('writes one page for each digest that differs', async () => {
-    const place = await mailing(1, {}, await quietRun());
-    await place.configure((config) => {
-      const routes = [{ to: ['core@acme.example', 'more@acme.example'], projects: ['core*'] }];
-      config.mail = { smtp: 'smtp://127.0.0.1:1', from: 'r@acme.example', routes };
-    });
-    const words = ['mail', 'nightly', '--dry-run', '--html', 'out/d.html', '--json'];
-    const { pages, digests } = (await place.tidemark(words)).json<{ pages: string[]; digests: { to: string }[] }>();
-    expect(digests.map(({ to }) => to)).toEqual(['platform@acme.example', 'core@acme.example', 'more@acme.example']);
-    expect(pages).toEqual(['platform', 'core'].map((to) => join(place.folder, 'out', `d.${to}@acme.example.html`)));
-    for (const page of pages) expect(existsSync(page)).toBe(true);
-  });
-
-  test('sends the digest of the last run once, and with --to each time', async () => {
-    const server = await startMailServer();
-    const place = await mailing(server.port, {}, await pendingRun());
-    await place.tidemark(['mail', '--pending']);
-    const again = await place.tidemark(['mail', 'nightly']);
-    expect([again.exit, again.stdout]).toEqual([0, '0 of 0 digests sent\n']);
-    expect(again.stderr).toContain('platform@acme.example already has the digest');
-    const words = ['mail', 'nightly', '--to', 'me@acme.example', '--to', 'you@acme.example'];
-    expect((await place.tidemark(words)).stdout).toBe('2 of 2 digests sent\n');
-    const later = new Date(place.sandbox.now.getTime() + 60_000).toISOString();
-    await place.tidemark([...words, '--now', later]);
-    expect(server.received).toHaveLength(5);
-    expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(5);
-  });
-
-  test('does not send pending messages of others with --to', async () => {
-    const server = await startMailServer();
-    const place = await mailing(server.port, {}, await pendingRun());
-    const { exit, stdout } = await place.tidemark(['mail', 'nightly', '--to', 'me@acme.example']);
-    expect([exit, stdout]).toEqual([0, '1 of 1 digest sent\n']);
-    expect(server.received.map(({ recipients }) => recipients)).toEqual([['me@acme.example']]);
-  });
-
-  test('sends pending messages with --pending, and exits 1 while some remain', async () => {
-    const port = await freePort();
-    const place = await mailing(port, {}, await pendingRun());
-    expect((await place.tidemark(['mail', '--pending'])).exit).toBe(1);
-    const server = await startMailServer({ port });
-    const { exit, stdout } = await place.tidemark(['mail', '--pending', '--json']);
-    expect([exit, JSON.parse(stdout)]).toMatchObject([
-      0,
-      [{ recipient: 'platform@acme.example', status: 'sent', reason: null }],
-    ]);
-    expect((await place.tidemark(['mail', '--pending'])).stdout).toBe('0 of 0 digests sent\n');
-    expect(server.received).toHaveLength(1);
-  });
-
-  test.each([
-    [['mail'], 2, 'give a job'],
-    [['mail', 'nigtly'], 2, 'did you mean nightly?'],
-    [['mail', 'nightly', '--to', 'a@x.example, b@x.example'], 2, '--to'],
-    [['mail', 'nightly', '--pending', '--dry-run'], 2, '--pending cannot be combined'],
-    [['mail', 'nightly', '--html', 'x.html'], 2, '--html requires --dry-run'],
-    [['mail', 'nightly'], 3, 'there is no warehouse yet'],
-  ] as const)('%j ends with %i', async (words, exit, what) => {
-    const place = await mailing(1);
-    const result = await place.tidemark([...words]);
-    expect([result.exit, result.stderr]).toEqual([exit, expect.stringContaining(what)]);
   });
 });
 

@@ -1,0 +1,97 @@
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findArchives, unpackLandings } from '../helpers/landings.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+import { POLICIES, pullAt, pullOnce, scheduler } from './pull-again.ts';
+
+test('a lower index of the list alone makes everything be read', async () => {
+  const place = await pullOnce({ flavor: 'hashicorp' }, POLICIES);
+  place.sandbox.services.scheduler.state.policies.delete('anonymous');
+  const { reused } = await pullAt(place, '02T02:15:00', POLICIES);
+  expect(reused.acl_policies).toBe(scheduler(place).policies.size);
+});
+
+test('a service that changes an object without its index is noticed within `fullReadDays`', async () => {
+  const place = await pullOnce({}, POLICIES);
+  Object.assign(scheduler(place).policies.get('anonymous')!, { rules: 'agent { policy = "read" }' });
+  const rules = async () => (await place.rows(`select rules from acl_policies where name = 'anonymous'`))[0]?.rules;
+  const before = await rules();
+  for (let day = 2; day <= 7; day++) {
+    expect((await pullAt(place, `0${day}T02:15:00`, POLICIES)).reads).toEqual([]);
+    expect(await rules()).toBe(before);
+  }
+  // A second earlier than a week ago, as a scheduler may start it.
+  const { reused, stderr } = await pullAt(place, '08T02:14:59', POLICIES);
+  expect(reused).toEqual({ acl_policies: 0 });
+  expect(stderr).toContain('nomad: acl_policies: every object is read: the last full read was on 2026-10-01');
+  expect(await rules()).toBe('agent { policy = "read" }');
+  expect((await pullAt(place, '09T02:15:00', POLICIES)).reads).toEqual([]);
+});
+
+describe('everything is read', () => {
+  /** What takes the evidence away between the first and the second pull. */
+  const CASES: readonly [string, (place: TestProject) => Promise<unknown> | unknown, (readonly string[])?][] = [
+    ['with --fresh', () => {}, [...POLICIES, '--fresh']],
+    ['with `fullReadDays: 0`', (place) => place.configure((config) => Object.assign(config, { fullReadDays: 0 }))],
+    [
+      'for another token',
+      (place) => configureNomad(place, { token: place.sandbox.createToken('scheduler', { isManagement: true }) }),
+    ],
+    ['for another namespace', (place) => configureNomad(place, { namespace: 'default' })],
+    ['without the landing of the last pull', (place) => rm(join(place.folder, 'data', 'landing'), { recursive: true })],
+    ['if that landing was changed', changeLanding],
+    ['if the archive of that landing is damaged', damageArchive],
+    [
+      'if the list has no index',
+      (place) => {
+        for (const policy of scheduler(place).policies.values()) Object.assign(policy, { modifyIndex: undefined });
+      },
+    ],
+    ['after a column was added', addColumn],
+  ];
+  test.each(CASES)('%s', async (_, prepare, words = POLICIES) => {
+    const place = await pullOnce({}, POLICIES);
+    await prepare(place);
+    const { reads, reused } = await pullAt(place, '02T02:15:00', words);
+    expect(reads).toHaveLength(scheduler(place).policies.size);
+    expect(reused).toEqual({ acl_policies: 0 });
+  });
+
+  test('after a pull that was not complete, and again when it is', async () => {
+    let isBroken = false;
+    const place = await testProject({
+      workspaces: 5,
+      faultHook: ({ path }, service) =>
+        isBroken && path === '/v1/acl/policies' ? service.error(403, 'no') : undefined,
+    });
+    await pullAt(place, '01T02:15:00', POLICIES);
+    isBroken = true;
+    await pullAt(place, '02T02:15:00', POLICIES, 3);
+    isBroken = false;
+    expect((await pullAt(place, '03T02:15:00', POLICIES)).reused).toEqual({ acl_policies: 0 });
+    expect((await pullAt(place, '04T02:15:00', POLICIES)).reads).toEqual([]);
+  });
+});
+
+function configureNomad(place: TestProject, changes: Readonly<Record<string, unknown>>) {
+  return place.configure((config) => Object.assign(findTarget(config, 'nomad'), changes));
+}
+
+async function changeLanding({ folder }: TestProject) {
+  await unpackLandings(folder);
+  const landing = join(folder, 'data', 'landing');
+  const [run] = await readdir(landing);
+  await writeFile(join(landing, run!, 'nomad', 'acl_policies.ndjson'), '{"name":"anonymous","body":{}}\n');
+}
+
+async function damageArchive({ folder }: TestProject) {
+  for (const archive of await findArchives(folder)) await truncate(archive, 1000);
+}
+
+async function addColumn({ folder }: TestProject) {
+  await mkdir(join(folder, 'queries', 'tables'), { recursive: true });
+  const ddl = await readFile(join('queries', 'tables', 'acl_policies.sql'), 'utf8');
+  const added = ddl.replace('  description varchar,', '  hash varchar, -- hash\n  description varchar,');
+  await writeFile(join(folder, 'queries', 'tables', 'acl_policies.sql'), added);
+}

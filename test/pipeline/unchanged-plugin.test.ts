@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { change, pullAt, scheduler } from './pull-again.ts';
+
+test('a source of a plugin declares in one line what proves its objects unchanged', async () => {
+  const place = await testProject({ workspaces: 5 });
+  await addPlugin(place);
+  const words = ['--source', 'policy_names'];
+  await pullAt(place, '01T02:15:00', words);
+  const changed = change(place, scheduler(place).policies.get('anonymous'), { description: 'changed' });
+  const { reads, reused } = await pullAt(place, '02T02:15:00', words);
+  expect(reads).toEqual([changed.name]);
+  expect(reused).toEqual({ policy_names: scheduler(place).policies.size - 1 });
+  expect(await place.rows('select count(*) as n from policy_names')).toEqual([{ n: scheduler(place).policies.size }]);
+  expect(await place.rows(`select description from policy_names where name = 'anonymous'`)).toEqual([
+    { description: 'changed' },
+  ]);
+});
+
+/** A plugin whose source reads policies one by one. */
+async function addPlugin(place: TestProject) {
+  const library = pathToFileURL(join(PACKAGE_ROOT, 'src', 'index.ts')).href;
+  await writeFile(
+    join(place.folder, 'plugin.ts'),
+    `import { definePlugin, scheduler } from ${JSON.stringify(library)};
+export default definePlugin({ sources: [{
+  name: 'policy_names',
+  kind: 'scheduler',
+  unchanged: { list: 'ModifyIndex' },
+  extract: async ({ client, objects, forEachLimited }) => {
+    const items = (await client.call(scheduler.policies.list)).json() as { Name: string }[];
+    const reader = await objects({ name: 'policies', objects: items.map((item) => ({ key: item.Name, item })) });
+    await forEachLimited(items, ({ Name: name }) => reader.land(name, {
+      fields: { name },
+      read: (options) => client.call(scheduler.policies.read, { policy_name: name }, options),
+    }));
+  },
+  checkAccess: (client) => client.call(scheduler.policies.list),
+}] });
+`,
+  );
+  const folder = join(place.folder, 'queries');
+  await mkdir(join(folder, 'tables'), { recursive: true });
+  await mkdir(join(folder, 'load'));
+  await writeFile(
+    join(folder, 'tables', 'policy_names.sql'),
+    `-- grain: one row per policy
+-- key: name
+-- source: policy_names
+create table if not exists policy_names_history (
+  target varchar not null, -- name of the target in tidemark.yaml
+  name varchar, -- name
+  description varchar, -- description
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version
+);
+`,
+  );
+  await writeFile(
+    join(folder, 'load', 'policy_names.sql'),
+    `-- grain: one row per policy
+select name, body ->> 'Description' as description,
+from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+`,
+  );
+  await place.configure((config) => Object.assign(config, { plugins: ['./plugin.ts'] }));
+}

@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { applyHarness } from './apply-harness.ts';
+
+const harness = applyHarness({ playbook: 'reap-dead-agents' });
+
+test('it stops after --max-failures, and the next apply tries failed actions last', async () => {
+  const plan = await harness.useApprovedPlan();
+  const refuse = { status: 412, body: '{"errors": []}' };
+  harness.faultHook = ({ method }) => (method === 'DELETE' ? refuse : undefined);
+  const first = await harness.apply(['--max-failures', '2'], 1);
+  expect(first.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
+    ['a1', 'failed'],
+    ['a2', 'failed'],
+  ]);
+  expect(first.stopped?.reason).toBe('2 actions failed or unconfirmed');
+  harness.faultHook = ({ method, path }) =>
+    method === 'DELETE' && !path.endsWith(String(plan.actions[2]?.params.id)) ? refuse : undefined;
+  const second = await harness.apply(['--max-failures', '1'], 1);
+  expect(second.rows.map(({ action_id, status }) => [action_id, status])).toEqual([
+    ['a1', 'failed'],
+    ['a3', 'applied'],
+  ]);
+});
+
+test('a file STOP stops it before the next action, and removing it lets it continue', async () => {
+  await harness.useApprovedPlan();
+  const file = join(harness.place.folder, 'data', 'STOP');
+  let deleted = 0;
+  harness.faultHook = ({ method }) => {
+    if (method === 'DELETE' && ++deleted === 1) writeFileSync(file, '');
+    return undefined;
+  };
+  const first = await harness.apply([], 6);
+  expect(first.rows.map(({ status }) => status)).toEqual(['applied']);
+  expect(first.stopped?.reason).toContain('STOP exists');
+  await rm(file);
+  const second = await harness.apply();
+  expect(second.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
+  expect(harness.writes()).toHaveLength(3);
+});
+
+test('a signal stops it before the next action, and the current one is completed', async () => {
+  await harness.useApprovedPlan();
+  const stop = new AbortController();
+  harness.faultHook = ({ method }) => {
+    if (method === 'DELETE') stop.abort();
+    return undefined;
+  };
+  const words = ['playbook', 'apply', harness.place.planFile, '--json'];
+  const result = await harness.place.tidemark(words, { signal: stop.signal });
+  expect(result.exit).toBe(1);
+  expect(result.json<{ rows: { status: string }[] }>().rows.map(({ status }) => status)).toEqual(['applied']);
+  expect(harness.writes()).toHaveLength(1);
+});
+
+test.each([
+  ['a folder', (file: string) => mkdir(file)],
+  ['a link to nowhere', (file: string) => symlink('/nonexistent', file)],
+])('%s named STOP stops it as well', async (_, create) => {
+  await harness.useApprovedPlan();
+  await create(join(harness.place.folder, 'data', 'STOP'));
+  expect((await harness.apply([], 6)).stopped?.reason).toContain('STOP exists');
+  expect(harness.writes()).toEqual([]);
+});
