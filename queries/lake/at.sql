@@ -10,19 +10,25 @@ with
     select {{present}} as lake_present
     from {{runs}}
   ),
-  lake_since as (
-    select lake_s.publish % 1024 as lake_writer, max(lake_s.as_of) as lake_since_time
+  lake_states as (
+    select lake_s.as_of as lake_base_time, lake_s.publish as lake_base_publish
     from {{state}} as lake_s
     cross join lake_bounds
     where lake_s.as_of <= lake_present and lake_s.publish in (select publish from {{runs}})
-    group by lake_s.publish % 1024
+    group by lake_s.as_of, lake_s.publish
+  ),
+  lake_ranked as (
+    select
+      lake_base_publish % 1024 as lake_writer,
+      lake_base_time,
+      lake_base_publish,
+      row_number() over (partition by lake_base_publish % 1024 order by lake_base_time desc, lake_base_publish desc) as lake_place
+    from lake_states
   ),
   lake_base as (
-    select lake_since.lake_writer as lake_writer, lake_since.lake_since_time as lake_base_time, max(lake_s.publish) as lake_base_publish
-    from {{state}} as lake_s
-    join lake_since on lake_since.lake_writer = lake_s.publish % 1024 and lake_since.lake_since_time = lake_s.as_of
-    where lake_s.publish in (select publish from {{runs}})
-    group by lake_since.lake_writer, lake_since.lake_since_time
+    select lake_writer, lake_base_time, lake_base_publish
+    from lake_ranked
+    where lake_place = 1
   ),
   lake_known as (
     select 'insert' as op, lake_s.as_of as as_of, lake_s.publish as publish, {{fields}}
