@@ -6,7 +6,7 @@ interface Column {
   readonly type: string;
 }
 
-/** A query that reads a view several times plans it as often: `summary` has 245 stages, and Trino refuses 150. */
+/** A query that reads a view several times plans it as often, and Trino refuses more than 150 stages. */
 const SESSION = { query_max_stage_count: '1000' };
 
 /** Sends queries to a Trino coordinator. */
