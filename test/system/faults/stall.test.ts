@@ -53,7 +53,7 @@ describe.concurrent('while garbage is collected all the time', () => {
     ['a body that drips', drip, { responseMs: SHORT_MS }, 'not finished within'],
   ] as const)('%s is given up', async ([, handle, times, message], context) => {
     const { server, client } = await begin(context, handle, times);
-    await expect(client.call(platform.views.list, {})).rejects.toMatchObject(timeoutWith(message));
+    await context.expect(client.call(platform.views.list, {})).rejects.toMatchObject(timeoutWith(message));
     expect(server.requests).toHaveLength(2);
     await client.close();
   });
@@ -64,7 +64,7 @@ describe.concurrent('while garbage is collected all the time', () => {
   ] as const)('a download that %s is given up', async ([, handle, times, message], context) => {
     const { client, file } = await begin(context, handle, times);
     const download = client.download(platform.explorer.export, { type: 'workspaces' }, file);
-    await expect(download).rejects.toMatchObject(timeoutWith(message));
+    await context.expect(download).rejects.toMatchObject(timeoutWith(message));
     await client.close();
   });
 
@@ -77,7 +77,7 @@ describe.concurrent('while garbage is collected all the time', () => {
       download: () => client.download(platform.explorer.export, { type: 'workspaces' }, file, { signal }),
     }[method]();
     setTimeout(() => abort.abort(), 500);
-    await expect(work).rejects.toMatchObject({ failure: 'aborted' });
+    await context.expect(work).rejects.toMatchObject({ failure: 'aborted' });
     await client.close();
   });
 
@@ -86,7 +86,7 @@ describe.concurrent('while garbage is collected all the time', () => {
     const caller = new AbortController();
     const work = client.pages(platform.views.list, {}, { signal: caller.signal }).next();
     setTimeout(() => caller.abort(), 500);
-    await expect(work).rejects.toMatchObject({ failure: 'aborted' });
+    await context.expect(work).rejects.toMatchObject({ failure: 'aborted' });
     await client.close();
   });
 });
