@@ -148,9 +148,9 @@ export function firstLine(error: unknown): string {
   return errorMessage(error).split('\n', 1)[0] ?? '';
 }
 
-/** With less than a quarter of this, a thread that compresses rows of a wide table may run out of memory. */
 const MIN_MB = 250;
-const MB_PER_THREAD = MIN_MB / 4;
+/** With less, threads that compress rows of a wide table write them to temporary files, which costs processor time. */
+const MB_PER_THREAD = (MIN_MB * 3) / 8;
 
 const MEGABYTES: Readonly<Record<string, number>> = { k: 1 / 1000, m: 1, g: 1000, t: 1_000_000 };
 
@@ -170,7 +170,7 @@ export function loadMemory(memoryLimit: string, threads: number = availableParal
   const power = ['k', 'm', 'g', 't'].indexOf(unit.toLowerCase()) + 1;
   const whole = Number(amount) * (MEGABYTES[unit.toLowerCase()] ?? 0) * (binary ? 1.024 ** power : 1);
   const large = Math.max(whole / 4, Math.min(whole, MIN_MB));
-  const usual = Math.min(large, Math.max(whole / 8, threads * MB_PER_THREAD));
+  const usual = Math.min(large, Math.max((whole * 3) / 16, threads * MB_PER_THREAD));
   return { usual: formatKilobytes(usual), large: formatKilobytes(large) };
 }
 
