@@ -11,7 +11,8 @@ describe('concurrency', () => {
     const server = await serve((request, response) => {
       inProgress++;
       most = Math.max(most, inProgress);
-      void sleep(5).then(() => {
+      void sleep(5).then(async () => {
+        while (most < 2) await sleep(1); // the first one is not answered before the second has arrived
         inProgress--;
         if (request.url?.endsWith('/agents/slow')) response.writeHead(503).end();
         else response.end('{"data":{}}');
