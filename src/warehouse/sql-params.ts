@@ -4,23 +4,30 @@ import { quoteLiteral } from './sql-files.ts';
 export type SqlParam = null | boolean | number | bigint | string | readonly string[];
 export type SqlParams = Readonly<Record<string, SqlParam | undefined>>;
 
-/** Texts, names and comments, in which `$` begins no parameter; then a parameter. */
+/** Texts, names and comments, in which `$` begins no parameter; then a parameter; then the end of a statement. */
 const TOKEN =
-  /\be'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1|\$(\w+)/giu;
+  /\be'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1|\$(\w+)|;/giu;
+
+/** Stands for the end of a statement: no statement contains a zero byte. */
+const END = '\0';
+const TRAILING_ENDS = /[\s\0]+$/u;
 
 /**
  * Replaces the parameters of a statement by literals of the types that bound values have, and ends it with a semicolon: for
  * `Database.script`.
- * @throws TidemarkError DATA for a parameter without a value, and for a text that SQL cannot contain.
+ * @throws TidemarkError DATA for a parameter without a value, for a text that SQL cannot contain, and for a second statement.
  */
 export function fillParams(sql: string, params: SqlParams): string {
   const filled = sql.replaceAll(TOKEN, (token: string, _: string | undefined, name: string | undefined) => {
+    if (token === ';') return END;
     if (name === undefined) return /^(?:--|\/\*)/u.test(token) ? '' : token;
     const value = params[name];
     if (value === undefined) throw new TidemarkError('DATA', `the query uses $${name}, which has no value`);
     return toLiteral(value);
   });
-  return `${filled.trim().replace(/;$/u, '')};`;
+  const statement = filled.replace(TRAILING_ENDS, '');
+  if (statement.includes(END)) throw new TidemarkError('DATA', 'expected one statement, and there are several');
+  return `${statement.trim()};`;
 }
 
 function toLiteral(value: SqlParam): string {

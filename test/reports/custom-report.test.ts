@@ -110,6 +110,11 @@ describe('a custom report', () => {
       { 'queries/reports/mine/sources.sql': 'select 1' },
       /sources\.sql: `sources` is a reserved name/u,
     ],
+    [
+      'a query of two statements',
+      { 'queries/reports/mine/list.sql': 'select 1 as x; select 2 as x' },
+      /queries\/reports\/mine\/list\.sql: .*several/u,
+    ],
     ['an unknown parameter', { 'queries/reports/mine/list.sql': 'select $nope as x' }, /\$nope/u],
   ])('is rejected, naming its file, for %s', async (_, files, message) => {
     const warehouse = await createReportWarehouse();

@@ -39,3 +39,8 @@ test('a parameter without a value and a text with a zero byte are errors', () =>
   expect(() => fillParams('select $name', {})).toThrow('the query uses $name, which has no value');
   expect(() => fillParams('select $name', { name: 'a\0b' })).toThrow('zero byte');
 });
+
+test('a statement may end with semicolons and comments, and a second one is an error', async () => {
+  expect(await database.script(fillParams("select ';' as text; -- a; b\n;", {}))).toEqual([{ text: ';' }]);
+  expect(() => fillParams('select 1; select 2', {})).toThrow('expected one statement');
+});
