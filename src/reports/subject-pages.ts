@@ -38,7 +38,9 @@ export async function writeSubjectPages(
     for await (const data of readSubjects(options, selection.pages)) {
       const view = toSubjectView(data, { linker: options.linker, selection });
       const path = subjectPath(data.page);
-      writes.add(replacePage(join(out, path), renderSubject(view, template, options, renderer)));
+      const write = replacePage(join(out, path), renderSubject(view, template, options, renderer));
+      write.catch(() => undefined); // reported when all writes are awaited: it may fail while the next subject is read
+      writes.add(write);
       written.add(path);
       if (writes.size < PARALLEL_WRITES) continue;
       await Promise.all(writes);

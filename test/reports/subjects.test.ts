@@ -290,3 +290,20 @@ it('a statement of subjects that a user overrides fails as the report `subjects`
   expect(failed).toEqual([expect.stringMatching(/^subjects: queries\/subjects\/.*wrong/u)]);
   expect(await readdir(options.out)).toContain('drift.html');
 });
+
+it('a page that cannot be written is one error, also while the rows of other subjects are read', async () => {
+  await night(1, [workspace('api'), workspace('web')]);
+  const options = warehouse.options(day(1), { names: ['drift'] });
+  const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
+  await mkdir(join(options.out, `${page}.new`), { recursive: true });
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', note);
+  const failed: string[] = [];
+  await renderReports({ ...options, onFailure: (report, error) => failed.push(`${report}: ${error.message}`) }).catch(
+    (error: Error) => failed.push(error.message),
+  );
+  process.off('unhandledRejection', note);
+  expect(failed).toEqual([expect.stringContaining('EISDIR')]);
+  expect(unhandled).toEqual([]);
+});
