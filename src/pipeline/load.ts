@@ -110,11 +110,11 @@ function measureLoad({ run, manifest }: Load): LoadSize {
 
 /** Lists and responses of JSON are in memory as a whole. */
 function isMemoryLarge({ landingBytes, hasLists, isJson = false }: LoadSize): boolean {
-  return (isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= LARGE_LISTS_BYTES);
+  return (isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= MAX_USUAL_LISTS_BYTES);
 }
 
 /** The rows of a part of lists, their text and the buffers of the reader fit into the usual memory. */
-const LARGE_LISTS_BYTES = 32 * 1024 * 1024;
+const MAX_USUAL_LISTS_BYTES = 32 * 1024 * 1024;
 
 async function loadTables(load: Load, tables: readonly Table[]): Promise<PullOutcome> {
   const { run, manifest } = load;
