@@ -1,4 +1,5 @@
 import { createECDH, createHash } from 'node:crypto';
+import { createMemo } from './memo.ts';
 import type { Random } from './random.ts';
 
 export interface CertificateOptions {
@@ -14,8 +15,23 @@ export interface CertificateOptions {
   readonly isCa: boolean;
 }
 
+const certificates = createMemo<string>();
+
 /** An X.509 certificate in the form of Consul's: version 3, key usage, identifiers, and the SPIFFE ID as alternative name. */
 export function createCertificate(options: CertificateOptions): string {
+  const { serialNumber, subject, uri, notBefore, notAfter, key, issuer, isCa } = options;
+  const names = [
+    `${serialNumber}`,
+    subject,
+    uri,
+    issuer.name,
+    key.point.toString('hex'),
+    issuer.key.point.toString('hex'),
+  ];
+  return certificates(JSON.stringify([...names, notBefore, notAfter, isCa]), () => signCertificate(options));
+}
+
+function signCertificate(options: CertificateOptions): string {
   const { serialNumber, subject, notBefore, notAfter, key, issuer } = options;
   const content = sequence(
     der(0xa0, integer(2n)),
@@ -159,19 +175,15 @@ function randomScalar(random: Random, { order, bytes }: Curve): bigint {
   return (BigInt(`0x${random.hex(bytes * 2)}`) % (order - 1n)) + 1n;
 }
 
-/** Points of the keys that every sandbox in this process makes: the largest curve takes milliseconds for one. */
-const points = new Map<string, Buffer>();
-const MAX_POINTS = 1_000;
+/** The largest curve takes milliseconds for one. */
+const points = createMemo<Buffer>();
 
 function multiplyGenerator(scalar: bigint, { openssl, bytes }: Curve): Buffer {
-  const name = `${openssl} ${scalar}`;
-  const known = points.get(name);
-  if (known) return known;
-  const ecdh = createECDH(openssl);
-  ecdh.setPrivateKey(bigintBytes(scalar, bytes));
-  const point = ecdh.getPublicKey();
-  if (points.size < MAX_POINTS) points.set(name, point);
-  return point;
+  return points(`${openssl} ${scalar.toString(16)}`, () => {
+    const ecdh = createECDH(openssl);
+    ecdh.setPrivateKey(bigintBytes(scalar, bytes));
+    return ecdh.getPublicKey();
+  });
 }
 
 function pointX(point: Buffer): bigint {

@@ -22,6 +22,13 @@ export class Random {
     this.#state = hash32(String(seed));
   }
 
+  /** A generator that gives the same numbers from here on. */
+  copy(): Random {
+    const copy = new Random('');
+    copy.#state = this.#state;
+    return copy;
+  }
+
   /** A number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;

@@ -1,3 +1,4 @@
+import { createMemo } from '../memo.ts';
 import { createRsaPublicDer, EcKey, toPem } from '../pki.ts';
 import { createRandom, formatMicroseconds, type Random } from '../random.ts';
 import type { Flavor, Request, Resource, Response, Route } from '../types.ts';
@@ -187,6 +188,20 @@ const PUBLIC_KEYS: Readonly<Record<KeyType, ((random: Random) => Buffer) | undef
   'ecdsa-p521': (random) => new EcKey(random, 'P-521').publicDer,
 };
 
+/** A public key, and the random numbers that follow it in its stream. */
+interface PublicKey {
+  readonly publicKey: string | undefined;
+  readonly after: Random;
+}
+
+const publicKeys = createMemo<PublicKey>();
+
+function createPublicKey(type: KeyType, stream: string): PublicKey {
+  const after = createRandom(stream);
+  const der = PUBLIC_KEYS[type]?.(after);
+  return { publicKey: der && toPem('PUBLIC KEY', der), after };
+}
+
 type CreateVersionId = (provider: KmsProviderRecord, name: string, version: number, random: Random) => string;
 
 /** Identifiers of a key version as the three supported clouds write them. */
@@ -224,10 +239,10 @@ export class KeyLifecycle {
   /** Adds the next version to a key and, where a provider holds the key, to its copy. */
   addVersion(name: string, key: KeyRecord, at: Date): void {
     const version = key.versions.length + 1;
-    const random = createRandom(`${this.#seed}/secrets/key/${name}/${version}/${at.getTime()}`);
-    const create = PUBLIC_KEYS[key.type];
-    const publicKey = create ? { publicKey: toPem('PUBLIC KEY', create(random)) } : {};
-    key.versions.push({ creationTime: formatMicroseconds(at, random), ...publicKey });
+    const stream = `${this.#seed}/secrets/key/${name}/${version}/${at.getTime()}`;
+    const { publicKey, after } = publicKeys(`${key.type} ${stream}`, () => createPublicKey(key.type, stream));
+    const random = after.copy();
+    key.versions.push({ creationTime: formatMicroseconds(at, random), ...(publicKey && { publicKey }) });
     const provider = this.findHolder(name)?.[1];
     const distribution = provider?.keys.get(name);
     if (provider && distribution) distribution.versions[version] = createVersionId(provider, name, version, random);
