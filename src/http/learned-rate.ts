@@ -4,6 +4,8 @@ const RISE_MS = 250;
 const RISE = 2;
 /** From a documented rate: a fifth in a second, so that next to nothing is throttled where it is the limit. */
 const DOCUMENTED_RISE = 1.05;
+/** Above the documented rate so many times, its limit is not in force: the rate rises as that of any other service. */
+const NOT_IN_FORCE = 2;
 /** Where the rate no longer matters: the service is faster than the client. */
 const UNLIMITED_PER_SECOND = 4096;
 /** Below the measured rate after a throttled response, as a fraction of it. */
@@ -32,7 +34,7 @@ const MIN_PER_SECOND = 1;
  */
 export class LearnedRate {
   readonly #maxPerSecond: number;
-  readonly #rise: number;
+  readonly #documentedPerSecond: number;
   #perSecond: number;
   /** The measured rate; undefined until something is throttled. */
   #measured: number | undefined;
@@ -52,7 +54,7 @@ export class LearnedRate {
    */
   constructor(startPerSecond: number | undefined, maxPerSecond: number) {
     this.#maxPerSecond = maxPerSecond;
-    this.#rise = startPerSecond === undefined ? RISE : DOCUMENTED_RISE;
+    this.#documentedPerSecond = startPerSecond ?? 0;
     this.#perSecond = startPerSecond ?? FIRST_PER_SECOND;
   }
 
@@ -122,7 +124,8 @@ export class LearnedRate {
     this.#nextRiseMs ??= nowMs + RISE_MS;
     if (nowMs < this.#nextRiseMs) return;
     this.#nextRiseMs = nowMs + RISE_MS;
-    this.#perSecond = Math.min(this.#maxPerSecond, this.#perSecond * this.#rise);
+    const rise = this.#perSecond < this.#documentedPerSecond * NOT_IN_FORCE ? DOCUMENTED_RISE : RISE;
+    this.#perSecond = Math.min(this.#maxPerSecond, this.#perSecond * rise);
   }
 
   #cubicRate(measured: number): number {

@@ -13,6 +13,9 @@ const GROWTH_PER_SECOND = 0.1;
 const MAX_GROWTH = 2;
 const FULL_PAUSE_MS = 15_000;
 const MAX_STEP_MS = 250;
+/** What a bucket holds above this part may be spent within this time, while its refill is not measured. */
+const SPARE_PART = 0.9;
+const SPEND_SECONDS = 0.5;
 const FIRST_PER_SECOND = 5;
 const MIN_PER_SECOND = 0.1;
 
@@ -46,12 +49,18 @@ export class RefillModel {
 
   /** Requests per second that use the refill, and find out whether there is more. */
   get perSecond(): number {
-    return this.#refillPerSecond * this.#growth;
+    return Math.max(this.#refillPerSecond * this.#growth, this.#sparePerSecond);
   }
 
   /** How full the bucket was at the last response, from 0 to 1. */
   get fullness(): number {
     return this.#anchor && this.#mostRemaining > 0 ? this.#anchor.remaining / this.#mostRemaining : 0;
+  }
+
+  /** A bucket that stays full says nothing about its refill: without this, a service with a high limit is asked slowly for seconds. */
+  get #sparePerSecond(): number {
+    if (!this.#anchor || this.#measuredAtMs !== undefined) return 0;
+    return (this.#anchor.remaining - this.#mostRemaining * SPARE_PART) / SPEND_SECONDS;
   }
 
   observe(ticket: number, nowMs: number, remaining: number, isThrottled: boolean): void {

@@ -31,3 +31,19 @@ describe('a bucket that holds 5, refills 15 a second and says `limit 15, reset 1
     }
   });
 });
+
+describe('a bucket whose refill is far above the pace of the client, so that it stays full', () => {
+  const service = {
+    limit: { kind: 'bucket', capacity: 100_000, perSecond: 100_000 },
+    headers: 'constant',
+    othersPerSecond: 0,
+    skewMs: 0,
+    seed: 1,
+  } as const;
+
+  it.each([4, 40])('is asked within 1.5 times the floor at a latency of %d ms', (latencyMs) => {
+    const result = simulateRequests({ ...service, latencyMs }, { share: 0.9 }, 640);
+    expect(result.model).toBe('refill');
+    expect(result.seconds).toBeLessThanOrEqual(((640 * latencyMs) / 8 / 1000) * 1.5 + 0.1);
+  });
+});

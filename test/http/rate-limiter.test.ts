@@ -153,9 +153,16 @@ describe('500 requests against a limit of 30 a second', () => {
     const run = (count: number) => simulate(new AdaptiveRateLimiter(platform), server, count);
     const { seconds, throttled } = run(6000);
     expect(throttled).toBe(0);
-    expect(6000 / seconds).toBeGreaterThan(6 * 27);
-    // Then 8 requests of 20 ms at a time are the limit.
+    // Five seconds until the rate no longer matters. Then 8 requests of 20 ms at a time are the limit.
+    expect(seconds).toBeLessThan(5 + 6000 / 400);
     expect(run(20_000).seconds - seconds).toBeLessThan((14_000 / 400) * 1.02);
+  });
+
+  it.each([60, 100, 400])('a service without headers that accepts %d a second throttles less than 1 %%', (limit) => {
+    const server = { limit, headers: false, windows: 'fixed' } as const;
+    const { seconds, throttled } = simulate(new AdaptiveRateLimiter(platform), server, limit * 20);
+    expect(throttled).toBeLessThan((limit * 20) / 100);
+    expect(seconds).toBeLessThanOrEqual((20 + 4) * 1.2);
   });
 
   it('a configured rate is reached at once, and never exceeded', () => {
