@@ -199,17 +199,14 @@ interface Matcher {
  */
 export function createMatcher(patterns: Iterable<string>): Matcher {
   const texts = [...patterns];
+  const encoded = texts.map((pattern) => Buffer.from(pattern).toString('latin1'));
   const text = buildTable(texts);
-  const bytes = buildTable(texts.map((pattern) => Buffer.from(pattern).toString('latin1')));
+  // ASCII, as nearly every secret: its characters are its bytes.
+  const bytes = encoded.every((pattern, index) => pattern === texts[index]) ? text : buildTable(encoded);
   return {
     inText(searched) {
       for (let at = 0; at + GROUP <= searched.length; at += text.step) {
-        const group = hashGroup(
-          searched.charCodeAt(at),
-          searched.charCodeAt(at + 1),
-          searched.charCodeAt(at + 2),
-          searched.charCodeAt(at + 3),
-        );
+        const group = hashText(searched, at);
         if (text.groups[group] === 1 && text.isIn(searched.slice(...text.around(at)), group)) return true;
       }
       return false;
@@ -231,13 +228,13 @@ function buildTable(patterns: readonly string[]) {
   const step = Math.min(...lengths) - GROUP + 1;
   const groups = new Uint8Array(1 << 16);
   // A token may contain words that its service writes in each response: only the patterns with that group are compared.
-  const byGroup = new Map<number, Set<string>>();
+  const byGroup = new Map<number, string[]>();
   for (const pattern of patterns) {
     for (let at = 0; at < step; at++) {
-      const codes = [0, 1, 2, 3].map((place) => pattern.charCodeAt(at + place)) as [number, number, number, number];
-      const group = hashGroup(...codes);
+      const group = hashText(pattern, at);
       groups[group] = 1;
-      byGroup.set(group, (byGroup.get(group) ?? new Set()).add(pattern));
+      const known = byGroup.get(group);
+      if (known?.at(-1) !== pattern) byGroup.set(group, known ? [...known, pattern] : [pattern]);
     }
   }
   return {
@@ -245,8 +242,12 @@ function buildTable(patterns: readonly string[]) {
     groups,
     /** The range that contains a pattern, if one of its first groups begins at `at`. */
     around: (at: number): [number, number] => [Math.max(0, at - step + 1), at + longest],
-    isIn: (near: string, group: number) => [...(byGroup.get(group) ?? [])].some((pattern) => near.includes(pattern)),
+    isIn: (near: string, group: number) => (byGroup.get(group) ?? []).some((pattern) => near.includes(pattern)),
   };
+}
+
+function hashText(text: string, at: number): number {
+  return hashGroup(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2), text.charCodeAt(at + 3));
 }
 
 /** A hash of four characters, 16 bits wide. */
