@@ -3,7 +3,7 @@ import type { RunningSandbox } from '../../src/sandbox/index.ts';
 import { expectTable, sourceTables } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
-import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+import { findTarget, pulledProject, type TestProject } from '../helpers/test-project.ts';
 
 const atEnd = cleanAtEnd();
 
@@ -69,11 +69,15 @@ function plant({ services }: RunningSandbox): void {
   mesh.state.roots.push({ ...mesh.state.roots[0]!, id: 'ff', serialNumber: 2n ** 64n - 1n, name: TEXTS[3]! });
 }
 
-describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor) => {
+/** The changes of these nights are compared as well. */
+const NIGHTS = 5;
+
+describe.each(['spec', 'hashicorp'] as const)('with the flavor %s, after nights of changes', (flavor) => {
   let place: TestProject;
   let expected: ReturnType<typeof expectedTables>;
   beforeAll(async () => {
-    place = await testProject({ flavor, workspaces: 25, cleanup: atEnd });
+    place = await pulledProject({ flavor, cleanup: atEnd });
+    for (let night = 0; night < NIGHTS; night++) place.sandbox.tick();
     plant(place.sandbox);
     await place.pull();
     expected = expectedTables(place.sandbox, flavor);

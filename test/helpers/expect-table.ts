@@ -32,19 +32,9 @@ export async function expectTable(
   flavor: Flavor,
   expected = expectedTables(place.sandbox, flavor),
 ): Promise<void> {
-  await expectRows(place, table, expected);
-}
-
-/** The same for every table. */
-export async function expectTables(place: TestProject, flavor: Flavor): Promise<void> {
-  const expected = expectedTables(place.sandbox, flavor);
-  for (const table of sourceTables) await expectRows(place, table, expected);
-}
-
-async function expectRows({ rows }: TestProject, table: string, tables: ReturnType<typeof expectedTables>) {
-  const expected = tables[table];
-  expect(expected, `nothing is expected of ${table}`).toBeDefined();
-  expect(byKey(table, await rows(`select * from ${table}`)), table).toEqual(byKey(table, expected ?? []));
+  const rows = expected[table];
+  expect(rows, `nothing is expected of ${table}`).toBeDefined();
+  expect(byKey(table, await place.rows(`select * from ${table}`)), table).toEqual(byKey(table, rows ?? []));
 }
 
 /** Rows without what a service computes from the clock or a counter: only the current value of it is kept. */
