@@ -52,6 +52,8 @@ export interface TestProjectOptions extends StartOptions {
   readonly warehouse?: 'empty' | 'none';
   /** A project folder of `prepareProject`, whose `data` and `out` the project starts with instead. */
   readonly from?: string;
+  /** A sandbox that runs already, to pull from instead of one of its own. */
+  readonly sandbox?: RunningSandbox;
 }
 
 /** A project folder in which `fill` runs commands once in a run of the tests, for `testProject` to start from. */
@@ -92,10 +94,10 @@ async function copyProject(from: string, to: string): Promise<void> {
 }
 
 export async function testProject(options: TestProjectOptions = {}): Promise<TestProject> {
-  const { cleanup = onTestFinished, warehouse = 'empty', from, ...start } = options;
+  const { cleanup = onTestFinished, warehouse = 'empty', from, sandbox: running, ...start } = options;
   const folder = await tempFolder(cleanup);
-  const sandbox = await startTestSandbox({ rate: REQUESTS_PER_SECOND, ...start });
-  cleanup(() => sandbox.close());
+  const sandbox = running ?? (await startTestSandbox({ rate: REQUESTS_PER_SECOND, ...start }));
+  if (!running) cleanup(() => sandbox.close());
   const config = parse(sandbox.config()) as ConfigDocument;
   for (const target of config.targets) target.lag = LAG_SECONDS;
   config.subjectPages = SUBJECT_PAGES;

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
+import type { Workspace } from '../../src/sandbox/platform/workspaces.ts';
 import { byKey, sourceTables, withoutComputed } from '../helpers/expect-table.ts';
-import { cleanAtEnd } from '../helpers/temp.ts';
+import { cleanAtEnd, share } from '../helpers/temp.ts';
 import { pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const atEnd = cleanAtEnd();
@@ -13,53 +14,59 @@ async function asOf(place: TestProject, words: readonly string[] = []): Promise<
   return (await place.pull(words)).json<RunResult>().as_of;
 }
 
-describe('a workspace over several pulls', () => {
-  const versions = (place: TestProject, id: string) =>
-    place.rows(
-      `select drifted, valid_from, valid_to from workspaces_history where external_id = $id order by valid_from`,
-      { id },
-    );
+describe('workspaces over three pulls', () => {
+  const pulled = share(async (cleanup) => {
+    const place = await testProject({ ...SMALL, cleanup });
+    const { workspaces } = place.sandbox.services.platform.state;
+    const [changed, kept, unknown, gone] = workspaces as [Workspace, Workspace, Workspace, Workspace];
+    const pull = (minutes: number) => asOf(place, [...WORKSPACES, '--now', minutesLater(place.sandbox.now, minutes)]);
+    changed.drifted = false;
+    unknown.drifted = null;
+    const first = await pull(0);
+    changed.drifted = true;
+    unknown.drifted = true;
+    workspaces.splice(workspaces.indexOf(gone), 1);
+    workspaces.reverse();
+    const second = await pull(1);
+    const present = await place.rows('select external_id from workspaces');
+    unknown.drifted = null;
+    workspaces.push(gone);
+    const third = await pull(2);
+    const versions = (id: string) =>
+      place.rows(
+        `select drifted, valid_from, valid_to from workspaces_history where external_id = $id order by valid_from`,
+        { id },
+      );
+    const times = [first, second, third].map((text) => text.replace('.000Z', 'Z'));
+    return { place, changed, kept, unknown, gone, present, times, versions };
+  });
 
   test('an unchanged row gets no new version; a changed one gets exactly one, and the old version ends where it begins', async () => {
-    const place = await testProject(SMALL);
-    const [changed, kept] = place.sandbox.services.platform.state.workspaces;
-    changed!.drifted = false;
-    const first = await asOf(place, WORKSPACES);
-    changed!.drifted = true;
-    place.sandbox.services.platform.state.workspaces.reverse();
-    const second = await asOf(place, [...WORKSPACES, '--now', minutesLater(place.sandbox.now, 1)]);
-    const short = (text: string) => text.replace('.000Z', 'Z');
-    expect(await versions(place, changed!.id)).toEqual([
-      { drifted: false, valid_from: short(first), valid_to: short(second) },
-      { drifted: true, valid_from: short(second), valid_to: null },
+    const { place, changed, kept, times, versions } = await pulled();
+    const [first, second] = times;
+    expect(await versions(changed.id)).toEqual([
+      { drifted: false, valid_from: first, valid_to: second },
+      { drifted: true, valid_from: second, valid_to: null },
     ]);
-    expect(await versions(place, kept!.id)).toMatchObject([{ valid_from: short(first), valid_to: null }]);
+    expect(await versions(kept.id)).toMatchObject([{ valid_from: first, valid_to: null }]);
     const [total] = await place.rows('select count(*) as n from workspaces_history');
-    expect(total?.n).toBe(21);
+    expect(total?.n).toBe(20 + 1 + 2 + 1);
   });
 
   test('null is not false: null, true and null again are three versions', async () => {
-    const place = await testProject(SMALL);
-    const [workspace] = place.sandbox.services.platform.state.workspaces;
-    for (const [minute, drifted] of [null, true, null].entries()) {
-      workspace!.drifted = drifted;
-      await place.pull([...WORKSPACES, '--now', minutesLater(place.sandbox.now, minute)]);
-    }
-    expect((await versions(place, workspace!.id)).map(({ drifted }) => drifted)).toEqual([null, true, null]);
+    const { unknown, versions } = await pulled();
+    expect((await versions(unknown.id)).map(({ drifted }) => drifted)).toEqual([null, true, null]);
   });
 
   test('a deleted row ends its version, and one that returns begins a new one', async () => {
-    const place = await testProject(SMALL);
-    const { workspaces } = place.sandbox.services.platform.state;
-    const [gone] = workspaces;
-    await place.pull(WORKSPACES);
-    workspaces.shift();
-    await place.pull([...WORKSPACES, '--now', minutesLater(place.sandbox.now, 1)]);
-    expect(await place.rows('select 1 as x from workspaces where external_id = $id', { id: gone!.id })).toEqual([]);
-    expect(await versions(place, gone!.id)).toMatchObject([{ valid_to: expect.any(String) }]);
-    workspaces.push(gone!);
-    await place.pull([...WORKSPACES, '--now', minutesLater(place.sandbox.now, 2)]);
-    expect(await versions(place, gone!.id)).toMatchObject([{ valid_to: expect.any(String) }, { valid_to: null }]);
+    const { gone, present, times, versions } = await pulled();
+    const [first, second, third] = times;
+    expect(present).toHaveLength(19);
+    expect(present).not.toContainEqual({ external_id: gone.id });
+    expect(await versions(gone.id)).toMatchObject([
+      { valid_from: first, valid_to: second },
+      { valid_from: third, valid_to: null },
+    ]);
   });
 });
 
@@ -126,16 +133,5 @@ describe('three runs of all sources', () => {
       const then = withoutComputed(name, tables[name]);
       expect(withoutComputed(name, byKey(name, rows)), `before run ${index + 1}`).toEqual(then);
     }
-  });
-
-  test('pulling again without changes writes no history, except the time of the health check', async () => {
-    const counts = async () => {
-      const names = sourceTables.filter((name) => name !== 'autoscaler_health');
-      const rows = await Promise.all(names.map((name) => place.rows(`select count(*) as n from ${name}_history`)));
-      return rows.map(([row]) => row?.n);
-    };
-    const before = await counts();
-    await place.pull();
-    expect(await counts()).toEqual(before);
   });
 });

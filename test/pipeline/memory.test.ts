@@ -3,32 +3,41 @@ import type { RunResult } from '../../src/pipeline/run.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const POOLS = ['--source', 'agent_pools'];
-const RELATED = 40_000;
+/** With these, the page is one line of 20 MB: more than the usual part of the memory allows, and less than all of it. */
+const MANY = 40_000;
+/** With these, it is more than 60 MB allow. */
+const SOME = 12_000;
 
-/** A pool with more workspaces than the memory limit of loads allows: its page is one line of 20 MB. */
-const workspaces = Array.from({ length: RELATED }, (_, index) => ({
-  id: `ws-${index}`,
-  type: 'workspaces',
-  links: { related: `/api/v2/${'workspaces/'.repeat(40)}` },
-}));
-const page = JSON.stringify({
-  data: [
-    {
-      id: 'apool-1',
-      type: 'agent-pools',
-      attributes: {
-        name: 'large',
-        'created-at': '2026-01-01T00:00:00Z',
-        'organization-scoped': false,
-        'agent-count': 1,
+/** The page of a pool with this many workspaces. */
+const createPage = (related: number) =>
+  JSON.stringify({
+    data: [
+      {
+        id: 'apool-1',
+        type: 'agent-pools',
+        attributes: {
+          name: 'large',
+          'created-at': '2026-01-01T00:00:00Z',
+          'organization-scoped': false,
+          'agent-count': 1,
+        },
+        relationships: {
+          workspaces: {
+            data: Array.from({ length: related }, (_, index) => ({
+              id: `ws-${index}`,
+              type: 'workspaces',
+              links: { related: `/api/v2/${'workspaces/'.repeat(40)}` },
+            })),
+          },
+          'allowed-workspaces': { data: [] },
+        },
       },
-      relationships: { workspaces: { data: workspaces }, 'allowed-workspaces': { data: [] } },
-    },
-  ],
-  meta: { pagination: { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 } },
-});
+    ],
+    meta: { pagination: { 'current-page': 1, 'next-page': null, 'total-pages': 1, 'total-count': 1 } },
+  });
 
-async function large(memoryLimit: string): Promise<TestProject> {
+async function large(memoryLimit: string, related: number): Promise<TestProject> {
+  const page = createPage(related);
   const place = await testProject({
     workspaces: 5,
     faultHook: ({ path }) =>
@@ -45,7 +54,7 @@ const count = async (place: TestProject) =>
     ?.n;
 
 test('a load that runs out of memory is repeated with all of `memoryLimit`, which the next load does not have', async () => {
-  const place = await large('1GB');
+  const place = await large('1GB', MANY);
   await place.configure((config) => {
     const [first] = config.targets as object[];
     Object.assign(config, { targets: [first, { ...first, name: 'other' }] });
@@ -54,11 +63,11 @@ test('a load that runs out of memory is repeated with all of `memoryLimit`, whic
   const complete = { source: 'agent_pools', status: 'complete', rows: 1, retries: 0 };
   expect(result.json<RunResult>().pulls).toMatchObject([complete, complete]);
   expect(stderr.match(/agent_pools: loading again with all of memoryLimit \(1GB\)/gu)).toHaveLength(2);
-  expect(await count(place)).toBe(2 * RELATED);
+  expect(await count(place)).toBe(2 * MANY);
 });
 
 test('a load that needs more than `memoryLimit` fails with a hint, and its landing can be loaded later', async () => {
-  const place = await large('60MB');
+  const place = await large('60MB', SOME);
   const { run_id, pulls } = (await place.pull(POOLS, 3)).json<RunResult>();
   expect(pulls).toMatchObject([{ status: 'failed', retries: 0 }]);
   expect(pulls[0]?.error).toBe(
@@ -66,5 +75,5 @@ test('a load that needs more than `memoryLimit` fails with a hint, and its landi
   );
   await place.configure((config) => Object.assign(config, { memoryLimit: '1GB' }));
   await place.pull([...POOLS, '--from', run_id]);
-  expect(await count(place)).toBe(RELATED);
+  expect(await count(place)).toBe(SOME);
 });

@@ -6,8 +6,10 @@ import { expectTable } from '../helpers/expect-table.ts';
 import { testProject } from '../helpers/test-project.ts';
 import { change, claimed, POLICIES, pullAt, pullOnce, scheduler, unclaimed } from './pull-again.ts';
 
+const TABLES = ['acl_policies', 'volumes', 'volume_allocations'];
+
 describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Flavor) => {
-  test('a pull of an unchanged estate sends lists, and reads only volumes with claims', async () => {
+  test('a pull of an unchanged estate sends lists, and reads only volumes with claims; then what changed is read; its landing loads into an empty warehouse, without those before it', async () => {
     const place = await pullOnce({ flavor });
     const { paths, reads, reused } = await pullAt(place, '02T02:15:00');
     expect(reads.sort()).toEqual(
@@ -20,7 +22,7 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
       ['/v1/acl/policies', '/v1/volumes', ...plugins].sort(),
     );
     expect(reused).toEqual({ acl_policies: scheduler(place).policies.size, volumes: unclaimed(place).length });
-    for (const table of ['acl_policies', 'volumes', 'volume_allocations']) await expectTable(place, table, flavor);
+    for (const table of TABLES) await expectTable(place, table, flavor);
     const rows = await place.rows('select source, reused from pulls order by as_of, source');
     expect(rows.map(({ source, reused: count }) => [source, count])).toEqual([
       ['acl_policies', 0],
@@ -37,21 +39,28 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
       'select (select count(*) from acl_policies_history) + (select count(*) from volumes_history) as n',
     );
     expect(versions).toEqual([{ n: scheduler(place).policies.size + scheduler(place).volumes.size }]);
-  });
 
-  test('what changed is read: one policy, one volume, a new policy, an allocation of an unchanged volume', async () => {
-    const place = await pullOnce({ flavor });
+    // one policy, one volume, a new policy, an allocation of an unchanged volume
     const { policies, volumes, allocations } = scheduler(place);
     const policy = change(place, policies.get('anonymous'), { description: 'changed' });
     const volume = change(place, unclaimed(place)[0], { capabilities: [] });
     policies.set('brand-new', { ...policy, name: 'brand-new', modifyIndex: policy.modifyIndex });
     policies.delete([...policies.keys()].find((name) => !['anonymous', 'brand-new'].includes(name))!);
     for (const allocation of allocations.values()) Object.assign(allocation, { clientStatus: 'lost' });
-    const { reads } = await pullAt(place, '02T02:15:00');
+    const again = await pullAt(place, '03T02:15:00');
     const expected = ['anonymous', 'brand-new', volume.id, ...claimed(place).map(({ id }) => id)];
-    expect(reads.sort()).toEqual(expected.sort());
-    for (const table of ['acl_policies', 'volumes', 'volume_allocations']) await expectTable(place, table, flavor);
+    expect(again.reads.sort()).toEqual(expected.sort());
+    for (const table of TABLES) await expectTable(place, table, flavor);
     expect(volumes.size).toBeGreaterThan(0);
+
+    // Its landing holds the objects that were not read.
+    const landings = (await readdir(join(place.folder, 'data', 'landing'))).sort();
+    const earlier = landings.slice(0, -1).map((name) => join('landing', name));
+    for (const name of ['warehouse.duckdb', 'work', ...earlier]) {
+      await rm(join(place.folder, 'data', name), { recursive: true });
+    }
+    await pullAt(place, '04T02:15:00', ['--from', landings.at(-1)!]);
+    for (const table of TABLES) await expectTable(place, table, flavor);
   });
 
   test('an index that is lower than before, as of a restored server, makes everything be read', async () => {
@@ -64,17 +73,6 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s', (flavor: Fla
     expect(pulls[0]?.note).toContain('every object was read: the index of the policies is lower than before');
     await expectTable(place, 'acl_policies', flavor);
   });
-});
-
-test('a landing with unread objects loads into an empty warehouse, without the landing before it', async () => {
-  const place = await pullOnce();
-  await pullAt(place, '02T02:15:00');
-  const [first, second] = await readdir(join(place.folder, 'data', 'landing'));
-  for (const folder of ['warehouse.duckdb', 'work', join('landing', first!)]) {
-    await rm(join(place.folder, 'data', folder), { recursive: true });
-  }
-  await pullAt(place, '03T02:15:00', ['--from', second!]);
-  for (const table of ['acl_policies', 'volumes', 'volume_allocations']) await expectTable(place, table, 'spec');
 });
 
 test('an object with an ETag is requested with it, and 304 takes it from the last pull', async () => {
