@@ -39,12 +39,14 @@ export async function writeSubjectPages(
       const view = toSubjectView(data, { linker: options.linker, selection });
       const path = subjectPath(data.page);
       const write = replacePage(join(out, path), renderSubject(view, template, options, renderer));
-      write.catch(() => undefined); // reported when all writes are awaited: it may fail while the next subject is read
       writes.add(write);
+      // A failed write stays: it is thrown by the next wait. It may fail while the next subject is read.
+      write.then(
+        () => writes.delete(write),
+        () => undefined,
+      );
       written.add(path);
-      if (writes.size < PARALLEL_WRITES) continue;
-      await Promise.all(writes);
-      writes.clear();
+      if (writes.size >= PARALLEL_WRITES) await Promise.race(writes);
     }
   } finally {
     await Promise.allSettled(writes);
