@@ -3,6 +3,7 @@ import type { RunResult } from '../../src/pipeline/run.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Response } from '../../src/sandbox/types.ts';
 import { expectTable } from '../helpers/expect-table.ts';
+import { share } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SOURCE = ['--source', 'workspaces'];
@@ -15,12 +16,15 @@ interface Changes {
   readonly hasNoPages?: boolean;
 }
 
+/** What the platform changes now. */
+let changes: Changes = {};
+
 /** A platform that changes the names of the columns of workspaces after the first pull. */
-async function changed({ column, attribute, hasNoPages = false }: Changes): Promise<TestProject> {
-  let isChanged = false;
+const pulled = share(async (cleanup) => {
   const faultHook: FaultHook = (request, service) => {
+    const { column, attribute, hasNoPages = false } = changes;
     const { path, query } = request;
-    if (!isChanged || query.get('type') !== 'workspaces') return undefined;
+    if (query.get('type') !== 'workspaces') return undefined;
     const isExport = path.endsWith('/export/csv');
     const isPage = path.endsWith('/explorer') && query.get('page[size]') !== '1';
     if (isPage && hasNoPages) return service.error(422, 'no pages today');
@@ -29,10 +33,16 @@ async function changed({ column, attribute, hasNoPages = false }: Changes): Prom
     if (isExport && column) return renameColumn(respond(), ...column);
     return isPage && attribute ? renameAttribute(respond(), ...attribute) : undefined;
   };
-  const place = await testProject({ workspaces: 10, faultHook });
+  changes = {};
+  const place = await testProject({ workspaces: 10, faultHook, cleanup });
   await place.pull(SOURCE);
-  isChanged = true;
   return place;
+});
+
+async function changed(now: Changes): Promise<TestProject> {
+  const { folder: from, sandbox } = await pulled();
+  changes = now;
+  return testProject({ sandbox, from });
 }
 
 function renameColumn(response: Response, from: string, to: string): Response {
@@ -70,14 +80,17 @@ test.each(RENAMES)('a CSV with %j for `drifted` is rejected, and JSON pages are 
   await expectTable(place, 'workspaces', 'spec');
 });
 
-test.each(RENAMES)('without JSON pages, a CSV with %j for `drifted` is quarantined, and no row changes', async (to) => {
-  const place = await changed({ column: ['drifted', to], hasNoPages: true });
-  const { pull } = await pullOnce(place, 1);
-  expect(pull).toMatchObject({ status: 'quarantined', rows: null });
-  expect(pull?.error).toContain(`no column drifted (the nearest new name is ${JSON.stringify(to)})`);
-  await expectTable(place, 'workspaces', 'spec');
-  expect(await versions(place)).toBe(10);
-});
+test.each(RENAMES.slice(0, 2))(
+  'without JSON pages, a CSV with %j for `drifted` is quarantined, and no row changes',
+  async (to) => {
+    const place = await changed({ column: ['drifted', to], hasNoPages: true });
+    const { pull } = await pullOnce(place, 1);
+    expect(pull).toMatchObject({ status: 'quarantined', rows: null });
+    expect(pull?.error).toContain(`no column drifted (the nearest new name is ${JSON.stringify(to)})`);
+    await expectTable(place, 'workspaces', 'spec');
+    expect(await versions(place)).toBe(10);
+  },
+);
 
 test.each([
   ['renamed', 'drift', 'drifted (the nearest new name is "drift")'],

@@ -59,25 +59,20 @@ test('landings restore an empty warehouse without the network, and stay one pack
   expect((await listLandings()).sort()).toEqual(packed);
 });
 
-test('an unknown run is reported with the closest match, and a source without a landing fails alone', async () => {
+test('an unknown run is reported with the closest match; a run of some sources is replayed, and a source without a landing fails alone', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'keys']);
+  const { run_id } = await pullJson(place, ['--source', 'keys', '--source', 'workspaces']);
   const unknown = await place.tidemark(['pull', '--from', `${run_id.slice(0, -2)}1Z`]);
   expect(unknown.exit).toBe(2);
   expect(unknown.stderr).toContain(`did you mean ${run_id}?`);
-  const { pulls } = await pullJson(place, ['--from', run_id, '--target', 'vault'], 1);
-  const failed = pulls.filter(({ status }) => status === 'failed').map(({ source }) => source);
-  expect(failed).not.toContain('keys');
-  expect(failed).toContain('mesh_roles');
-});
-
-test('a run of some sources is replayed, and no other source fails', async () => {
-  const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'keys', '--source', 'workspaces']);
   await removeWarehouse(place);
   const { status, pulls } = await pullJson(place, ['--from', run_id]);
   expect(status).toBe('complete');
   expect(pulls.map(({ target, source }) => `${target} ${source}`).sort()).toEqual(['acme workspaces', 'vault keys']);
+  const ofVault = await pullJson(place, ['--from', run_id, '--target', 'vault'], 1);
+  const failed = ofVault.pulls.filter((pull) => pull.status === 'failed').map(({ source }) => source);
+  expect(failed).not.toContain('keys');
+  expect(failed).toContain('mesh_roles');
 });
 
 test('a landed file that has changed is rejected', async () => {
@@ -92,52 +87,52 @@ test('a landed file that has changed is rejected', async () => {
 
 test('a damaged archive fails its target in one line, and the other targets are loaded', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'keys', '--source', 'agents']);
-  await truncate(join(place.folder, 'data', 'landing', run_id, 'vault', 'landing.tar'), 100);
-  const { stderr } = await place.pull(['--from', run_id, '--source', 'keys', '--source', 'agents'], 1);
+  const { run_id } = await pullJson(place, ['--source', 'acl_policies', '--source', 'agent_pools']);
+  await truncate(join(place.folder, 'data', 'landing', run_id, 'nomad', 'landing.tar'), 100);
+  const { stderr } = await place.pull(['--from', run_id, '--source', 'acl_policies', '--source', 'agent_pools'], 1);
   const failed = stderr.split('\n').filter((line) => line.includes('failed'));
   expect(failed).toEqual([
-    expect.stringMatching(/vault: keys: failed: the archive \S+landing\.tar is damaged at byte 0/u),
+    expect.stringMatching(/nomad: acl_policies: failed: the archive \S+landing\.tar is damaged at byte 0/u),
   ]);
-  expect(stderr).toMatch(/acme: agents: \d+ rows/u);
+  expect(stderr).toMatch(/acme: agent_pools: \d+ rows/u);
 });
 
 test('a landing that cannot be packed is named, the run is complete, and the next one packs it', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'keys']);
+  const { run_id } = await pullJson(place, ['--source', 'acl_policies']);
   await unpackLandings(place.folder);
-  const blocked = join(place.folder, 'data', 'landing', run_id, 'vault', 'landing.tar.part');
+  const blocked = join(place.folder, 'data', 'landing', run_id, 'nomad', 'landing.tar.part');
   await mkdir(blocked);
   place.sandbox.tick();
-  const { stderr } = await place.pull(['--source', 'keys']);
-  expect(stderr).toMatch(/the landing \S+vault stays unpacked: EISDIR/u);
+  const { stderr } = await place.pull(['--source', 'acl_policies']);
+  expect(stderr).toMatch(/the landing \S+nomad stays unpacked: EISDIR/u);
   await rm(blocked, { recursive: true });
   place.sandbox.tick();
-  await place.pull(['--source', 'keys']);
+  await place.pull(['--source', 'acl_policies']);
   expect(await findArchives(place.folder)).toHaveLength(3);
 });
 
 test('landings older than landingDays are removed; newer ones and other files stay', async () => {
   const place = await testProject({ workspaces: 10 });
   const landing = join(place.folder, 'data', 'landing');
-  await place.pull(['--source', 'keys']);
+  await place.pull(['--source', 'acl_policies']);
   for (let run = 0; run < 14; run++) place.sandbox.tick();
-  await place.pull(['--source', 'keys']);
+  await place.pull(['--source', 'acl_policies']);
   expect((await readdir(landing)).sort()).toEqual(['20261001T021500Z', '20261015T021500Z']);
   await writeFile(join(landing, 'README'), 'mine');
   place.sandbox.tick();
-  await place.pull(['--source', 'keys']);
+  await place.pull(['--source', 'acl_policies']);
   expect((await readdir(landing)).sort()).toEqual(['20261015T021500Z', '20261016T021500Z', 'README']);
 });
 
 test('a missing working file is restored from the published warehouse', async () => {
   const place = await testProject({ workspaces: 10 });
-  await place.pull(['--source', 'keys']);
+  await place.pull(['--source', 'acl_policies']);
   await rm(join(place.folder, 'data', 'work'), { recursive: true });
   place.sandbox.tick();
   await place.pull(['--source', 'mesh_roles']);
   const [row] = await place.rows(
-    'select (select count(*) from keys) > 0 and (select count(*) from mesh_roles) > 0 as both',
+    'select (select count(*) from acl_policies) > 0 and (select count(*) from mesh_roles) > 0 as both',
   );
   expect(row).toEqual({ both: true });
 });
