@@ -3,13 +3,14 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { beforeAll } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { cleanAtEnd } from './temp.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 const SCREENSHOTS = join(PACKAGE_ROOT, 'test', 'screenshots');
 const HEIGHT = 900;
-/** The rules of axe-core whose result depends on colors. */
-const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+const SCREEN = { width: 1280, height: HEIGHT };
 
 /** Why there is no browser here. */
 export const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
@@ -19,18 +20,66 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 }
 
+/** What the tests of a file look at with one browser. */
+export interface SharedBrowser {
+  /** Opens an address on a screen, in light, in the page that all tests share: a page of its own takes longer than most tests. */
+  open(address: string): Promise<Page>;
+  /** What the page has reported since it was opened: messages on its console, exceptions, and requests that are not `own`. */
+  readonly problems: readonly string[];
+  /** For a page with other settings, which is closed by the test. */
+  browser(): Browser;
+}
+
+/** Call it outside of tests. @param isOwn whether a page may ask for an address @param isExpected whether a message is no problem */
+export function shareBrowser(
+  isOwn: (address: string, opened: string) => boolean,
+  isExpected: (message: string) => boolean = () => false,
+): SharedBrowser {
+  const atEnd = cleanAtEnd();
+  const problems: string[] = [];
+  let browser: Browser;
+  let page: Page;
+  let opened = '';
+  beforeAll(async () => {
+    browser = await launchBrowser();
+    atEnd(() => browser.close());
+    page = await browser.newPage();
+    page.on('console', (message) => {
+      if (!isExpected(message.text())) problems.push(`${message.type()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('request', (request) => {
+      if (!isOwn(request.url(), opened)) problems.push(`requested ${request.url()}`);
+    });
+  });
+  return {
+    problems,
+    browser: () => browser,
+    open: async (address) => {
+      opened = address;
+      await page.goto('about:blank'); // An address that differs in its hash alone would not be loaded again.
+      await page.setViewportSize(SCREEN);
+      await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
+      problems.length = 0;
+      await page.goto(address);
+      return page;
+    },
+  };
+}
+
 export interface Inspection {
   /** In pixels. Pictures and accessibility are of the first and the last one. */
   readonly widths?: readonly number[];
-  /** Saves pictures under names that begin with this, where `TIDEMARK_PICTURES` is set: they take as long as the rest. */
+  /** Saves pictures of every view under names that begin with this, where `TIDEMARK_PICTURES` is set: they take as long as the rest. */
   readonly pictures?: string;
   /** Rules of axe-core that do not apply. */
   readonly withoutRules?: readonly string[];
 }
 
 /**
- * Looks at an open page at every width, in light and dark, with all details open. Returns what is wrong: content that is cut off,
- * and violations of the rules of axe-core. In dark, its rules for colors run, at the first width, since nothing else differs.
+ * Looks at an open page at every width, with all details open. Returns what is wrong: content that is cut off, and violations of the
+ * rules of axe-core. These are of the first width in light and of the last one in dark, so that each width and each theme is seen;
+ * with `TIDEMARK_PICTURES`, they are of each width in both.
  */
 export async function inspectPage(page: Page, options: Inspection = {}): Promise<readonly string[]> {
   const { widths = [1280, 390], pictures, withoutRules = [] } = options;
@@ -39,31 +88,42 @@ export async function inspectPage(page: Page, options: Inspection = {}): Promise
     await page.setViewportSize({ width, height: HEIGHT });
     for (const element of await page.evaluate<readonly string[]>(FIND_CUT_OFF)) found.push(`${width}: ${element}`);
   }
-  const views = [widths[0]!, widths.at(-1)!].flatMap((width) =>
-    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-  );
-  const show = async ({ width, colorScheme }: (typeof views)[number]) => {
-    await page.setViewportSize({ width, height: HEIGHT });
-    await page.emulateMedia({ colorScheme });
-    return `${width}-${colorScheme}`;
-  };
-  if (pictures !== undefined && process.env.TIDEMARK_PICTURES) {
+  const [first, last] = [widths[0]!, widths.at(-1)!];
+  const isThorough = Boolean(process.env.TIDEMARK_PICTURES);
+  const views: readonly View[] = isThorough
+    ? [first, last].flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })))
+    : [
+        { width: first, colorScheme: 'light' },
+        { width: last, colorScheme: 'dark' },
+      ];
+  if (pictures !== undefined && isThorough) {
     await mkdir(SCREENSHOTS, { recursive: true });
     for (const view of views) {
-      const name = await show(view);
+      const name = await show(page, view);
       await page.screenshot({ path: join(SCREENSHOTS, `${pictures}-${name}.png`), fullPage: true });
     }
   }
   await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
   await page.evaluate(axe.source);
-  for (const view of views.filter(({ width, colorScheme }) => colorScheme === 'light' || width === widths[0])) {
-    const name = await show(view);
-    const rules = Object.fromEntries(withoutRules.map((rule) => [rule, { enabled: false }]));
-    const runOnly = view.colorScheme === 'dark' ? { runOnly: COLOR_RULES } : {};
-    for (const violation of await findViolations(page, { rules, ...runOnly })) found.push(`${name}: ${violation}`);
+  const rules = Object.fromEntries(withoutRules.map((rule) => [rule, { enabled: false }]));
+  for (const view of views) {
+    const name = await show(page, view);
+    for (const violation of await findViolations(page, { rules })) found.push(`${name}: ${violation}`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
   return found;
+}
+
+interface View {
+  readonly width: number;
+  readonly colorScheme: 'light' | 'dark';
+}
+
+/** @returns the name of the view */
+async function show(page: Page, { width, colorScheme }: View): Promise<string> {
+  await page.setViewportSize({ width, height: HEIGHT });
+  await page.emulateMedia({ colorScheme });
+  return `${width}-${colorScheme}`;
 }
 
 /** Elements whose content is wider than they are, outside the containers that scroll; or the page itself. */

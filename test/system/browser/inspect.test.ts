@@ -15,8 +15,8 @@ describe.skipIf(noBrowser !== undefined)('the inspection of a page', () => {
       expect.stringMatching(/^390: wider than the screen by \d+$/u),
       expect.stringMatching(/^390: cut off: <main>/u),
       '1280-light: image-alt: <img src="data:,">',
-      '1280-dark: color-contrast: <p>text</p>',
-      '390-light: image-alt: <img src="data:,">',
+      '390-dark: color-contrast: <p>text</p>',
+      '390-dark: image-alt: <img src="data:,">',
     ]);
   });
 });

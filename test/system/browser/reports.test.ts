@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
 import { compareShownSql } from '../../helpers/shown-sql.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
@@ -64,34 +64,15 @@ describe('the reports of five runs of the sandbox', () => {
 });
 
 describe.skipIf(noBrowser !== undefined)('in a browser', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
-
-  /** Opens a report's page, and records console messages, errors and requests. */
-  async function open(name: string) {
-    const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
-    const page = await context.newPage();
-    const problems: string[] = [];
-    const url = `file://${out(`${name}.html`)}`;
-    page.on('console', (message) => problems.push(`${message.type()}: ${message.text()}`));
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('request', (request) => {
-      if (request.url() !== url) problems.push(`requested ${request.url()}`);
-    });
-    await page.goto(url);
-    return { page, problems, close: () => context.close() };
-  }
+  const { open: openPage, problems, browser } = shareBrowser((address, opened) => address === opened);
+  const open = (name: string) => openPage(`file://${out(`${name}.html`)}`);
 
   it.each(PAGES)(
     '%s has no errors, requests or accessibility violations, in light and dark, and cuts nothing off at any width',
     async (name) => {
-      const { page, problems, close } = await open(name);
+      const page = await open(name);
       expect(await inspectPage(page, { widths: [1280, 1440, 360, 390], pictures: name })).toEqual([]);
       expect(problems).toEqual([]);
-      await close();
     },
   );
 
@@ -100,7 +81,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
 
   it('shows 15 rows of a long table, all of them on request, also without its script', async () => {
     for (const javaScriptEnabled of [true, false]) {
-      const context = await browser.newContext({ javaScriptEnabled });
+      const context = await browser().newContext({ javaScriptEnabled });
       const page = await context.newPage();
       await page.goto(`file://${out('version-sprawl.html')}`);
       const all = await page.locator('#behind tbody tr').count();
@@ -114,18 +95,17 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
   });
 
   it('filters all rows of a long table, not only those shown', async () => {
-    const { page, close } = await open('version-sprawl');
+    const page = await open('version-sprawl');
     const names = await column(page, 'behind', 1);
     const last = names.at(-1) ?? '';
     await page.locator('#behind input[type=search]').fill(last);
     expect(await visibleRows(page, 'behind')).toBe(names.filter((name) => name.includes(last)).length);
     await page.locator('#behind input[type=search]').fill('');
     expect(await visibleRows(page, 'behind')).toBe(15);
-    await close();
   });
 
   it('keeps the header of a long table in view', async () => {
-    const { page, close } = await open('version-sprawl');
+    const page = await open('version-sprawl');
     await page.locator('#behind-all').focus();
     await page.keyboard.press('Space');
     const { top, box } = await page.$eval('#behind .scroll', (scroll) => {
@@ -134,7 +114,6 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
       return { top: header, box: scroll.getBoundingClientRect().top };
     });
     expect(Math.abs(top - box)).toBeLessThan(2);
-    await close();
   });
 
   const column = (page: Page, table: string, index: number) =>
@@ -143,7 +122,7 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
     );
 
   it('sorts a table by keyboard, ascending, then descending, and announces the sorted column', async () => {
-    const { page, close } = await open('drift');
+    const page = await open('drift');
     const button = page.locator('#drifting thead th:nth-child(3) button');
     const numbers = async () => (await column(page, 'drifting', 3)).map(Number);
     await button.focus();
@@ -155,11 +134,10 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
     await page.keyboard.press('Space');
     expect(await numbers()).toEqual([...up].sort((a, b) => b - a));
     expect(await page.locator('#drifting [aria-sort]').count()).toBe(1);
-    await close();
   });
 
   it('filters a table by keyboard, and announces the number of rows', async () => {
-    const { page, close } = await open('drift');
+    const page = await open('drift');
     const all = await column(page, 'drifting', 1);
     const [name = ''] = all;
     await page.locator('#drifting input[type=search]').focus();
@@ -169,25 +147,22 @@ describe.skipIf(noBrowser !== undefined)('in a browser', () => {
     await page.keyboard.press('Control+A');
     await page.keyboard.press('Delete');
     expect(await column(page, 'drifting', 1)).toEqual(all);
-    await close();
   });
 
   it('links a number of a project to its rows', async () => {
-    const { page, close } = await open('drift');
+    const page = await open('drift');
     const link = page.locator('#by_project tbody tr:first-child a[data-filter]').first();
     const drifting = Number(await link.textContent());
     await link.focus();
     await page.keyboard.press('Enter');
     expect(page.url()).toContain('#drifting');
     expect((await column(page, 'drifting', 1)).length).toBe(drifting);
-    await close();
   });
 
   it('prints without controls, and every row', async () => {
-    const { page, close } = await open('drift');
+    const page = await open('drift');
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('#drifting input').isVisible()).toBe(false);
     expect(await page.locator('#drifting tbody tr').last().isVisible()).toBe(true);
-    await close();
   });
 });

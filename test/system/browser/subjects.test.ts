@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createTargets } from '../../../src/config/config.ts';
 import { renderReports } from '../../../src/reports/index.ts';
 import { subjectPath } from '../../../src/reports/subjects.ts';
-import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
 import { createMailWarehouse, PLATFORM } from '../../helpers/mail-warehouse.ts';
 import { prepareOnce } from '../../helpers/prepared.ts';
 import { workspace } from '../../helpers/report-warehouse.ts';
@@ -31,15 +31,9 @@ const renderPages = () =>
   });
 
 describe.skipIf(noBrowser !== undefined)('the pages of subjects, in a browser', () => {
-  let browser: Browser;
+  const { open: openPage, problems, browser } = shareBrowser((opened) => opened.startsWith('file:'));
   let out: string;
   let page: Page;
-  let problems: string[];
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser?.close());
 
   beforeEach(async () => {
     out = await renderPages();
@@ -49,17 +43,8 @@ describe.skipIf(noBrowser !== undefined)('the pages of subjects, in a browser', 
   const address = (path: string) => `${pathToFileURL(join(out, path)).href}`;
 
   async function open(path: string, hash = '') {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    page = await context.newPage();
-    problems = [];
-    page.on('console', (message) => problems.push(`${message.type()}: ${message.text()}`));
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('request', (request) => {
-      if (!request.url().startsWith('file:')) problems.push(`requested ${request.url()}`);
-    });
-    await page.goto(address(path) + hash);
+    page = await openPage(address(path) + hash);
   }
-  afterEach(() => page?.context().close());
 
   const shown = () => page.locator('li[data-id]:visible a').allTextContents();
 
@@ -131,10 +116,10 @@ describe.skipIf(noBrowser !== undefined)('the pages of subjects, in a browser', 
   });
 
   it('are a plain list without JavaScript', async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
-    page = await context.newPage();
-    await page.goto(address('subjects.html'));
-    expect(await page.locator('form.search').isVisible()).toBe(false);
-    expect(await page.locator('ul.subjects > li:visible').count()).toBeGreaterThan(5);
+    const plain = await browser().newPage({ javaScriptEnabled: false });
+    await plain.goto(address('subjects.html'));
+    expect(await plain.locator('form.search').isVisible()).toBe(false);
+    expect(await plain.locator('ul.subjects > li:visible').count()).toBeGreaterThan(5);
+    await plain.close();
   });
 });

@@ -1,6 +1,6 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
 import {
   changePublished,
   copyServedProject,
@@ -26,34 +26,23 @@ const PAGES = [
 ] as const;
 
 describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () => {
-  let browser: Browser;
   let folder: string;
   let served: Served;
   let page: Page;
   /** Violations of the policy, exceptions, requests elsewhere, answers that are no success. */
-  let problems: string[];
+  const shared = shareBrowser(
+    (address) => address.startsWith(served.url),
+    (message) => message.includes('status of 404'),
+  );
+  const { problems } = shared;
 
   beforeAll(async () => {
-    browser = await launchBrowser();
     folder = await copyServedProject(atEnd);
     served = await startServe(folder, [], { cleanup: atEnd });
   }, 180_000);
-  afterAll(() => browser?.close());
-  afterEach(() => page?.context().close());
 
   async function open(path: string) {
-    await page?.context().close();
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    page = await context.newPage();
-    problems = [];
-    page.on('console', (message) => {
-      if (!message.text().includes('status of 404')) problems.push(`${message.type()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(served.url)) problems.push(`requested ${request.url()}`);
-    });
-    await page.goto(`${served.url}${path}`);
+    page = await shared.open(`${served.url}${path}`);
   }
 
   it.each(PAGES)(
@@ -149,20 +138,20 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
     const slow = alone
       .get(queryPath('select count(*) from range(100000000000) t(i) where sqrt(i) < 0'))
       .catch(() => {});
-    await page?.context().close();
-    page = await (await browser.newContext()).newPage();
-    await page.goto(`${alone.url}saved/workspace-history`);
-    await page.fill('[name=workspace]', 'x');
+    const waiting = await shared.browser().newPage();
+    await waiting.goto(`${alone.url}saved/workspace-history`);
+    await waiting.fill('[name=workspace]', 'x');
     // A page whose successor is on the way runs its script, but answers no more questions: it reports by itself.
-    await page.evaluate(`new MutationObserver(() => console.log(document.querySelector('#site-status').textContent))
+    await waiting.evaluate(`new MutationObserver(() => console.log(document.querySelector('#site-status').textContent))
       .observe(document.querySelector('#site-status'), { childList: true, subtree: true })`);
-    const said = page.waitForEvent('console', (message) =>
+    const said = waiting.waitForEvent('console', (message) =>
       message.text().startsWith('The query waits: 1 query runs and '),
     );
-    void page.keyboard.press('Enter').catch(() => {});
+    void waiting.keyboard.press('Enter').catch(() => {});
     await said;
     alone.process.kill('SIGKILL');
     await slow;
+    await waiting.close();
   });
 
   it('serves the reports as they look in a file: with their style and their script', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { inspectPage, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { inspectPage, noBrowser, shareBrowser } from '../../helpers/browser.ts';
 import { copyServedProject, HOSTILE, type Served, startServe } from '../../helpers/served.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 
@@ -9,32 +9,24 @@ const atEnd = cleanAtEnd();
 const COUNTS = 'select project_name, count(*) as workspaces from workspaces group by all order by all';
 
 describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
-  let browser: Browser;
   let served: Served;
   let page: Page;
   /** Everything that a browser reports besides the status of an answer: violations of the policy, exceptions, requests elsewhere. */
-  let problems: string[];
+  const shared = shareBrowser(
+    (address) => address.startsWith(served.url),
+    (message) => message.includes('status of 400'),
+  );
+  const { problems } = shared;
 
   beforeAll(async () => {
-    browser = await launchBrowser();
     served = await startServe(await copyServedProject(atEnd), [], { cleanup: atEnd });
   });
-  afterAll(() => browser?.close());
-  afterEach(() => page?.context().close());
 
-  async function open(params: Readonly<Record<string, string>> = {}, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    page = await context.newPage();
-    problems = [];
-    page.on('console', (message) => {
-      if (!message.text().includes('status of 400')) problems.push(`${message.type()}: ${message.text()}`);
-    });
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('request', (request) => {
-      if (!request.url().startsWith(served.url)) problems.push(`requested ${request.url()}`);
-    });
-    await page.goto(`${served.url}sql?${new URLSearchParams(params)}`);
-    if (options.javaScriptEnabled !== false) await page.waitForSelector('html[data-editor=ready]');
+  const address = (params: Readonly<Record<string, string>>) => `${served.url}sql?${new URLSearchParams(params)}`;
+
+  async function open(params: Readonly<Record<string, string>> = {}) {
+    page = await shared.open(address(params));
+    await page.waitForSelector('html[data-editor=ready]');
   }
 
   const options = () => page.locator('.cm-tooltip-autocomplete li').allTextContents();
@@ -136,13 +128,11 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
     await open({ sql: 'select as_of, source, rows from pulls', view: 'chart' });
     expect(await page.locator('#result svg.wide path.line').count()).toBe(7);
     expect(await page.locator('#result .hit title').first().textContent()).toMatch(/^\d+ \w+ \d\d:\d\d: /u);
-    await page.context().close();
     await open({ sql: COUNTS, view: 'chart' });
     const bars = page.locator('#result svg.wide rect.bar');
     expect(await bars.first().locator('title').textContent()).toMatch(/: workspaces \d+$/u);
     await page.locator('.views a', { hasText: 'Table' }).click();
     expect(await page.locator('#result tbody tr').count()).toBeGreaterThan(1);
-    await page.context().close();
     await open({ sql: "select 'a' as a", view: 'chart' });
     expect(await page.locator('#result').textContent()).toContain('A chart needs a column of numbers');
     expect(problems).toEqual([]);
@@ -215,19 +205,20 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
       expect(await page.locator('main script:not([nonce])').count(), sql).toBe(0);
       expect(await text(), sql).toContain('owned');
       expect(problems, sql).toEqual([]);
-      await page.context().close();
     }
   });
 
   it('works without JavaScript', async () => {
-    await open({}, { javaScriptEnabled: false });
-    await page.locator('textarea').fill(COUNTS);
-    await page.locator('button', { hasText: 'Run' }).click();
-    expect(await page.locator('#result tbody tr').count()).toBeGreaterThan(1);
-    await page.locator('.views a', { hasText: 'Chart' }).click();
-    expect(await page.locator('#result svg.wide rect.bar').count()).toBeGreaterThan(1);
-    expect(await page.locator('textarea').inputValue()).toBe(COUNTS);
-    expect(await page.locator('[data-copy]:visible, .keys:visible').count()).toBe(0);
+    const plain = await shared.browser().newPage({ javaScriptEnabled: false });
+    await plain.goto(address({}));
+    await plain.locator('textarea').fill(COUNTS);
+    await plain.locator('button', { hasText: 'Run' }).click();
+    expect(await plain.locator('#result tbody tr').count()).toBeGreaterThan(1);
+    await plain.locator('.views a', { hasText: 'Chart' }).click();
+    expect(await plain.locator('#result svg.wide rect.bar').count()).toBeGreaterThan(1);
+    expect(await plain.locator('textarea').inputValue()).toBe(COUNTS);
+    expect(await plain.locator('[data-copy]:visible, .keys:visible').count()).toBe(0);
+    await plain.close();
   });
 
   it.each([
