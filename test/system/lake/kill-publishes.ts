@@ -23,7 +23,7 @@ interface KillOptions {
  */
 export async function killPublishes(kills: number, { isFirst, step = 1 }: KillOptions): Promise<void> {
   const root = dirname(dirname(await buildCommand()));
-  const project = await lakeProject();
+  const project = await lakeProject({ tables: 'few' });
   let nights = 0;
   const addNight = () => night(project, ++nights);
   await addNight();
