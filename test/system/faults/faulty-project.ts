@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import type { HttpTimeouts } from '../../../src/core/context.ts';
 import type { Kind } from '../../../src/sandbox/types.ts';
 import { type CliRun, cli } from '../../helpers/cli.ts';
+import { startWithEmptyWarehouse } from '../../helpers/prepared.ts';
 import { readRows } from '../../helpers/rows.ts';
 import { type Cleanup, tempFolder } from '../../helpers/temp.ts';
 import { startTestSandbox } from '../../helpers/test-sandbox.ts';
@@ -78,6 +79,7 @@ export async function faultyProject(cleanup: Cleanup): Promise<FaultyProject> {
   }));
   const healthy = { name: 'healthy', kind: 'autoscaler', url: sandbox.urls.autoscaler };
   await writeFile(join(folder, 'tidemark.yaml'), stringify({ maxWait: 5, targets: [...targets, healthy] }));
+  await startWithEmptyWarehouse(join(folder, 'data'));
 
   const pull: FaultyProject['pull'] = async (
     fault,

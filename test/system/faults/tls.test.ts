@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { HttpTimeouts } from '../../../src/core/context.ts';
 import { cli } from '../../helpers/cli.ts';
+import { startWithEmptyWarehouse } from '../../helpers/prepared.ts';
 import { readRows } from '../../helpers/rows.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { startTestSandbox } from '../../helpers/test-sandbox.ts';
@@ -118,6 +119,7 @@ async function pull({ url, target = {}, env = {}, timeouts = {} }: Asked) {
     join(cwd, 'tidemark.yaml'),
     `targets:\n  - { name: scaler, kind: autoscaler, url: "${url}"${fields.join('')} }\n`,
   );
+  await startWithEmptyWarehouse(join(cwd, 'data'));
   const run = await cli(['pull'], { cwd, env, timeouts: { ...QUICK, attempts: 2, ...timeouts } });
   const [row] = await readRows(join(cwd, 'data', 'warehouse.duckdb'), 'select count(*) as n from autoscaler_metrics');
   return { run, rows: Number(row?.n) };
