@@ -239,14 +239,13 @@ describe('a cell that names a subject', () => {
     return new Map([...page.matchAll(/<a href="([^"]*)">([^<]*)<\/a>/gu)].map(([, href, text]) => [text, href]));
   }
 
-  beforeEach(async () => {
-    await night(1, [
-      workspace('api', { drifted: true, resources_drifted: 2 }),
-      workspace('w e/b', { drifted: true, project_name: null, project_external_id: null }),
-    ]);
-  });
-
-  it('links to the page of the subject, or to the product where it has none', async () => {
+  it('links to the page of the subject, also from the archive, or to the product where it has none', async () => {
+    await warehouse.pull(day(1), {
+      workspaces: [
+        workspace('api', { drifted: true, resources_drifted: 2 }),
+        workspace('w e/b', { drifted: true, project_name: null, project_external_id: null }),
+      ],
+    });
     const options = warehouse.options(day(1), {
       names: ['drift'],
       subjectPages: 2,
@@ -257,6 +256,10 @@ describe('a cell that names a subject', () => {
     const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
     expect(links.get('api')).toBe(page);
     expect(await readdir(join(options.out, 'subjects'))).toContain(page.replace('subjects/', ''));
+    // The archive links to the latest page.
+    expect((await driftLinks(options.out, 'archive/2026-11-01')).get('api')).toBe(`../../${page}`);
+    const index = await readFile(join(options.out, 'archive/2026-11-01/index.html'), 'utf8');
+    expect(index).toContain('href="../../subjects.html"');
     await renderReports({ ...options, subjectPages: 0 });
     expect(Object.fromEntries(await driftLinks(options.out))).toMatchObject({
       api: 'https://x.example/app/acme/workspaces/api',
@@ -264,15 +267,6 @@ describe('a cell that names a subject', () => {
     });
     await renderReports({ ...options, subjectPages: 0, targets: [] });
     expect((await driftLinks(options.out)).get('api')).toBeUndefined();
-  });
-
-  it('links from the archive to the latest page', async () => {
-    const options = warehouse.options(day(1), { names: ['drift'] });
-    await renderReports(options);
-    const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
-    expect((await driftLinks(options.out, 'archive/2026-11-01')).get('api')).toBe(`../../${page}`);
-    const index = await readFile(join(options.out, 'archive/2026-11-01/index.html'), 'utf8');
-    expect(index).toContain('href="../../subjects.html"');
   });
 });
 
