@@ -29,10 +29,14 @@ export interface PlaybookHarness extends TestProject {
   /** States of the findings of a plan's actions, by ID. */
   states(plan: Plan): Promise<ReadonlyMap<string, string>>;
   readonly planFile: string;
+  /** The same project, to plan another playbook. */
+  switchTo(playbook: string): PlaybookHarness;
 }
 
 export interface PlaybookHarnessOptions {
   readonly playbook: string;
+  /** Other playbooks, for whose rules the job pulls as well. */
+  readonly others?: readonly string[];
   /** Sources to pull beside those of the rule. */
   readonly sources?: readonly string[];
   /** Runs of the job before the test. @default 1 */
@@ -55,7 +59,7 @@ export interface PlaybookHarnessOptions {
 const WORKSPACES = 60;
 
 export async function playbookHarness(options: PlaybookHarnessOptions): Promise<PlaybookHarness> {
-  const { playbook, sources = [], runs = 1, flavor, configure, prepare, cleanup, faultHook } = options;
+  const { playbook, others = [], sources = [], runs = 1, flavor, configure, prepare, cleanup, faultHook } = options;
   const { snapshot = !configure && !prepare } = options;
   const project = await testProject({
     workspaces: WORKSPACES,
@@ -65,7 +69,8 @@ export async function playbookHarness(options: PlaybookHarnessOptions): Promise<
     ...(snapshot && runs > 0 && { warehouse: 'none' }),
   });
   if (configure) await project.configure(configure);
-  await writeJob(project, 'playbook', [...new Set([...(await readSources(playbook)), ...sources])]);
+  const needed = await Promise.all([playbook, ...others].map(readSources));
+  await writeJob(project, 'playbook', [...new Set([...needed.flat(), ...sources])]);
   const planFile = join(project.folder, 'plan.json');
 
   const run = async (words: readonly string[], exit: number): Promise<CliRun> => {
@@ -83,13 +88,14 @@ export async function playbookHarness(options: PlaybookHarnessOptions): Promise<
     else await runJob();
   }
   project.sandbox.log.length = 0;
-  return {
+  const switchTo = (name: string): PlaybookHarness => ({
     ...project,
-    playbook,
+    playbook: name,
+    switchTo,
     planFile,
     runJob,
     plan: async (words = [], exit = 0) => {
-      const result = await run(['playbook', 'plan', playbook, '-o', planFile, '--json', ...words], exit);
+      const result = await run(['playbook', 'plan', name, '-o', planFile, '--json', ...words], exit);
       return exit === 0 ? result.json<Plan>() : (undefined as never);
     },
     approve: (words = [], exit = 0) =>
@@ -103,7 +109,8 @@ export async function playbookHarness(options: PlaybookHarnessOptions): Promise<
       });
       return new Map(rows.map((row) => [String(row.finding_id), String(row.state)]));
     },
-  };
+  });
+  return switchTo(playbook);
 }
 
 async function writeJob({ folder }: Pick<TestProject, 'folder'>, name: string, pull: readonly string[] | 'all') {

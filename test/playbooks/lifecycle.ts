@@ -1,39 +1,27 @@
 import { expect } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { RequestRecord } from '../../src/sandbox/types.ts';
-import {
-  copyState,
-  listWrites,
-  type PlaybookHarness,
-  type PlaybookHarnessOptions,
-  playbookHarness,
-  type RemoteState,
-} from '../helpers/playbook-harness.ts';
+import { copyState, listWrites, type PlaybookHarness, type RemoteState } from '../helpers/playbook-harness.ts';
 
-export interface LifecycleOptions extends PlaybookHarnessOptions {
+export interface Lifecycle {
   /** Options of `plan`, such as a higher limit. */
   readonly words?: readonly string[];
   /** The number of planned actions. */
   readonly actions: number;
   /** Changes the state before the apply into the expected one; `now` is the actual state, for values that the service generates. */
   readonly expectedChange: (expected: RemoteState, now: RemoteState, plan: Plan) => void;
-  /** Whether a run comes next, which resolves the findings. `hashicorp.test.ts` has one for several playbooks. @default true */
-  readonly resolves?: boolean;
 }
 
 /**
- * Tests a playbook against the sandbox: runs lead to findings; plan, approve, apply; the state changed as expected and in nothing
- * else; a second apply changes nothing; the next run resolves the findings.
+ * Tests a playbook against the sandbox: its findings lead to a plan; plan, approve, apply; the state changed as expected and in
+ * nothing else; a second apply changes nothing. Several playbooks may share a project: `expectResolved` ends them.
  */
-export async function testPlaybookLifecycle({
-  words = [],
-  actions,
-  expectedChange,
-  resolves = true,
-  ...options
-}: LifecycleOptions): Promise<PlaybookHarness> {
-  const place = await playbookHarness(options);
+export async function testPlaybookLifecycle(
+  place: PlaybookHarness,
+  { words = [], actions, expectedChange }: Lifecycle,
+): Promise<Plan> {
   const { log } = place.sandbox;
+  log.length = 0;
   const before = copyState(place);
 
   const plan = await place.plan(words);
@@ -65,18 +53,25 @@ export async function testPlaybookLifecycle({
   expect(listWrites(log), 'a second apply sends nothing').toHaveLength(actions);
   expect(copyState(place)).toEqual(after);
 
-  const ledger = await place.ledger();
+  const ledger = (await place.ledger()).filter(({ plan_id }) => plan_id === plan.plan_id);
   expect(ledger.map(({ status, approved_by }) => [status, approved_by])).toEqual(
     plan.actions.map(() => ['applied', 'the operator']),
   );
-  const table = await place.rows('select action_id, status from actions order by action_id');
+  const table = await place.rows('select action_id, status from actions where plan_id = $plan order by action_id', {
+    plan: plan.plan_id,
+  });
   expect(table).toEqual(plan.actions.map(({ action_id }) => ({ action_id, status: 'applied' })));
 
-  if (!resolves) return place;
+  return plan;
+}
+
+/** The next run resolves the findings of these plans. */
+export async function expectResolved(place: PlaybookHarness, plans: readonly Plan[]): Promise<void> {
   place.sandbox.tick();
   await place.runJob();
-  expect(new Set((await place.states(plan)).values())).toEqual(new Set(['resolved']));
-  return place;
+  for (const plan of plans) {
+    expect(new Set((await place.states(plan)).values()), plan.playbook).toEqual(new Set(['resolved']));
+  }
 }
 
 /**

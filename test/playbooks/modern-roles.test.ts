@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
 /** A role with every field of the product. */
 const ROLE = {
@@ -17,29 +19,44 @@ const ROLE = {
   max_ttl: 7200,
 };
 
-/** The service answers with this role for each name. */
-const answerRole =
-  (role: Readonly<Record<string, unknown>>): FaultHook =>
-  ({ method, path }, { kind }) => {
-    if (kind !== 'secrets' || method !== 'GET' || !/\/consul\/roles\/[^/]+$/u.test(path)) return undefined;
-    return { status: 200, body: JSON.stringify({ data: role }) };
-  };
+/** What the service answers for some of its roles. */
+const ROLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'legacy-admin': ROLE,
+  terraform: { ...ROLE, token_type: 'client', consul_policies: ['global-management'] },
+  'web-read': { token_type: 'client', policies: 'web, db', consul_roles: '', service_identities: [] },
+};
 
-const harness = (role: Readonly<Record<string, unknown>>) =>
-  playbookHarness({
+const answerRole: FaultHook = ({ method, path }, { kind }) => {
+  const role = ROLES[/\/consul\/roles\/([^/]+)$/u.exec(path)?.[1] ?? ''];
+  if (kind !== 'secrets' || method !== 'GET' || !role) return undefined;
+  return { status: 200, body: JSON.stringify({ data: role }) };
+};
+
+const atEnd = cleanAtEnd();
+let place: PlaybookHarness;
+let plan: Plan;
+
+beforeAll(async () => {
+  place = await playbookHarness({
     playbook: 'downgrade-management-roles',
     flavor: 'hashicorp',
     snapshot: false,
-    faultHook: answerRole(role),
+    faultHook: answerRole,
+    cleanup: atEnd,
   });
+  plan = await place.plan(['--max-percent', '100']);
+});
+
+async function readRow(name: string) {
+  const [row] = await place.rows('select * from mesh_roles where name = $name', { name });
+  return row;
+}
 
 test('a role of today keeps its policies, roles, identities, namespace, partition and lifetimes', async () => {
-  const place = await harness(ROLE);
   const { lease: _, ...kept } = ROLE;
-  const { actions } = await place.plan(['--max-percent', '100']);
-  expect(actions[0]?.body).toEqual({ ...kept, token_type: 'client' });
-  const [row] = await place.rows('select * from mesh_roles order by name limit 1');
-  expect(row).toMatchObject({
+  expect(plan.actions.map(({ params }) => params.name)).toEqual(['legacy-admin']);
+  expect(plan.actions[0]?.body).toEqual({ ...kept, token_type: 'client' });
+  expect(await readRow('legacy-admin')).toMatchObject({
     token_type: 'management',
     consul_policies: ['db', 'web'],
     consul_roles: ['ops'],
@@ -53,19 +70,14 @@ test('a role of today keeps its policies, roles, identities, namespace, partitio
   });
 });
 
-test('a role with the policy global-management is found and left to a person', async () => {
-  const place = await harness({ ...ROLE, token_type: 'client', consul_policies: ['global-management'] });
-  const { actions, skipped } = await place.plan(['--max-percent', '100']);
-  expect(actions).toEqual([]);
-  expect(new Set(skipped.map(({ reason }) => reason))).toEqual(
+test('a role with the policy global-management is found and left to a person', () => {
+  expect(new Set(plan.skipped.map(({ reason }) => reason))).toEqual(
     new Set([expect.stringContaining('global-management makes every token a management token')]),
   );
 });
 
 test('lists of policies may come as text with commas, and under their old name', async () => {
-  const place = await harness({ token_type: 'client', policies: 'web, db', consul_roles: '', service_identities: [] });
-  const [row] = await place.rows('select * from mesh_roles order by name limit 1');
-  expect(row).toMatchObject({
+  expect(await readRow('web-read')).toMatchObject({
     consul_policies: ['db', 'web'],
     consul_roles: null,
     service_identities: null,

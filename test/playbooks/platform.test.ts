@@ -1,47 +1,120 @@
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Plan } from '../../src/remediation/plan-file.ts';
 import { platform } from '../../src/services/platform/operations.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
-import { testPlaybookLifecycle } from './lifecycle.ts';
+import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+import { expectResolved, type Lifecycle, testPlaybookLifecycle } from './lifecycle.ts';
 
 const ANY_SHARE = ['--max-percent', '100'];
 
-test('reap-dead-agents deletes the dead agents, and no other', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'reap-dead-agents',
-    words: ANY_SHARE,
-    actions: 3,
-    expectedChange: (expected, _now, plan) => {
-      const dead = new Set(plan.actions.map(({ params }) => params.id));
-      const { agents } = expected.platform;
-      agents.splice(0, agents.length, ...agents.filter(({ id }) => !dead.has(id)));
-    },
-  });
-});
+describe('playbooks of one project', () => {
+  const atEnd = cleanAtEnd();
+  const plans: Plan[] = [];
+  let place: PlaybookHarness;
 
-test('remove-empty-pools deletes the pool without agents and workspaces', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'remove-empty-pools',
-    actions: 1,
-    expectedChange: ({ platform: { pools } }) => {
-      pools.splice(
-        pools.findIndex(({ name }) => name === 'sandbox-empty'),
-        1,
-      );
-    },
+  beforeAll(async () => {
+    place = await playbookHarness({
+      playbook: 'reap-dead-agents',
+      others: ['remove-empty-pools', 'scope-unused-pools', 'pin-drift-view', 'drop-dead-views'],
+      sources: ['saved_views'],
+      snapshot: true,
+      configure: (config) => {
+        config.thresholds = { deadViewDays: 1 };
+      },
+      cleanup: atEnd,
+    });
   });
-});
 
-test('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'scope-unused-pools',
-    resolves: false,
-    words: ANY_SHARE,
-    actions: 2,
-    expectedChange: ({ platform: { pools } }) => {
-      for (const pool of pools.filter(({ name }) => name === 'audit' || name === 'legacy-dc1')) {
-        Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() });
-      }
-    },
+  const lifecycle = async (playbook: string, options: Lifecycle) => {
+    const plan = await testPlaybookLifecycle(place.switchTo(playbook), options);
+    plans.push(plan);
+    return plan;
+  };
+
+  test('reap-dead-agents deletes the dead agents, and no other', async () => {
+    await lifecycle('reap-dead-agents', {
+      words: ANY_SHARE,
+      actions: 3,
+      expectedChange: (expected, _now, plan) => {
+        const dead = new Set(plan.actions.map(({ params }) => params.id));
+        const { agents } = expected.platform;
+        agents.splice(0, agents.length, ...agents.filter(({ id }) => !dead.has(id)));
+      },
+    });
+  });
+
+  test('remove-empty-pools deletes the pool without agents and workspaces', async () => {
+    await lifecycle('remove-empty-pools', {
+      actions: 1,
+      expectedChange: ({ platform: { pools } }) => {
+        pools.splice(
+          pools.findIndex(({ name }) => name === 'sandbox-empty'),
+          1,
+        );
+      },
+    });
+  });
+
+  test('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {
+    await lifecycle('scope-unused-pools', {
+      words: ANY_SHARE,
+      actions: 2,
+      expectedChange: ({ platform: { pools } }) => {
+        for (const pool of pools.filter(({ name }) => name === 'audit' || name === 'legacy-dc1')) {
+          Object.assign(pool, { organizationScoped: false, allowed: [...pool.attached].sort() });
+        }
+      },
+    });
+  });
+
+  test('pin-drift-view creates one view that lists the drifting workspaces, and restores it where someone changed it', async () => {
+    await lifecycle('pin-drift-view', {
+      actions: 1,
+      expectedChange: ({ platform: { views } }, now) => {
+        views.push(now.platform.views.at(-1)!);
+      },
+    });
+    const pinned = place.switchTo('pin-drift-view');
+    const { state } = place.sandbox.services.platform;
+    const view = state.views.find(({ name }) => name === 'Drifting workspaces (Tidemark)')!;
+    expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
+    const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
+    const listed = await place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
+    expect([listed.exit, listed.stderr]).toEqual([0, '']);
+    expect(
+      listed
+        .json<{ attributes: { 'workspace-name': string } }[]>()
+        .map(({ attributes }) => attributes['workspace-name'])
+        .sort(),
+    ).toEqual(drifting.sort());
+
+    expect((await pinned.plan()).actions).toEqual([]);
+
+    const wanted = structuredClone(view);
+    view.query = { ...view.query, filter: [] };
+    const plan = await pinned.plan();
+    expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
+    await place.approve();
+    await place.apply();
+    expect(view).toEqual(wanted);
+  });
+
+  test('the next run resolves the findings', async () => {
+    await expectResolved(
+      place,
+      plans.filter(({ playbook }) => playbook !== 'pin-drift-view'),
+    );
+  });
+
+  test('drop-dead-views deletes the views that fail, or return nothing since an earlier run', async () => {
+    await lifecycle('drop-dead-views', {
+      words: ANY_SHARE,
+      actions: 2,
+      expectedChange: ({ platform: { views } }) => {
+        const dead = ['By owner team (old)', 'Decommissioned'];
+        views.splice(0, views.length, ...views.filter(({ name }) => !dead.includes(name)));
+      },
+    });
   });
 });
 
@@ -66,55 +139,4 @@ test('scope-unused-pools treats a pool without the relationship allowed-workspac
     ['applied', null],
     ['applied', null],
   ]);
-});
-
-test('pin-drift-view creates one view that lists the drifting workspaces, and restores it where someone changed it', async () => {
-  const place = await testPlaybookLifecycle({
-    playbook: 'pin-drift-view',
-    sources: ['saved_views'],
-    actions: 1,
-    resolves: false,
-    expectedChange: ({ platform: { views } }, now) => {
-      views.push(now.platform.views.at(-1)!);
-    },
-  });
-  const { state } = place.sandbox.services.platform;
-  const view = state.views.find(({ name }) => name === 'Drifting workspaces (Tidemark)')!;
-  expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
-  const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
-  const listed = await place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
-  expect([listed.exit, listed.stderr]).toEqual([0, '']);
-  expect(
-    listed
-      .json<{ attributes: { 'workspace-name': string } }[]>()
-      .map(({ attributes }) => attributes['workspace-name'])
-      .sort(),
-  ).toEqual(drifting.sort());
-
-  expect((await place.plan()).actions).toEqual([]);
-
-  const wanted = structuredClone(view);
-  view.query = { ...view.query, filter: [] };
-  const plan = await place.plan();
-  expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
-  await place.approve();
-  await place.apply();
-  expect(view).toEqual(wanted);
-});
-
-test('drop-dead-views deletes the views that fail or return nothing', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'drop-dead-views',
-    resolves: false,
-    words: ANY_SHARE,
-    runs: 2,
-    configure: (config) => {
-      config.thresholds = { deadViewDays: 1 };
-    },
-    actions: 2,
-    expectedChange: ({ platform: { views } }) => {
-      const dead = ['By owner team (old)', 'Decommissioned'];
-      views.splice(0, views.length, ...views.filter(({ name }) => !dead.includes(name)));
-    },
-  });
 });

@@ -1,13 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { explainOtherUsers, parsePoolUsers } from '../../src/playbooks/lib/pool-users.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pool-body.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
 /** What a service may say of a pool beside its workspaces, and why the pool is then left alone. */
-const USES: readonly (readonly [name: string, relationships: Readonly<Record<string, unknown>>, reason: string])[] = [
+const USES: readonly (readonly [name: string, relationships: Relationships, reason: string])[] = [
   ['a stack', { stacks: { data: [{ id: 'st-1', type: 'stacks' }] } }, 'its relationship stacks names 1 resource'],
   [
     'a HYOK configuration',
@@ -26,10 +25,40 @@ const USES: readonly (readonly [name: string, relationships: Readonly<Record<str
   ],
 ];
 
+type Relationships = Readonly<Record<string, unknown>>;
+
 interface Reported {
-  /** ID of the only pool that has them; all pools where it is not set. */
-  only?: string;
-  relationships: Readonly<Record<string, unknown>>;
+  /** Of each pool that is not in `byPool`. */
+  others: Relationships;
+  /** By ID. */
+  byPool: Readonly<Record<string, Relationships>>;
+}
+
+const EVERY_KIND: Relationships = {
+  stacks: {
+    data: [
+      { id: 'st-1', type: 'stacks' },
+      { id: 'st-2', type: 'stacks' },
+    ],
+  },
+  'invented-next-year': { data: { id: 'x-1', type: 'x' } },
+  unlisted: { links: { related: '/x' } },
+  none: { data: null },
+};
+
+/** Copies of the pools that the playbooks plan for, one for each use and one more. @returns their relationships, by ID */
+function addUsedPools(pools: AgentPoolRecord[]): Readonly<Record<string, Relationships>> {
+  const relationships = [...USES.map(([, use]) => use), EVERY_KIND];
+  return Object.fromEntries(
+    ['sandbox-empty', 'audit'].flatMap((name) => {
+      const pool = pools.find((candidate) => candidate.name === name)!;
+      return relationships.map((use, index) => {
+        const id = `${pool.id}-${index}`;
+        pools.push({ ...structuredClone(pool), id, name: `${name} ${index}` });
+        return [id, use];
+      });
+    }),
+  );
 }
 
 /** Adds relationships to what the service says of each pool. */
@@ -55,52 +84,79 @@ function poolDocument({ id, name, organizationScoped, attached, allowed }: Agent
       'allowed-workspaces': toReferences(allowed),
       organization: { data: { id: 'acme', type: 'organizations' } },
       'allowed-projects': { data: [{ id: 'prj-1', type: 'projects' }] },
-      ...(id === (reported.only ?? id) && reported.relationships),
+      ...(reported.byPool[id] ?? reported.others),
     },
   };
 }
 
-describe('remove-empty-pools and scope-unused-pools leave a pool alone that is used by', () => {
+describe('a pool with relationships', () => {
   const PLAYBOOKS = ['remove-empty-pools', 'scope-unused-pools'];
-  const reported: Reported = { relationships: {} };
+  const reported: Reported = { others: USES[0]![1], byPool: {} };
   const atEnd = cleanAtEnd();
   let place: PlaybookHarness;
 
   beforeAll(async () => {
     place = await playbookHarness({
       playbook: 'remove-empty-pools', // its rule reads the source of the other rule as well
-      snapshot: false,
-      runs: 0,
+      prepare: ({ platform }) => {
+        reported.byPool = addUsedPools(platform.pools);
+      },
       faultHook: addRelationships(reported),
       cleanup: atEnd,
     });
   });
 
-  const planAny = async (playbook: string) =>
-    (
-      await place.tidemark(['playbook', 'plan', playbook, '-o', place.planFile, '--json', '--max-percent', '100'])
-    ).json<Plan>();
+  const plan = (playbook: string) => place.switchTo(playbook).plan(['--max-percent', '100']);
 
-  test.each(USES)('%s: the plans are empty', async (_, relationships) => {
-    Object.assign(reported, { relationships });
-    await place.runJob();
-    for (const playbook of PLAYBOOKS) expect((await planAny(playbook)).actions, playbook).toEqual([]);
+  test('has them in the warehouse, by name', async () => {
+    const [pool] = await place.rows('select pool_id, relationships from agent_pools where name = $name', {
+      name: `sandbox-empty ${USES.length}`,
+    });
+    expect(pool?.relationships).toEqual({
+      'allowed-projects': 1,
+      'allowed-workspaces': 2,
+      'invented-next-year': 1,
+      none: 0,
+      organization: 1,
+      stacks: 2,
+      unlisted: null,
+      workspaces: 0,
+    });
+    const members = await place.rows(
+      'select relationship, related_type, related_id from agent_pool_relationships where pool_id = $pool order by all',
+      { pool: String(pool?.pool_id) },
+    );
+    expect(
+      members.map(({ relationship, related_type, related_id }) => [relationship, related_type, related_id]),
+    ).toEqual([
+      ['allowed-projects', 'projects', 'prj-1'],
+      ['invented-next-year', 'x', 'x-1'],
+      ['organization', 'organizations', 'acme'],
+      ['stacks', 'stacks', 'st-1'],
+      ['stacks', 'stacks', 'st-2'],
+    ]);
   });
 
-  test('a stack since the plan: the action is skipped', async () => {
-    Object.assign(reported, { relationships: {} });
+  test.each(PLAYBOOKS)('of any use is not planned for by %s', async (playbook) => {
+    expect((await plan(playbook)).actions).toEqual([]);
+  });
+
+  test('which are new since the plan is left alone: the action is skipped', async () => {
+    Object.assign(reported, { others: {}, byPool: {} });
     await place.runJob();
     const [, relationships, reason] = USES[0]!;
     for (const playbook of PLAYBOOKS) {
-      const { actions } = await planAny(playbook);
+      const { actions } = await plan(playbook);
+      expect(actions.length, 'the same pools without uses').toBeGreaterThan(USES.length);
       await place.approve();
       place.sandbox.log.length = 0;
-      Object.assign(reported, { relationships, only: Object.values(actions[0]!.params)[0] });
+      const used = String(Object.values(actions[0]!.params)[0]);
+      Object.assign(reported, { byPool: { [used]: relationships } });
       const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json', '--max-failures', '99']);
       expect(applied.stdout + applied.stderr, playbook).toContain(reason);
       const writes = listWrites(place.sandbox.log).map(({ path }) => path);
-      expect(writes.filter((path) => path.includes(String(reported.only)))).toEqual([]);
-      Object.assign(reported, { relationships: {} });
+      expect(writes.filter((path) => path.includes(used))).toEqual([]);
+      Object.assign(reported, { byPool: {} });
     }
   });
 });
@@ -125,47 +181,4 @@ test('a pool whose other relationships are empty or permissions has no other use
   const users = parsePoolUsers({ data: { relationships } });
   expect(users).toEqual({ workspaces: ['x'], others: {} });
   expect(explainOtherUsers(users)).toBeUndefined();
-});
-
-test('every relationship of a pool is in the warehouse, by name', async () => {
-  const relationships = {
-    stacks: {
-      data: [
-        { id: 'st-1', type: 'stacks' },
-        { id: 'st-2', type: 'stacks' },
-      ],
-    },
-    'invented-next-year': { data: { id: 'x-1', type: 'x' } },
-    unlisted: { links: { related: '/x' } },
-    none: { data: null },
-  };
-  const place = await playbookHarness({
-    playbook: 'remove-empty-pools',
-    snapshot: false,
-    faultHook: addRelationships({ relationships }),
-  });
-  const [pool] = await place.rows("select pool_id, relationships from agent_pools where name = 'sandbox-empty'");
-  expect(pool?.relationships).toEqual({
-    'allowed-projects': 1,
-    'allowed-workspaces': 2,
-    'invented-next-year': 1,
-    none: 0,
-    organization: 1,
-    stacks: 2,
-    unlisted: null,
-    workspaces: 0,
-  });
-  const members = await place.rows(
-    'select relationship, related_type, related_id from agent_pool_relationships where pool_id = $pool order by all',
-    { pool: String(pool?.pool_id) },
-  );
-  expect(members.map(({ relationship, related_type, related_id }) => [relationship, related_type, related_id])).toEqual(
-    [
-      ['allowed-projects', 'projects', 'prj-1'],
-      ['invented-next-year', 'x', 'x-1'],
-      ['organization', 'organizations', 'acme'],
-      ['stacks', 'stacks', 'st-1'],
-      ['stacks', 'stacks', 'st-2'],
-    ],
-  );
 });

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { StoragePlugin } from '../../src/sandbox/scheduler/plugins.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
 /** The API documents take a plugin ID as a prefix, so that a request for `eb50` concerns `eb50aa` as well. */
 
@@ -10,12 +11,12 @@ const LONG = 'eb50aa';
 type Plugins = Map<string, StoragePlugin>;
 
 /** Adds a plugin with a longer ID, which has one volume and one snapshot. */
-function addLongerPlugin(plugins: Plugins, id = LONG): StoragePlugin {
+function addLongerPlugin(plugins: Plugins, id = LONG, volume = 'vol-of-longer'): StoragePlugin {
   const short = plugins.get(SHORT)!;
-  const external = { id: 'vol-of-longer', capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
+  const external = { id: volume, capacityBytes: 1n, snapshotId: '', abnormal: false, status: '' };
   const snapshot = {
     id: 'snap-of-longer',
-    sourceId: 'vol-of-longer',
+    sourceId: volume,
     sizeBytes: 1n,
     createdAt: new Date('2020-01-01T00:00:00Z'),
     ready: true,
@@ -38,33 +39,48 @@ async function reasons(place: PlaybookHarness): Promise<readonly (string | null)
   return rows.map(({ reason }) => reason);
 }
 
-test('a volume of a plugin that nothing else names is not adopted under the shorter ID', async () => {
-  const place = await playbookHarness({
-    playbook: 'adopt-orphaned-volumes',
-    prepare: ({ scheduler }) => void addLongerPlugin(scheduler.plugins),
-  });
-  const plan = await place.plan();
-  const planned = plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-longer');
-  expect(planned).toHaveLength(1);
-  await place.approve();
-  await place.apply();
-  const registered = [...place.sandbox.services.scheduler.state.volumes.values()];
-  expect(registered.filter(({ externalId }) => externalId === 'vol-of-longer')).toEqual([]);
-  const ledger = await place.ledger();
-  for (const { action_id } of planned) {
-    const row = ledger.find((candidate) => candidate.action_id === action_id);
-    expect(row?.reason).toBe(`the service takes ${SHORT} as a prefix, which may also mean ${LONG}`);
-  }
-});
+describe('plugins that nothing else names', () => {
+  const atEnd = cleanAtEnd();
+  let place: PlaybookHarness;
 
-test('a volume of a plugin that is not known is not adopted', async () => {
-  const place = await playbookHarness({
-    playbook: 'adopt-orphaned-volumes',
-    prepare: ({ scheduler }) => void addLongerPlugin(scheduler.plugins, 'ffff'),
+  beforeAll(async () => {
+    place = await playbookHarness({
+      playbook: 'adopt-orphaned-volumes',
+      others: ['drop-stale-snapshots'],
+      prepare: ({ scheduler }) => {
+        addLongerPlugin(scheduler.plugins);
+        addLongerPlugin(scheduler.plugins, 'ffff', 'vol-of-unknown');
+      },
+      cleanup: atEnd,
+    });
   });
-  const plan = await place.plan();
-  expect(plan.skipped.map(({ reason }) => reason)).toContain('the plugin that has vol-of-longer is not known');
-  expect(plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-longer')).toEqual([]);
+
+  test('a snapshot of a plugin with a longer ID is deleted under its own ID', async () => {
+    const plan = await place.switchTo('drop-stale-snapshots').plan();
+    const own = plan.actions.filter(({ params }) => params.snapshot_id === 'snap-of-longer');
+    expect(own.map(({ params }) => params.plugin_id)).toEqual([LONG]);
+  });
+
+  test('a volume of a plugin that is not known is not adopted', async () => {
+    const plan = await place.plan();
+    expect(plan.skipped.map(({ reason }) => reason)).toContain('the plugin that has vol-of-unknown is not known');
+    expect(plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-unknown')).toEqual([]);
+  });
+
+  test('a volume of a plugin that nothing else names is not adopted under the shorter ID', async () => {
+    const plan = await place.plan();
+    const planned = plan.actions.filter(({ guard }) => guard.inputs.external_id === 'vol-of-longer');
+    expect(planned).toHaveLength(1);
+    await place.approve();
+    await place.apply();
+    const registered = [...place.sandbox.services.scheduler.state.volumes.values()];
+    expect(registered.filter(({ externalId }) => externalId === 'vol-of-longer')).toEqual([]);
+    const ledger = await place.ledger();
+    for (const { action_id } of planned) {
+      const row = ledger.find((candidate) => candidate.action_id === action_id);
+      expect(row?.reason).toBe(`the service takes ${SHORT} as a prefix, which may also mean ${LONG}`);
+    }
+  });
 });
 
 test('no snapshot is deleted with an ID that another plugin begins with', async () => {
@@ -78,16 +94,6 @@ test('no snapshot is deleted with an ID that another plugin begins with', async 
   const refused = (await reasons(place)).filter((reason) => reason?.includes(`may also mean ${LONG}`));
   expect(refused).toHaveLength(shared.length);
   expect([plugins(place).get(SHORT)!.snapshots.size, longer.snapshots.size]).toEqual([before, 1]);
-});
-
-test('a snapshot of a plugin with a longer ID is deleted under its own ID', async () => {
-  const place = await playbookHarness({
-    playbook: 'drop-stale-snapshots',
-    prepare: ({ scheduler }) => void addLongerPlugin(scheduler.plugins),
-  });
-  const plan = await place.plan();
-  const own = plan.actions.filter(({ params }) => params.snapshot_id === 'snap-of-longer');
-  expect(own.map(({ params }) => params.plugin_id)).toEqual([LONG]);
 });
 
 test('the real product takes an ID as it is: another plugin that begins with it does not matter', async () => {

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Plan } from '../../src/remediation/plan-file.ts';
 import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/estate.ts';
 import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
-import { playbookHarness } from '../helpers/playbook-harness.ts';
-import { testPlaybookLifecycle } from './lifecycle.ts';
+import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+import { expectResolved, type Lifecycle, testPlaybookLifecycle } from './lifecycle.ts';
 
 const READ_ONLY = `namespace "default" {
   policy = "read"
@@ -13,120 +15,138 @@ node {
 }
 `;
 
-test('trim-anonymous-policy reduces the policy to read access, and keeps its description', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'trim-anonymous-policy',
-    resolves: false,
-    actions: 1,
-    expectedChange: ({ scheduler }) => {
-      scheduler.index += 1;
-      Object.assign(scheduler.policies.get('anonymous')!, { rules: READ_ONLY, modifyIndex: scheduler.index });
-    },
-  });
-});
+describe('playbooks of one project', () => {
+  const atEnd = cleanAtEnd();
+  const plans: Plan[] = [];
+  let place: PlaybookHarness;
 
-test('trim-anonymous-policy keeps JSON rules in JSON', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'trim-anonymous-policy',
-    resolves: false,
-    prepare: ({ scheduler: { policies } }) => {
-      policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON;
-    },
-    actions: 1,
-    expectedChange: ({ scheduler }) => {
-      scheduler.index += 1;
-      const rules =
-        '{"namespace":{"default":{"policy":"read","capabilities":["list-jobs"]}},"agent":{"policy":"read"}}';
-      Object.assign(scheduler.policies.get('anonymous')!, { rules, modifyIndex: scheduler.index });
-    },
+  beforeAll(async () => {
+    place = await playbookHarness({
+      playbook: 'trim-anonymous-policy',
+      others: [
+        'detach-lost-claims',
+        'deregister-missing-volumes',
+        'adopt-orphaned-volumes',
+        'snapshot-unprotected-volumes',
+        'drop-stale-snapshots',
+      ],
+      cleanup: atEnd,
+    });
   });
-});
 
-test('detach-lost-claims detaches volumes whose claims have all ended, node by node', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'detach-lost-claims',
-    words: ['--max-percent', '100'],
-    actions: 3,
-    expectedChange: ({ scheduler }, now, plan) => {
-      scheduler.index += plan.actions.length;
-      for (const [namespace, id] of [
-        ['default', 'lost-cache'],
-        ['prod', 'lost-reports'],
-      ] as const) {
-        const key = volumeKey(namespace, id);
-        const { modifyIndex } = now.scheduler.volumes.get(key)!;
-        Object.assign(scheduler.volumes.get(key)!, { claims: [], modifyIndex });
-      }
-    },
+  const lifecycle = async (playbook: string, options: Lifecycle) => {
+    plans.push(await testPlaybookLifecycle(place.switchTo(playbook), options));
+  };
+
+  test('trim-anonymous-policy reduces the policy to read access, and keeps its description', async () => {
+    await lifecycle('trim-anonymous-policy', {
+      actions: 1,
+      expectedChange: ({ scheduler }) => {
+        scheduler.index += 1;
+        Object.assign(scheduler.policies.get('anonymous')!, { rules: READ_ONLY, modifyIndex: scheduler.index });
+      },
+    });
   });
-});
 
-test('deregister-missing-volumes deregisters what the provider does not have, unless it is in use', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'deregister-missing-volumes',
-    actions: 2,
-    expectedChange: ({ scheduler }) => {
-      scheduler.index += 2;
-      scheduler.volumes.delete(volumeKey('default', 'missing-media'));
-      scheduler.volumes.delete(volumeKey('prod', 'missing-logs'));
-    },
+  test('detach-lost-claims detaches volumes whose claims have all ended, node by node', async () => {
+    await lifecycle('detach-lost-claims', {
+      words: ['--max-percent', '100'],
+      actions: 3,
+      expectedChange: ({ scheduler }, now, plan) => {
+        scheduler.index += plan.actions.length;
+        for (const [namespace, id] of [
+          ['default', 'lost-cache'],
+          ['prod', 'lost-reports'],
+        ] as const) {
+          const key = volumeKey(namespace, id);
+          const { modifyIndex } = now.scheduler.volumes.get(key)!;
+          Object.assign(scheduler.volumes.get(key)!, { claims: [], modifyIndex });
+        }
+      },
+    });
   });
-});
 
-test('adopt-orphaned-volumes registers unregistered volumes with the capabilities of their siblings', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'adopt-orphaned-volumes',
-    resolves: false,
-    actions: 3,
-    expectedChange: ({ scheduler }, now, plan) => {
-      for (const { params, guard } of plan.actions) {
-        const key = volumeKey('default', String(params.volume_id));
-        const added = now.scheduler.volumes.get(key)!;
-        expect(added).toMatchObject({
-          externalId: guard.inputs.external_id,
-          pluginId: guard.inputs.plugin_id,
-          claims: [],
-        });
-        expect(added.capabilities).toEqual(guard.inputs.capabilities);
-        scheduler.volumes.set(key, added);
-      }
-      scheduler.index = now.scheduler.index;
-    },
+  test('deregister-missing-volumes deregisters what the provider does not have, unless it is in use', async () => {
+    await lifecycle('deregister-missing-volumes', {
+      actions: 2,
+      expectedChange: ({ scheduler }) => {
+        scheduler.index += 2;
+        scheduler.volumes.delete(volumeKey('default', 'missing-media'));
+        scheduler.volumes.delete(volumeKey('prod', 'missing-logs'));
+      },
+    });
   });
-});
 
-test('snapshot-unprotected-volumes creates one snapshot of each volume in the provider', async () => {
-  const place = await testPlaybookLifecycle({
-    playbook: 'snapshot-unprotected-volumes',
-    resolves: false,
-    sources: ['external_volumes'],
-    actions: 2,
-    expectedChange: ({ scheduler }, now, plan) => {
-      scheduler.index = now.scheduler.index;
-      for (const { guard } of plan.actions) {
-        const id = String(guard.inputs.plugin_id);
-        const known = scheduler.plugins.get(id)!.snapshots;
-        const added = [...now.scheduler.plugins.get(id)!.snapshots.values()].filter(
-          (snapshot) => !known.has(snapshot.id) && snapshot.sourceId === guard.inputs.external_id,
-        );
-        expect(added).toHaveLength(1);
-        known.set(added[0]!.id, added[0]!);
-      }
-    },
+  test('adopt-orphaned-volumes registers unregistered volumes with the capabilities of their siblings', async () => {
+    await lifecycle('adopt-orphaned-volumes', {
+      actions: 3,
+      expectedChange: ({ scheduler }, now, plan) => {
+        for (const { params, guard } of plan.actions) {
+          const key = volumeKey('default', String(params.volume_id));
+          const added = now.scheduler.volumes.get(key)!;
+          expect(added).toMatchObject({
+            externalId: guard.inputs.external_id,
+            pluginId: guard.inputs.plugin_id,
+            claims: [],
+          });
+          expect(added.capabilities).toEqual(guard.inputs.capabilities);
+          scheduler.volumes.set(key, added);
+        }
+        scheduler.index = now.scheduler.index;
+      },
+    });
   });
-  const plan = await place.plan();
-  expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not have');
-});
 
-test('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
-  await testPlaybookLifecycle({
-    playbook: 'drop-stale-snapshots',
-    actions: 10,
-    expectedChange: ({ scheduler }, _now, plan) => {
-      for (const { params } of plan.actions) {
-        scheduler.plugins.get(String(params.plugin_id))!.snapshots.delete(String(params.snapshot_id));
-      }
-    },
+  test('snapshot-unprotected-volumes creates one snapshot of each volume in the provider', async () => {
+    await lifecycle('snapshot-unprotected-volumes', {
+      actions: 2,
+      expectedChange: ({ scheduler }, now, plan) => {
+        scheduler.index = now.scheduler.index;
+        for (const { guard } of plan.actions) {
+          const id = String(guard.inputs.plugin_id);
+          const known = scheduler.plugins.get(id)!.snapshots;
+          const added = [...now.scheduler.plugins.get(id)!.snapshots.values()].filter(
+            (snapshot) => !known.has(snapshot.id) && snapshot.sourceId === guard.inputs.external_id,
+          );
+          expect(added).toHaveLength(1);
+          known.set(added[0]!.id, added[0]!);
+        }
+      },
+    });
+    const plan = await place.switchTo('snapshot-unprotected-volumes').plan();
+    expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not have');
+  });
+
+  test('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
+    await lifecycle('drop-stale-snapshots', {
+      actions: 10,
+      expectedChange: ({ scheduler }, _now, plan) => {
+        for (const { params } of plan.actions) {
+          scheduler.plugins.get(String(params.plugin_id))!.snapshots.delete(String(params.snapshot_id));
+        }
+      },
+    });
+  });
+
+  test('the next run resolves the findings', async () => {
+    const { policies } = place.sandbox.services.scheduler.state;
+    policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON; // for the next test
+    await expectResolved(
+      place,
+      plans.filter(({ playbook }) => playbook !== 'trim-anonymous-policy'),
+    );
+  });
+
+  test('trim-anonymous-policy keeps JSON rules in JSON', async () => {
+    await lifecycle('trim-anonymous-policy', {
+      actions: 1,
+      expectedChange: ({ scheduler }) => {
+        scheduler.index += 1;
+        const rules =
+          '{"namespace":{"default":{"policy":"read","capabilities":["list-jobs"]}},"agent":{"policy":"read"}}';
+        Object.assign(scheduler.policies.get('anonymous')!, { rules, modifyIndex: scheduler.index });
+      },
+    });
   });
 });
 
