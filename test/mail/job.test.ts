@@ -4,14 +4,25 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli } from '../helpers/cli.ts';
 import { type PageElement, parseElements } from '../helpers/html.ts';
-import { freePort, startMailServer } from '../helpers/mail-server.ts';
-import { MAIL, mailing, pendingRun, writeJob } from './mail-project.ts';
+import { startMailServer } from '../helpers/mail-server.ts';
+import { MAIL, mailing, pendingRun, quietRun, writeJob } from './mail-project.ts';
 
 describe('`tidemark run`', () => {
-  test('mails a digest with the numbers and the pages of the reports', async () => {
+  test('keeps the digest pending and exits 1 if the server is unreachable', async () => {
+    const from = await pendingRun();
+    const place = await mailing(1, {}, from);
+    const first = JSON.parse(await readFile(join(from, 'run.json'), 'utf8')) as { exit: number; stderr: string };
+    expect([first.exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
+    expect(first.stderr).toMatch(/warning: mail to platform@acme\.example: pending: .*ECONNREFUSED/u);
+    expect(await place.rows('select status, attempts from outbox')).toEqual([{ status: 'pending', attempts: 1 }]);
+    expect((await place.tidemark(['status', '--json'])).json<{ runs: { status: string }[] }>().runs[0]?.status).toBe(
+      'complete',
+    );
+  });
+
+  test('mails a digest with the numbers and the pages of the reports, and the pending one once', async () => {
     const server = await startMailServer();
-    const place = await mailing(server.port);
-    expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
+    const place = await mailing(server.port, {}, await pendingRun());
     place.sandbox.tick();
     await place.configure((config) => {
       config.subjectPages = 10;
@@ -19,9 +30,16 @@ describe('`tidemark run`', () => {
     const second = await place.tidemark(['run', 'nightly', '--json']);
     expect(second.exit).toBe(0);
     expect(second.json<{ mail: unknown }>().mail).toMatchObject({
-      deliveries: [{ recipient: 'platform@acme.example', status: 'sent' }],
+      deliveries: [
+        { recipient: 'platform@acme.example', status: 'sent' },
+        { recipient: 'platform@acme.example', status: 'sent' },
+      ],
       problem: null,
     });
+    expect(server.received).toHaveLength(2);
+    expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(2);
+    expect(await place.rows('select distinct status from outbox')).toEqual([{ status: 'sent' }]);
+
     const { summary } = JSON.parse(await readFile(join(place.folder, 'out', 'drift.json'), 'utf8'));
     const { mail, recipients } = server.received[1]!;
     expect(recipients).toEqual(['platform@acme.example']);
@@ -49,26 +67,6 @@ describe('`tidemark run`', () => {
     ).toEqual([]);
   });
 
-  test('keeps the digest pending and exits 1 if the server is unreachable; the next run sends both once', async () => {
-    const port = await freePort();
-    const from = await pendingRun();
-    const place = await mailing(port, {}, from);
-    const first = JSON.parse(await readFile(join(from, 'run.json'), 'utf8')) as { exit: number; stderr: string };
-    expect([first.exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
-    expect(first.stderr).toMatch(/warning: mail to platform@acme\.example: pending: .*ECONNREFUSED/u);
-    expect(await place.rows('select status, attempts from outbox')).toEqual([{ status: 'pending', attempts: 1 }]);
-    expect((await place.tidemark(['status', '--json'])).json<{ runs: { status: string }[] }>().runs[0]?.status).toBe(
-      'complete',
-    );
-
-    const server = await startMailServer({ port });
-    place.sandbox.tick();
-    expect((await place.tidemark(['run', 'nightly'])).exit).toBe(0);
-    expect(server.received).toHaveLength(2);
-    expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).toBe(2);
-    expect(await place.rows('select distinct status from outbox')).toEqual([{ status: 'sent' }]);
-  });
-
   test('rejects a job with mail before it starts if there is no mail server', async () => {
     const place = await mailing(1);
     await place.configure((config) => {
@@ -81,13 +79,13 @@ describe('`tidemark run`', () => {
 
   test('completes the run if a digest cannot be rendered, and exits 1', async () => {
     const server = await startMailServer();
-    const place = await mailing(server.port);
+    const place = await mailing(server.port, { pull: false, reports: ['check-failure'] }, await quietRun());
     await mkdir(join(place.folder, 'reports'));
     await writeFile(join(place.folder, 'reports', 'digest.hbs'), '{{no.such.name}}');
     const { exit, stderr } = await place.tidemark(['run', 'nightly']);
-    expect([exit, existsSync(join(place.folder, 'out', 'drift.html'))]).toEqual([1, true]);
+    expect([exit, existsSync(join(place.folder, 'out', 'check-failure.html'))]).toEqual([1, true]);
     expect(stderr).toContain('reports/digest.hbs');
-    expect(await place.rows('select status from runs')).toEqual([{ status: 'complete' }]);
+    expect(await place.rows('select status from runs')).toEqual([{ status: 'complete' }, { status: 'complete' }]);
   });
 });
 
@@ -123,13 +121,14 @@ describe('`tidemark schedule`', () => {
     const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000);
     const due = ago(1);
     const schedule = `${due.getUTCMinutes()} ${due.getUTCHours()} * * *`;
-    await writeJob(place, { schedule, pull: ['workspaces'], reports: ['drift'], mail: MAIL });
+    await writeJob(place, { pull: ['agents'], reports: [] });
     await writeJob(place, { pull: false }, 'weekly'); // replaces the job of the package
     await place.tidemark(['run', 'nightly', '--now', ago(5).toISOString()]);
+    await writeJob(place, { schedule, pull: ['workspaces'], reports: ['drift'], mail: MAIL });
     const stop = new AbortController();
     let stderr = '';
     const ended = cli(['schedule'], { cwd: place.folder, signal: stop.signal });
-    while (server.received.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (server.received.length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
     stop.abort();
     const result = await ended;
     stderr = result.stderr;
