@@ -57,7 +57,8 @@ export function shareBrowser(
     browser: () => browser,
     open: async (address) => {
       opened = address;
-      await page.goto('about:blank'); // An address that differs in its hash alone would not be loaded again.
+      // An address that differs in its hash alone would not be loaded again.
+      if (withoutHash(page.url()) === withoutHash(address)) await page.goto('about:blank');
       await page.setViewportSize(SCREEN);
       await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
       problems.length = 0;
@@ -66,6 +67,8 @@ export function shareBrowser(
     },
   };
 }
+
+const withoutHash = (address: string) => address.replace(/#.*$/u, '');
 
 export interface Inspection {
   /** In pixels. Pictures and accessibility are of the first and the last one. */

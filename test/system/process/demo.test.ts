@@ -101,8 +101,8 @@ test('the commands of the first night that name no real service work on the demo
     .filter((line) => /^tidemark (?!init)/u.test(line));
   expect(own.length).toBeGreaterThan(5);
   for (const line of own) {
-    const { status, stderr } = shell(line, demo());
-    expect(status, `${line}\n${stderr}`).toBe(0);
+    const { exit, stderr } = await cli(line.trim().split(/\s+/u).slice(1), { cwd: demo() });
+    expect(exit, `${line}\n${stderr}`).toBe(0);
   }
   for (const query of await readBlocks('docs/first-night.md', 'sql')) {
     await writeFile(join(demo(), 'query.sql'), query);
