@@ -20,11 +20,8 @@ describe('tidemark report', () => {
   let place: TestProject;
   let first: string;
   beforeAll(async () => {
-    place = await testProject({ workspaces: 40, cleanup: atEnd });
+    place = await testProject({ workspaces: 20, cleanup: atEnd });
     first = place.sandbox.now.toISOString();
-    await place.configure((config) => {
-      config.subjectPages = 5;
-    });
     await place.pull(['--target', 'acme']);
     place.sandbox.tick();
     await place.pull(['--target', 'acme']);
@@ -81,7 +78,7 @@ describe('tidemark report', () => {
     const data = (await place.tidemark(['report', 'drift', '--json', '--as-of', first])).json<Data>();
     expect(data).toMatchObject({
       as_of: first.replace('.000Z', 'Z'),
-      summary: { workspaces: 40, baseline: true, newly_drifted: 0 },
+      summary: { workspaces: 20, baseline: true, newly_drifted: 0 },
     });
     expect(data.sources).toMatchObject([{ stale: false }]);
   });

@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+import { openCopy } from '../helpers/prepared.ts';
 import { createStage, mergeFilledStage } from '../helpers/stage.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
@@ -150,8 +150,7 @@ test('one more row of a saved view is one new version: the rows after it only mo
 });
 
 test('an existing warehouse gets the ordinal without a new version of any row', async () => {
-  const folder = await tempFolder();
-  const database = await openDatabase(join(folder, 'w.duckdb'));
+  const database = await openCopy(join(await tempFolder(), 'w.duckdb'));
   onTestFinished(() => database.close());
   const files = createSqlFiles([PACKAGE_ROOT]);
   const tables = await loadTables(files);
@@ -163,7 +162,6 @@ test('an existing warehouse gets the ordinal without a new version of any row', 
     await database.run(`insert into stage_providers by name select ${row}`);
     return mergeFilledStage(database, files, table, { target: 'acme', asOf });
   };
-  await open();
   await load('2026-11-01T00:00:00Z');
   // As earlier versions left it.
   await database.run('alter table providers_rows drop column ordinal');
