@@ -71,6 +71,13 @@ describe('the overview', () => {
     expect(summary).toMatchObject({ findings_open: 4, critical: 1, warning: 3 });
   });
 
+  it('names settings in what a playbook does without backticks', async () => {
+    const warehouse = await createReportWarehouse();
+    await finding(warehouse, 'dead', 'dead-agent', [{ at: FIRST, state: 'open', reason: 'found' }]);
+    const { next_steps } = await warehouse.data('overview', SECOND, ['next_steps']);
+    expect(next_steps).toMatchObject([{ what: expect.stringContaining('no ping for deadAgentHours') }]);
+  });
+
   it('compares metrics with the previous run where their report has no previous value', async () => {
     const warehouse = await createReportWarehouse();
     const pullSilent = (at: string, hoursSilent: number) =>

@@ -35,7 +35,8 @@ select
     else 'tidemark playbook plan ' || playbook
   end as command,
   findings,
-  coalesce(playbooks.about, 'list the findings; no playbook acts on them') as what,
+  -- a cell has no markup: names of settings are in backticks
+  coalesce(replace(playbooks.about, '`', ''), 'list the findings; no playbook acts on them') as what,
   playbooks.reversible as can_be_undone,
   since,
   rule,
