@@ -10,7 +10,7 @@ const SECRETS_IN_BODIES = /body-secret-\d|query-secret-\d|PRIVATE KEY/u;
 describe.each(['spec', 'hashicorp'] as const)('every operation through the command, flavor %s', (flavor) => {
   let sandbox: RunningSandbox;
   beforeEach(async () => {
-    sandbox = await startTestSandbox({ workspaces: 60, flavor });
+    sandbox = await startTestSandbox({ workspaces: 20, flavor });
     sandbox.services.scheduler.state.canDetach = true; // every operation is to have its effect
   });
   afterEach(() => sandbox.close());
@@ -48,7 +48,7 @@ it.each(cases.filter(({ body, words }) => body ?? String(words).includes('secret
   '$operation keeps the secrets it sends out of messages when the service repeats them',
   async ({ operation, words, body }) => {
     const sandbox = await startTestSandbox({
-      workspaces: 60,
+      workspaces: 20,
       faultHook: (ask) => ({ status: 400, body: `${ask.body} ${ask.query.toString()} refused` }),
     });
     const withBody = body ? ['--body', JSON.stringify(body(sandbox))] : [];

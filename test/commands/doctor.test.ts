@@ -68,7 +68,7 @@ describe('doctor', () => {
     expect(fresh.stdout).toMatch(
       /\nNext:\n(?: {2}\d\. look at the warnings.*\n)? {2}\d\. run `tidemark run nightly`, the first pull with reports\n$/u,
     );
-    await place.pull();
+    await place.pull(['--target', 'scaler']);
     const pulled = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
     expect(pulled.stdout).toMatch(/\nNext:\n(?:.*\n)* {2}\d\. look at `tidemark status`\n.*`tidemark schedule`.*\n$/u);
     await place.configure((config) => {

@@ -87,6 +87,18 @@ describe.each(['spec', 'hashicorp'] as const)('with the flavor %s, after nights 
     expectTable(place, table, flavor, expected),
   );
 
+  test('the pull used the read token only, and called nothing that changes the remote service', () => {
+    const { log, tokens } = place.sandbox;
+    const written = new Set(Object.values(tokens).map(({ write }) => write));
+    expect(log.length).toBeGreaterThan(100);
+    for (const { method, path, headers } of log) {
+      // Vault tells by a POST what a token may do.
+      if (path !== '/v1/sys/capabilities-self') expect(['GET', 'LIST'], path).toContain(method);
+      expect(path).not.toContain('/creds/');
+      for (const value of Object.values(headers)) expect(written.has(value.replace('Bearer ', ''))).toBe(false);
+    }
+  });
+
   test('the explorer asked by JSON pages gives the same rows as by CSV, so nothing changes', async () => {
     await place.configure((config) => {
       findTarget(config, 'acme').explorer = 'json';

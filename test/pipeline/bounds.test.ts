@@ -8,11 +8,19 @@ const json = (value: unknown) => ({
   body: JSON.stringify(value),
 });
 
+/** A page takes this long in the tests of times, which need no hundreds of pages. */
+const SLOW = { latencyMs: 50 };
+
 /** A project whose list of agent pools has a new page after each page. */
-async function endlessPools(limits: Record<string, number>, top: Record<string, number> = {}) {
+async function endlessPools(
+  limits: Record<string, number>,
+  top: Record<string, number> = {},
+  start: { readonly latencyMs?: number } = {},
+) {
   let page = 0;
   const project = await testProject({
     workspaces: 2,
+    ...start,
     faultHook: ({ path }) => {
       if (!path.endsWith('/agent-pools')) return undefined;
       page++;
@@ -40,13 +48,13 @@ test.each([
 });
 
 test('a source that takes too long ends at its time', async () => {
-  const { error, seconds } = await endlessPools({ maxSeconds: 1 });
+  const { error, seconds } = await endlessPools({ maxSeconds: 1 }, {}, SLOW);
   expect(error).toContain('agent_pools takes longer than 1.0 s (limits.maxSeconds)');
   expect(seconds).toBeLessThan(30);
 });
 
 test('a run that takes too long ends at its time, and is not taken for an interrupted one', async () => {
-  const { error, seconds } = await endlessPools({}, { maxRunTime: 1 });
+  const { error, seconds } = await endlessPools({}, { maxRunTime: 1 }, SLOW);
   expect(error).toContain('the run takes longer than 1.0 s (maxRunTime)');
   expect(seconds).toBeLessThan(30);
 });

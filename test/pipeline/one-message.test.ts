@@ -10,6 +10,7 @@ test.each([['pull'], ['run', 'nightly']])(
     await mkdir(join(place.folder, 'jobs'));
     await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), 'pull: all\nreports: []\n');
     await place.configure((config) => {
+      config.targets = ['acme', 'nomad', 'scaler'].map((name) => findTarget(config, name));
       for (const name of ['acme', 'nomad']) findTarget(config, name).token = `a-wrong-token-of-${name}`;
     });
     const { exit, stderr } = await place.tidemark(words);

@@ -1,16 +1,25 @@
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
+import { type Cleanup, share } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const SOURCE = ['--source', 'workspaces'];
 
 /** Pulls `before` workspaces, then again without `gone` of them. */
-async function shrunk(before: number, gone: number): Promise<TestProject> {
-  const place = await testProject({ workspaces: before });
+async function shrunk(before: number, gone: number, cleanup?: Cleanup): Promise<TestProject> {
+  const place = await testProject({ workspaces: before, ...(cleanup && { cleanup }) });
   await place.pull(SOURCE);
   place.sandbox.services.platform.state.workspaces.splice(0, gone);
   return place;
+}
+
+const halved = share((cleanup) => shrunk(20, 11, cleanup));
+
+/** A project that pulled 20 workspaces, of which 9 are left. */
+async function fork(): Promise<TestProject> {
+  const { folder: from, sandbox } = await halved();
+  return testProject({ sandbox, from });
 }
 
 async function present(place: TestProject): Promise<unknown> {
@@ -19,7 +28,7 @@ async function present(place: TestProject): Promise<unknown> {
 }
 
 test('a pull that would delete more than half of the rows is quarantined: nothing changes and the exit code is 1', async () => {
-  const place = await shrunk(20, 11);
+  const place = await fork();
   const result = await place.pull(SOURCE, 1);
   expect(result.json<RunResult>().pulls[0]).toMatchObject({ status: 'quarantined', rows: null });
   expect(result.stderr).toContain('workspaces: 11 of 20 rows (55 %) disappeared at once');
@@ -30,7 +39,7 @@ test('a pull that would delete more than half of the rows is quarantined: nothin
 });
 
 test('--accept-shrink pulls the source and deletes the rows; the next pull is checked again', async () => {
-  const place = await shrunk(20, 11);
+  const place = await fork();
   await place.pull(SOURCE, 1);
   const asked = place.sandbox.log.length;
   const { pulls } = (await place.pull(['--accept-shrink', 'workspaces'])).json<RunResult>();
@@ -57,7 +66,7 @@ test('three of three are quarantined', async () => {
 });
 
 test('shrinkPercent sets the threshold', async () => {
-  const place = await shrunk(20, 11);
+  const place = await fork();
   await place.configure((config) => {
     config.shrinkPercent = 60;
   });
