@@ -3,10 +3,10 @@ import { randomServices } from '../helpers/random-services.ts';
 import { expectWithinBounds } from '../helpers/rate-bounds.ts';
 import { simulateRequests } from '../helpers/rate-simulation.ts';
 
-/** Four of each kind of limit and headers; see `randomServices`. Another 136 are in test/long. */
-const SERVICES = randomServices(68);
+/** Two of each kind of limit and headers; see `randomServices`. Another 170 are in test/long. */
+const SERVICES = randomServices(34);
 
-describe('68 services whose limits, headers, clocks, latencies and other clients are random', () => {
+describe('34 services whose limits, headers, clocks, latencies and other clients are random', () => {
   const names = [...new Set(SERVICES.map(({ name }) => name))].sort();
 
   it.each(names)('%s', (name) => {

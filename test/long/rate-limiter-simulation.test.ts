@@ -2,7 +2,7 @@ import { describe, it } from 'vitest';
 import { randomServices } from '../helpers/random-services.ts';
 import { expectWithinBounds } from '../helpers/rate-bounds.ts';
 
-/** Twelve of each kind of limit and headers, of which the unit tests have four. */
+/** Twelve of each kind of limit and headers, of which the unit tests have two. */
 const SERVICES = randomServices(204);
 
 describe('204 services whose limits, headers, clocks, latencies and other clients are random', () => {

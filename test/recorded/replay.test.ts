@@ -1,12 +1,12 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { type CliRun, cli } from '../helpers/cli.ts';
 import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
+import { createPublishedReader, type PublishedReader } from '../helpers/published-reader.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 import { type Recorded, readRecorded } from './recorded.ts';
 import { type ReplayServer, replay } from './replay-server.ts';
@@ -45,6 +45,7 @@ const AUTOSCALER = ['health', 'metrics'];
 
 const servers: Record<string, ReplayServer> = {};
 let folder: string;
+let reader: PublishedReader;
 
 beforeAll(async () => {
   folder = await tempFolder(atEnd);
@@ -54,8 +55,12 @@ beforeAll(async () => {
   servers.scaler = await replay(prefixed('autoscaler', AUTOSCALER));
   await writeFile(join(folder, 'tidemark.yaml'), stringify(configuration()));
   await startWithEmptyWarehouse(join(folder, 'data'));
-  const pulled = await tidemark('pull', '--json');
-  expect([pulled.exit, pulled.stderr]).toEqual([0, expect.any(String)]);
+  reader = createPublishedReader(warehouseFiles(join(folder, 'data')).published);
+  atEnd(reader.close);
+  await mkdir(join(folder, 'jobs'));
+  await writeFile(join(folder, 'jobs', 'nightly.yaml'), stringify({ pull: 'all', reports: [] }));
+  const run = await tidemark('run', 'nightly', '--json');
+  expect([run.exit, run.stderr]).toEqual([0, expect.any(String)]);
 });
 afterAll(() => {
   for (const server of Object.values(servers)) server.close();
@@ -100,12 +105,7 @@ function tidemark(...words: readonly string[]): Promise<CliRun> {
 }
 
 async function rows(sql: string): Promise<Row[]> {
-  const database = await openDatabase(warehouseFiles(join(folder, 'data')).published, { readOnly: true });
-  try {
-    return await database.rows(sql);
-  } finally {
-    database.close();
-  }
+  return reader.rows(sql);
 }
 
 test('every source is complete, and asked for nothing that was not recorded', async () => {
@@ -182,8 +182,6 @@ test('no secret of an answer is in a table or in a landing', async () => {
 });
 
 test('the findings are those of the recorded estate', async () => {
-  const run = await tidemark('run', 'nightly', '--json');
-  expect([0, 3]).toContain(run.exit);
   const found = (await tidemark('findings', '--json')).json<{ rule: string; subject_name: string }[]>();
   const lines = found.map(({ rule, subject_name: subject }) => `${rule} ${subject}`).sort();
   expect(lines).toContain('management-role ops');
