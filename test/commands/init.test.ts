@@ -8,6 +8,7 @@ import { configSchema, thresholds } from '../../src/config/schema.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import type { StartOptions } from '../../src/sandbox/index.ts';
 import { cli } from '../helpers/cli.ts';
+import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 
@@ -136,7 +137,8 @@ describe('with URLs of services', () => {
     expect((await cli(['doctor', '--now', '2026-10-01T02:15:00Z'], io)).stdout).not.toMatch(
       /FAIL.*(?:keys|workspaces)/u,
     );
-    expect((await cli(['pull'], io)).exit).toBe(0);
+    await startWithEmptyWarehouse(join(cwd, 'data'));
+    expect((await cli(['pull', '--target', 'acme', '--target', 'vault'], io)).exit).toBe(0);
   });
 
   test('writes the mount where an engine is', async () => {

@@ -146,7 +146,7 @@ describe('report pages', () => {
   it('do not link to reports that are not rendered', async () => {
     const { warehouse } = await hostile();
     const out = join(warehouse.directory, 'two');
-    const { read } = await render(warehouse, SECOND, { out, names: ['overview', 'drift'] });
+    const { read } = await render(warehouse, SECOND, { out, names: ['overview', 'drift'], subjectPages: 0 });
     const pages = [...(await read('overview.html')).matchAll(/href="([^"#]+)"/gu)].map(([, href]) => href);
     expect(pages).toContain('drift.html');
     const reports = pages.filter((href) => !href?.startsWith('subjects'));
@@ -188,21 +188,23 @@ describe('report pages', () => {
 
   it('cut long tables and write all rows as CSV, until the tables are short again', async () => {
     const warehouse = await createReportWarehouse();
-    const many = Array.from({ length: 5030 }, (_, index) =>
-      workspace(`w${index}`, { drifted: true, workspace_name: `=w${index}` }),
+    await warehouse.pull(FIRST, { workspaces: [workspace('w', { drifted: true, workspace_name: '=w0' })] });
+    await warehouse.database.run(
+      `insert into workspaces_history by name select * exclude (n) replace (external_id || n as external_id, '=w' || n as workspace_name)
+       from workspaces_history cross join range(1, 5030) as more (n)`,
     );
-    await warehouse.pull(FIRST, { workspaces: many });
     const onlyDrift = { names: ['drift'], subjectPages: 1 };
     const { read, out } = await render(warehouse, FIRST, onlyDrift);
-    const section = parseElements(await read('drift.html')).find(({ attributes }) => attributes.id === 'drifting');
-    const body = section?.descendants.find(({ tag }) => tag === 'tbody');
-    expect(body?.descendants.filter(({ tag }) => tag === 'tr')).toHaveLength(5000);
-    expect(section?.text).toContain('This page has the first 5,000 of 5,030 rows.');
+    // Too many elements to parse in a moment.
+    const [section = ''] = /<section[^>]* id="drifting"[\s\S]*?<\/section>/u.exec(await read('drift.html')) ?? [];
+    const [body = ''] = /<tbody>[\s\S]*<\/tbody>/u.exec(section) ?? [];
+    expect(body.match(/<tr[ >]/gu)).toHaveLength(5000);
+    expect(section).toContain('This page has the first 5,000 of 5,030 rows.');
     const csv = await read('drift.drifting.csv');
     expect(csv.trim().split('\r\n').length).toBe(5031);
     expect(csv).toContain(',"\'=w0",');
-    await warehouse.pull(SECOND, { workspaces: many.slice(0, 3) });
-    await render(warehouse, SECOND, onlyDrift);
+    await warehouse.database.run("delete from workspaces_history where workspace_name <> '=w0'");
+    await render(warehouse, FIRST, onlyDrift);
     expect(await readdir(out)).not.toContain('drift.drifting.csv');
   });
 });
