@@ -9,6 +9,7 @@ import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { FaultHook } from '../../src/sandbox/router.ts';
 import type { Flavor, RequestRecord } from '../../src/sandbox/types.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { parseHeader } from '../../src/warehouse/sql-files.ts';
 import type { CliRun } from './cli.ts';
@@ -53,6 +54,8 @@ export interface PlaybookHarnessOptions {
    * @default if neither `configure` nor `prepare` changes the first run
    */
   readonly snapshot?: boolean;
+  /** Whether an apply copies the ledger to the table `actions`. Otherwise a run holds the warehouse then, which saves a session. @default true */
+  readonly updatesTable?: boolean;
 }
 
 /** Enough for every playbook to have something to do. */
@@ -60,14 +63,15 @@ const WORKSPACES = 60;
 
 export async function playbookHarness(options: PlaybookHarnessOptions): Promise<PlaybookHarness> {
   const { playbook, others = [], sources = [], runs = 1, flavor, configure, prepare, cleanup, faultHook } = options;
-  const { snapshot = !configure && !prepare } = options;
-  const project = await testProject({
+  const { snapshot = !configure && !prepare, updatesTable = true } = options;
+  const started = await testProject({
     workspaces: WORKSPACES,
     ...(flavor && { flavor }),
     ...(cleanup && { cleanup }),
     ...(faultHook && { faultHook }),
     ...(snapshot && runs > 0 && { warehouse: 'none' }),
   });
+  const project = updatesTable ? started : holdDuringApply(started);
   if (configure) await project.configure(configure);
   const needed = await Promise.all([playbook, ...others].map(readSources));
   await writeJob(project, 'playbook', [...new Set([...needed.flat(), ...sources])]);
@@ -111,6 +115,16 @@ export async function playbookHarness(options: PlaybookHarnessOptions): Promise<
     },
   });
   return switchTo(playbook);
+}
+
+/** The project, whose warehouse a run holds while a plan is applied. */
+function holdDuringApply(project: TestProject): TestProject {
+  const tidemark: TestProject['tidemark'] = async (words, io) => {
+    if (words[0] !== 'playbook' || words[1] !== 'apply') return project.tidemark(words, io);
+    const lock = await acquireLock(join(project.folder, 'data', 'lock'), 'a run');
+    return project.tidemark(words, io).finally(() => lock.release());
+  };
+  return { ...project, tidemark };
 }
 
 async function writeJob({ folder }: Pick<TestProject, 'folder'>, name: string, pull: readonly string[] | 'all') {

@@ -17,7 +17,13 @@ const PLAYBOOKS = [
 
 test('playbooks work with the real product, and the next run resolves the findings', async () => {
   const [playbook = '', ...others] = PLAYBOOKS;
-  const first = await playbookHarness({ playbook, others, sources: ['saved_views'], flavor: 'hashicorp' });
+  const first = await playbookHarness({
+    updatesTable: false,
+    playbook,
+    others,
+    sources: ['saved_views'],
+    flavor: 'hashicorp',
+  });
   const plans: Plan[] = [];
   for (const name of PLAYBOOKS) {
     const place = first.switchTo(name);
@@ -39,7 +45,12 @@ test.each([
   [false, 'failed', expect.stringContaining('Unknown allocation')],
   [true, 'applied', null],
 ] as const)('where detaching works: %s, detach-lost-claims is %s', async (canDetach, status, reason) => {
-  const place = await playbookHarness({ playbook: 'detach-lost-claims', sources: ['volumes'], flavor: 'hashicorp' });
+  const place = await playbookHarness({
+    updatesTable: false,
+    playbook: 'detach-lost-claims',
+    sources: ['volumes'],
+    flavor: 'hashicorp',
+  });
   const { state } = place.sandbox.services.scheduler;
   state.canDetach = canDetach;
   const { actions } = (await place.plan(['--max-percent', '100'])) as Plan;

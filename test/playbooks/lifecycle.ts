@@ -57,20 +57,22 @@ export async function testPlaybookLifecycle(
   expect(ledger.map(({ status, approved_by }) => [status, approved_by])).toEqual(
     plan.actions.map(() => ['applied', 'the operator']),
   );
-  const table = await place.rows('select action_id, status from actions where plan_id = $plan order by action_id', {
-    plan: plan.plan_id,
-  });
-  expect(table).toEqual(plan.actions.map(({ action_id }) => ({ action_id, status: 'applied' })));
-
   return plan;
 }
 
-/** The next run resolves the findings of these plans. */
+/** The table `actions` has those of the plan, which were applied. */
+export async function expectInTable(place: PlaybookHarness, { plan_id: plan, actions }: Plan): Promise<void> {
+  const sql = 'select action_id, status from actions where plan_id = $plan order by action_id';
+  expect(await place.rows(sql, { plan })).toEqual(actions.map(({ action_id }) => ({ action_id, status: 'applied' })));
+}
+
+/** The next run resolves the findings of these plans, and copies their actions to the table. */
 export async function expectResolved(place: PlaybookHarness, plans: readonly Plan[]): Promise<void> {
   place.sandbox.tick();
   await place.runJob();
   for (const plan of plans) {
     expect(new Set((await place.states(plan)).values()), plan.playbook).toEqual(new Set(['resolved']));
+    await expectInTable(place, plan);
   }
 }
 

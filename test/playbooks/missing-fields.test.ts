@@ -26,6 +26,7 @@ test.each(cases)(
   async (playbook, refused, status, reason) => {
     let isRefused = false;
     const place = await playbookHarness({
+      updatesTable: false,
       playbook,
       sources: ['saved_views', 'external_volumes'],
       faultHook: ({ method, path }) =>

@@ -38,6 +38,7 @@ let plan: Plan;
 
 beforeAll(async () => {
   place = await playbookHarness({
+    updatesTable: false,
     playbook: 'downgrade-management-roles',
     flavor: 'hashicorp',
     snapshot: false,

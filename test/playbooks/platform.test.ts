@@ -14,6 +14,7 @@ describe('playbooks of one project', () => {
 
   beforeAll(async () => {
     place = await playbookHarness({
+      updatesTable: false,
       playbook: 'reap-dead-agents',
       others: ['remove-empty-pools', 'scope-unused-pools', 'pin-drift-view', 'drop-dead-views'],
       sources: ['saved_views'],
@@ -120,6 +121,7 @@ describe('playbooks of one project', () => {
 
 test('scope-unused-pools treats a pool without the relationship allowed-workspaces as one that allows none', async () => {
   const place = await playbookHarness({
+    updatesTable: false,
     playbook: 'scope-unused-pools',
     snapshot: false,
     faultHook: ({ method, path }, { state }) => {

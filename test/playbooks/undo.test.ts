@@ -39,7 +39,7 @@ test.each(CASES)(
 );
 
 test('pin-drift-view: undo of an update restores the query that someone had given the view', async () => {
-  const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'pin-drift-view', sources: ['saved_views'] });
   const run = async () => {
     const plan = await place.plan(['--max-percent', '100']);
     await place.approve();
@@ -59,7 +59,7 @@ test('pin-drift-view: undo of an update restores the query that someone had give
 });
 
 test('undo skips what the ledger does not tell, refuses what was changed since, and restores the rest', async () => {
-  const place = await playbookHarness({ playbook: 'scope-unused-pools' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'scope-unused-pools' });
   const plan = await place.plan(['--max-percent', '100']);
   await place.approve();
   await place.apply();
@@ -114,7 +114,7 @@ test('undo leaves out an action that is unconfirmed, and says so; without a ledg
 });
 
 test('undo of an irreversible playbook is refused', async () => {
-  const place = await playbookHarness({ playbook: 'reap-dead-agents' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
   const plan = await place.plan(['--max-percent', '100']);
   const refused = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([refused.exit, refused.stderr]).toEqual([

@@ -5,7 +5,7 @@ import { acquireLock } from '../../src/warehouse/lock.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
 
-const harness = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
 
 const refusals = async () => (await harness.place.apply([], 6)).stderr;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { applyHarness } from './apply-harness.ts';
 
-const harness = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
 
 test('it stops after --max-failures, and the next apply tries failed actions last', async () => {
   const plan = await harness.useApprovedPlan();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { applyHarness } from './apply-harness.ts';
 
-const harness = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
 const PLAN = ['playbook', 'plan', 'reap-dead-agents', '-o', 'plan.json', '--max-percent', '100'];
 
 /** The files that hold plans, beside those that every plan is kept in. */

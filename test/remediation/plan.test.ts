@@ -7,7 +7,7 @@ import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';
 
-const harness = applyHarness({ playbook: 'reap-dead-agents' });
+const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
 const PLAN = ['playbook', 'plan', 'reap-dead-agents'];
 
 /** Plans with options that must be refused, without a file, and returns the error. */
@@ -181,6 +181,7 @@ test('the table shows action, target, reason, since and reversible', async () =>
 test('a finding whose subject cannot be read is skipped with the reason, and logged', async () => {
   let isDenied = false;
   const place = await playbookHarness({
+    updatesTable: false,
     playbook: 'retire-old-key-versions',
     faultHook: ({ path }) =>
       isDenied && path.endsWith('/payments-signing') ? { status: 403, body: '{"errors": ["denied"]}' } : undefined,

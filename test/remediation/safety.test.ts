@@ -13,7 +13,7 @@ const loadProjectConfig = (place: PlaybookHarness) =>
   loadConfig(join(place.folder, 'tidemark.yaml'), {}, quietContext('').redactor);
 
 test('an irreversible plan needs --irreversible, and is refused at apply where the approval lacks it', async () => {
-  const place = await playbookHarness({ playbook: 'remove-retired-keys' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'remove-retired-keys' });
   const plan = await place.plan();
   expect(plan.actions.map(({ operation, irreversible }) => [operation, irreversible])).toEqual([
     ['secrets.keys.delete', true],
@@ -37,7 +37,7 @@ test('an irreversible plan needs --irreversible, and is refused at apply where t
 });
 
 test('a plan that names an operation which its playbook does not call is refused', async () => {
-  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   for (const operation of ['secrets.keys.delete', 'secrets.keys.destroy']) {
     const other = { ...plan, actions: plan.actions.map((action) => ({ ...action, operation })) };
@@ -49,7 +49,7 @@ test('a plan that names an operation which its playbook does not call is refused
 });
 
 test('a plan whose guard is not that of its playbook is refused', async () => {
-  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   const [action] = plan.actions;
   const { guard } = action!;
@@ -69,7 +69,7 @@ test('a plan whose guard is not that of its playbook is refused', async () => {
 });
 
 test('a guard read that changes something is refused', async () => {
-  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'rotate-old-keys' });
   const context = quietContext(place.folder);
   const remote = new RemoteServices(loadProjectConfig(place), context, context.signal);
   for (const operation of [secrets.keys.rotate, secrets['mesh-creds'].generate]) {
@@ -84,6 +84,7 @@ test('a guard read that changes something is refused', async () => {
 test('readings that contradict the first action of every chain stop the apply as a fault of the service', async () => {
   const held = { name: 'x-1', protection: 'hsm', purpose: ['sign'], versions: {} };
   const place = await playbookHarness({
+    updatesTable: false,
     playbook: 'remove-retired-keys',
     prepare: ({ secrets: { keys, providers } }) => {
       const retired = [...keys].filter(([, { deletionAllowed }]) => deletionAllowed).map(([name]) => name);
@@ -102,7 +103,7 @@ test('readings that contradict the first action of every chain stop the apply as
 });
 
 test('a plan that expires while it is applied stops before the next action', async () => {
-  const place = await playbookHarness({ playbook: 'rotate-old-keys' });
+  const place = await playbookHarness({ updatesTable: false, playbook: 'rotate-old-keys' });
   const plan = await place.plan();
   await place.approve();
   let time = Date.parse(plan.created_at);

@@ -13,6 +13,7 @@ interface Row {
 async function twoPlans(playbook: string, sources: readonly string[] = []) {
   let isBroken = true;
   const place = await playbookHarness({
+    updatesTable: false,
     playbook,
     sources,
     faultHook: ({ method }) => {
