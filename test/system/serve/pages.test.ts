@@ -12,7 +12,7 @@ import {
   type Served,
   startServe,
 } from '../../helpers/served.ts';
-import { cleanAtEnd } from '../../helpers/temp.ts';
+import { cleanAtEnd, share } from '../../helpers/temp.ts';
 
 const atEnd = cleanAtEnd();
 let folder: string;
@@ -22,6 +22,13 @@ beforeAll(async () => {
   folder = await copyServedProject(atEnd);
   server = await startServe(folder, [], { cleanup: atEnd });
 }, 180_000);
+
+/** A server of a project whose published file tests replace; no test reads what another one has changed. */
+const changing = share(async (cleanup) => {
+  const project = await copyServedProject(cleanup);
+  const served = await startServe(project, [], { cleanup });
+  return { change: changePublished.bind(undefined, project), get: served.get };
+});
 
 const page = async (path: string) => parseElements((await server.get(path, HTML)).body);
 const text = async (path: string) =>
@@ -35,9 +42,9 @@ describe('the home page', () => {
   });
 
   test('calls a target that was never pulled unknown, and not fresh', async () => {
-    const other = await copyServedProject();
-    await changePublished(other, (database) => database.run(`delete from pulls where target = 'vault'`));
-    const { body } = await (await startServe(other)).get('/', HTML);
+    const { change, get } = await changing();
+    await change((database) => database.run(`delete from pulls where target = 'vault'`));
+    const { body } = await get('/', HTML);
     const row = parseElements(body).find(({ tag, text: content }) => tag === 'tr' && content.startsWith('vault'));
     expect(row?.text).toMatch(/vault\s*unknown\s*never pulled/u);
     expect(parseElements(body).find(({ attributes }) => attributes.class === 'state')?.text).toBe('unknown');
@@ -107,9 +114,9 @@ describe('the tables', () => {
   });
 
   test('that the published file does not have yet have no number of rows, and the others do', async () => {
-    const other = await copyServedProject();
-    await changePublished(other, (database) => database.run('drop table outbox'));
-    const { status, body } = await (await startServe(other)).get('/tables', HTML);
+    const { change, get } = await changing();
+    await change((database) => database.run('drop table outbox'));
+    const { status, body } = await get('/tables', HTML);
     expect(status).toBe(200);
     const row = (name: string) =>
       parseElements(body).find(({ tag, text: content }) => tag === 'tr' && content.startsWith(name));
@@ -128,17 +135,16 @@ describe('the tables', () => {
   });
 
   test('a row shows what changed, the old value before the new one', async () => {
-    const other = await copyServedProject();
-    await changePublished(other, async (database) => {
+    const { change, get } = await changing();
+    await change(async (database) => {
       await database.run(`update agents_history set valid_to = valid_from + interval 1 hour where valid_to is null`);
       await database.run(`insert into agents_history select * replace ('renamed' as name, valid_to as valid_from, null as valid_to) from agents_history
         where valid_to is not null qualify row_number() over (partition by target, agent_id order by valid_to desc) = 1`);
     });
-    const served = await startServe(other);
-    const sample = parseElements((await served.get('/tables/agents', HTML)).body);
+    const sample = parseElements((await get('/tables/agents', HTML)).body);
     const href =
       sample.find(({ tag, attributes }) => tag === 'a' && attributes.href?.includes('/row?'))?.attributes.href ?? '';
-    const entry = parseElements((await served.get(href, HTML)).body).find(
+    const entry = parseElements((await get(href, HTML)).body).find(
       ({ tag, attributes }) => tag === 'li' && attributes['data-kind'] === 'history',
     );
     expect(entry?.text).toMatch(/Changed[\s\S]*name:[\s\S]+→ renamed/u);
@@ -278,13 +284,12 @@ describe('names in the data', () => {
 });
 
 test('a new published file is noticed: by the next answer, and by the state that open pages ask for', async () => {
-  const other = await copyServedProject();
-  const served = await startServe(other);
-  const count = async () => (await served.get(queryPath('select count(*) as n from runs'))).body;
-  const state = async () => JSON.parse((await served.get('/state.json')).body) as { publishedAt: string };
+  const { change, get } = await changing();
+  const count = async () => (await get(queryPath('select count(*) as n from runs'))).body;
+  const state = async () => JSON.parse((await get('/state.json')).body) as { publishedAt: string };
   const before = await state();
   expect(await count()).toBe('n\n2\n');
-  await changePublished(other, (database) => database.run('delete from runs'));
+  await change((database) => database.run('delete from runs'));
   expect(await count()).toBe('n\n0\n');
   expect((await state()).publishedAt > before.publishedAt).toBe(true);
 });

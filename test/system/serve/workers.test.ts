@@ -15,8 +15,10 @@ const ENDLESS = `select i, md5(i::varchar) as text from range(1000000000) t(i)`;
 /** Computes for longer than any test, and sends nothing before it ends. */
 const SILENT = `select count(*) as n from range(100000000000) t(i) where sqrt(i) < 0`;
 
+/** A server with one worker, which each of its tests leaves without a query. */
+let single: Served;
 beforeAll(async () => {
-  await copyServedProject(atEnd); // prepares the project
+  single = await startServe(await copyServedProject(atEnd), ['--workers', '1'], { cleanup: atEnd });
 }, 180_000);
 
 const state = async (server: Served) =>
@@ -66,63 +68,55 @@ test('a worker that is killed ends only its own query: an error, or an answer th
 });
 
 describe('an error after the first rows', () => {
-  let server: Served;
-  beforeAll(async () => {
-    server = await startServe(await copyServedProject(atEnd), [], { cleanup: atEnd });
-  });
-
   test.each(['csv', 'json', 'ndjson', 'parquet', 'xlsx'])('is no whole result as %s', async (format) => {
     const failing = `select i, if(i = 50000, error('broken'), 'x') as text from range(60000) t(i)`;
-    const answer = await server.get(queryPath(failing, format)).catch((error: Error) => error);
+    const answer = await single.get(queryPath(failing, format)).catch((error: Error) => error);
     if (answer instanceof Error) expect(answer.message).toMatch(/aborted|hang up/u);
     else expect(answer).toMatchObject({ status: 400, body: expect.stringContaining('broken') });
   });
 });
 
 test('a reader that goes away ends its query, and gives up its place in the queue', async () => {
-  const server = await startServe(await copyServedProject(), ['--workers', '1']);
-  const { hostname, port } = new URL(server.url);
+  const { hostname, port } = new URL(single.url);
   const ask = () =>
     request({ hostname, port, path: queryPath(SILENT), agent: false })
       .on('error', () => {})
       .end();
   const running = ask();
-  await untilRunning(server, 1);
+  await untilRunning(single, 1);
   const waiting = [ask(), ask()];
-  await untilRunning(server, 1, 2);
+  await untilRunning(single, 1, 2);
   for (const one of waiting) one.destroy();
-  await untilRunning(server, 1, 0);
+  await untilRunning(single, 1, 0);
   running.destroy();
-  await untilRunning(server, 0);
-  expect((await server.get(queryPath('select 1 as one'))).status).toBe(200);
+  await untilRunning(single, 0);
+  expect((await single.get(queryPath('select 1 as one'))).status).toBe(200);
 });
 
 const residentMb = async (pid: number) =>
   Number(/VmRSS:\s+(\d+) kB/u.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 test('a slow reader takes no memory: the query waits for it', async () => {
-  const server = await startServe(await copyServedProject(), ['--workers', '1']);
-  const { pid = 0 } = server.process;
+  const { pid = 0 } = single.process;
   const before = await residentMb(pid);
-  const response = await begin(server, queryPath(ENDLESS));
+  const response = await begin(single, queryPath(ENDLESS));
   await sleep(1_500); // at full speed the result would have grown by hundreds of megabytes
-  const [worker = 0] = server.workers();
+  const [worker = 0] = single.workers();
   expect((await residentMb(pid)) - before).toBeLessThan(100);
   expect(await residentMb(worker)).toBeLessThan(600);
   response.destroy();
-  await untilRunning(server, 0);
+  await untilRunning(single, 0);
 });
 
 test('queries are answered in the order in which they came, a few at a time', async () => {
-  const server = await startServe(await copyServedProject(), ['--workers', '1']);
-  const blocking = await begin(server, queryPath(ENDLESS));
+  const blocking = await begin(single, queryPath(ENDLESS));
   const ended: number[] = [];
   const asked: Promise<unknown>[] = [];
   for (let index = 0; index < 12; index++) {
     asked.push(
-      server.get(queryPath(`select ${index} as n`)).then(({ body }) => ended.push(Number(body.split('\n')[1]))),
+      single.get(queryPath(`select ${index} as n`)).then(({ body }) => ended.push(Number(body.split('\n')[1]))),
     );
-    await untilRunning(server, 1, index + 1);
+    await untilRunning(single, 1, index + 1);
   }
   blocking.destroy();
   await Promise.all(asked);
@@ -141,19 +135,20 @@ test('a query ends at its time limit with an error', async () => {
 test('40 clients at once are all answered, or asked to wait', () => answerClients(40));
 
 test('more than 1,000 waiting queries are refused with a time to come back', { timeout: 120_000 }, async () => {
-  const server = await startServe(await copyServedProject(), ['--workers', '1']);
-  const { hostname, port } = new URL(server.url);
-  const sent = Array.from({ length: 1_001 }, () =>
+  const { hostname, port } = new URL(single.url);
+  const blocking = await begin(single, queryPath(ENDLESS));
+  const sent = Array.from({ length: 1_000 }, () =>
     request({ hostname, port, path: queryPath(SILENT), agent: false })
       .on('error', () => {})
       .end(),
   );
-  await vi.waitFor(async () => expect((await state(server)).waiting).toBe(1_000), { timeout: 60_000 });
-  const { status, headers, body } = await server.get(queryPath('select 1'));
+  await vi.waitFor(async () => expect((await state(single)).waiting).toBe(1_000), { timeout: 60_000 });
+  const { status, headers, body } = await single.get(queryPath('select 1'));
   expect([status, headers['retry-after']]).toEqual([503, '5']);
   expect(body).toContain('too many queries wait');
   for (const one of sent) one.destroy();
-  await untilRunning(server, 0);
+  blocking.destroy();
+  await untilRunning(single, 0);
 });
 
 test('SIGTERM lets a query that runs end, refuses those that wait, and leaves no process and no file', async () => {
