@@ -57,6 +57,8 @@ export interface FaultOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   /** The requests to break. @default those that return rows */
   readonly paths?: Partial<Record<PullKind, RegExp>>;
+  /** The targets to pull. @default all */
+  readonly targets?: readonly PullKind[];
 }
 
 export async function faultyProject(cleanup: Cleanup): Promise<FaultyProject> {
@@ -83,7 +85,7 @@ export async function faultyProject(cleanup: Cleanup): Promise<FaultyProject> {
 
   const pull: FaultyProject['pull'] = async (
     fault,
-    { times = Number.POSITIVE_INFINITY, timeouts = {}, paths = {} } = {},
+    { times = Number.POSITIVE_INFINITY, timeouts = {}, paths = {}, targets: pulled } = {},
   ) => {
     for (const kind of KINDS) {
       const mine = typeof fault === 'function' ? fault : fault[kind];
@@ -91,8 +93,10 @@ export async function faultyProject(cleanup: Cleanup): Promise<FaultyProject> {
       if (mine) proxies[kind].break(paths[kind] ?? PULL_KINDS[kind].rows, mine, times);
       else proxies[kind].mend();
     }
-    const sources = [...new Set([...KINDS.map((kind) => PULL_KINDS[kind].source), 'autoscaler_health'])];
-    const words = ['pull', '--fresh', ...sources.flatMap((source) => ['--source', source])];
+    const sources = new Set((pulled ?? KINDS).map((kind) => PULL_KINDS[kind].source));
+    if (!pulled) sources.add('autoscaler_health');
+    const selected = [...sources].flatMap((source) => ['--source', source]);
+    const words = ['pull', '--fresh', ...selected, ...(pulled ?? []).flatMap((target) => ['--target', target])];
     const run = await cli([...words, '--now', sandbox.now.toISOString()], {
       cwd: folder,
       timeouts: { ...QUICK, ...timeouts },

@@ -62,21 +62,21 @@ describe('a redirect to another origin', () => {
 
 describe('a burst of status 503', () => {
   test('is retried after a wait, and counted', async () => {
-    const state = await place.pull(faults.unavailable, { times: 2, timeouts: { attempts: 4 } });
+    const state = await place.pull(faults.unavailable, { times: 2, timeouts: { attempts: 4 }, targets: ['single'] });
     expect(state.run.exit, state.run.stderr).toBe(0);
     expect(state.tables).toEqual(place.good.tables);
     expect(state.pulls.single).toMatchObject({ status: 'complete', requests: 3, retries: 2 });
   });
 
   test('of status 429 is counted as throttled', async () => {
-    const state = await place.pull(faults.throttled, { times: 2, timeouts: { attempts: 4 } });
+    const state = await place.pull(faults.throttled, { times: 2, timeouts: { attempts: 4 }, targets: ['single'] });
     expect(state.run.exit, state.run.stderr).toBe(0);
     expect(state.pulls.single).toMatchObject({ requests: 3, retries: 2, throttled: 2 });
   });
 });
 
 describe('an invalid CSV', () => {
-  const onlyExport = { paths: { csv: /export/u }, timeouts: { attempts: 2 } };
+  const onlyExport = { paths: { csv: /export/u }, timeouts: { attempts: 2 }, targets: ['csv'] } as const;
 
   test.each([
     ['lacks its last row', rows.rowMissing.csv!, /got 229 rows, but the service reports 230/u],
