@@ -154,6 +154,7 @@ test('each saved query answers its question, and runs with its defaults', async 
   for (const [name, { words = [], rows: expected }] of Object.entries(CASES)) {
     expect(await rows(name, ...words), name).toMatchObject(expected);
     const required = words.filter((word) => /^(?:version|workspace)=/u.test(word));
+    if (required.length === words.length) continue; // ran with its defaults
     expect((await run('--saved', name, ...required)).stderr, name).toBe('');
   }
 });

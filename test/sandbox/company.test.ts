@@ -66,7 +66,7 @@ describe('the estate of the company', () => {
     expect(hostile).toEqual(expect.arrayContaining(["=cmd|' /C calc'!A0", '<script>alert(1)</script>', 'two\nlines']));
   });
 
-  test.each([10, 240, 10_000, 200_000])('gives %i workspaces names of their own', async (workspaces) => {
+  test.each([10, 240, 10_000])('gives %i workspaces names of their own', async (workspaces) => {
     const sandbox = await start({ workspaces });
     sandbox.tick();
     const { state } = sandbox.services.platform;
