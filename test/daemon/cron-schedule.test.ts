@@ -13,13 +13,18 @@ function dues(expression: string, zone: string, { from, to }: { from: string; to
   return found;
 }
 
-function wallDay(iso: string, zone: string): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date(iso));
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** A format is expensive to create. */
+function format(iso: string, locale: string, options: Intl.DateTimeFormatOptions & { readonly timeZone: string }) {
+  const key = `${locale} ${options.timeZone}`;
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(locale, options);
+  formats.set(key, known);
+  return known.format(new Date(iso));
 }
 
-function wallTime(iso: string, zone: string): string {
-  return new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'short' }).format(new Date(iso));
-}
+const wallDay = (iso: string, timeZone: string) => format(iso, 'en-CA', { timeZone });
+const wallTime = (iso: string, timeZone: string) => format(iso, 'en-GB', { timeZone, timeStyle: 'short' });
 
 describe.each(['Europe/Berlin', 'America/New_York'])('a year in %s', (zone) => {
   test.each(['15 2 * * *', '30 2 * * *', '30 1 * * *', '0 3 * * *', '59 2 * * *', '0 0 * * *'])(

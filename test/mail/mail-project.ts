@@ -23,7 +23,7 @@ export async function mailing(
 }
 
 async function configureMail(place: TestProject, port: number, more: Readonly<Record<string, unknown>> = {}) {
-  await writeJob(place, { pull: ['workspaces', 'agent_pools', 'agents'], reports: ['drift'], mail: MAIL, ...more });
+  await writeJob(place, { pull: ['workspaces'], reports: ['drift'], mail: MAIL, ...more });
   await place.configure((config) => {
     config.mail = { smtp: `smtp://127.0.0.1:${port}`, from: 'Tidemark <reports@acme.example>' };
     config.subjectPages = 0; // they take half of the time of a run

@@ -9,7 +9,7 @@ import {
   prepareMailWarehouse,
 } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
-import { tempFolder } from '../helpers/temp.ts';
+import { type Cleanup, share, tempFolder } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const SECOND = '2026-11-19T02:15:00Z';
@@ -24,14 +24,14 @@ const inProject = (project: string, more = {}) => ({
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 1, ...more });
 
 /** A copy of a warehouse after two runs, with these routes in the configuration. */
-async function createRouted(routes: readonly unknown[]) {
+async function createRouted(routes: readonly unknown[], cleanup?: Cleanup) {
   const targets = [
     PLATFORM,
     { ...PLATFORM, name: 'other' },
     { name: 'vault', kind: 'secrets', url: 'https://v.example', token: 'tok-en' },
   ];
-  const config = mailConfig(await tempFolder(), { targets, mail: { ...MAIL, routes } });
-  return createMailWarehouse(config, await prepareMailWarehouse('mail-routed', fillTwoRuns, config));
+  const config = mailConfig(await tempFolder(cleanup), { targets, mail: { ...MAIL, routes } });
+  return createMailWarehouse(config, await prepareMailWarehouse('mail-routed', fillTwoRuns, config), cleanup);
 }
 
 async function fillTwoRuns(warehouse: MailWarehouse): Promise<void> {
@@ -57,12 +57,27 @@ async function fillTwoRuns(warehouse: MailWarehouse): Promise<void> {
   await pull(SECOND, true);
 }
 
+const ROUTES = [
+  { to: 'pay@acme.example', projects: ['payments-*'], targets: ['acme'] },
+  { to: 'vault@acme.example', targets: ['v*'] },
+  { to: 'eu@acme.example', projects: ['prj-payments-eu'] },
+  { to: 'no-target@acme.example', targets: ['typo-*'] },
+  { to: 'no-project@acme.example', projects: ['paymnets-*'] },
+];
+
+const PLAN = { name: 'plan.json', type: 'application/json', text: '{}' };
+
+/** The digests of the second run with `ROUTES`, by recipient. */
+const routed = share(async (cleanup) => {
+  const warehouse = await createRouted(ROUTES, cleanup);
+  const { messages } = await warehouse.compose(SECOND, { attachments: [PLAN], notes: ['reap-dead-agents: 2 planned'] });
+  return new Map(messages.map((message) => [message.to.address, message]));
+});
+
 test('a route with projects covers these projects only: metrics, findings, trend, pools, CSV', async () => {
-  const warehouse = await createRouted([{ to: 'pay@acme.example', projects: ['payments-*'], targets: ['acme'] }]);
-  const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
-  const { messages } = await warehouse.compose(SECOND, { attachments: [plan], notes: ['reap-dead-agents: 2 planned'] });
-  expect(messages.map(({ to }) => to.address)).toEqual([...JOB_RECIPIENTS, 'pay@acme.example']);
-  const mine = messages[1];
+  const messages = await routed();
+  expect([...messages.keys()]).toEqual([...JOB_RECIPIENTS, ...ROUTES.map(({ to }) => to)]);
+  const mine = messages.get('pay@acme.example');
   expect(mine?.subject).toBe('Tidemark acme (payments-*): 1 critical, 2 drifting (+1), 1 pool down');
   expect(mine?.html).toContain('aria-label="workspaces drifting per day: 1 2"');
   expect(mine?.text).toContain('Workspace pay-2');
@@ -71,41 +86,36 @@ test('a route with projects covers these projects only: metrics, findings, trend
     /core-1|core pool|elsewhere|vault|old-key/u,
   );
   expect(mine?.pages).toEqual([]);
-  expect(mine?.attachments).not.toContainEqual(plan);
+  expect(mine?.attachments).not.toContainEqual(PLAN);
   expect(mine?.text).not.toContain('reap-dead-agents');
-  expect(messages[0]?.attachments).toContainEqual(plan);
+  expect(messages.get('platform@acme.example')?.attachments).toContainEqual(PLAN);
   expect(mine?.text).toContain(
     'You receive this mail because mail.routes in tidemark.yaml assigns you projects payments-* of targets acme.',
   );
-  expect(messages[0]?.subject).toContain('4 drifting (+1)');
+  expect(messages.get('platform@acme.example')?.subject).toContain('4 drifting (+1)');
 });
 
 test('a route with targets covers these targets only', async () => {
-  const warehouse = await createRouted([{ to: 'v@acme.example', targets: ['v*'] }]);
-  const { messages } = await warehouse.compose(SECOND);
-  const mine = messages[1];
+  const mine = (await routed()).get('vault@acme.example');
   expect(mine?.subject).toMatch(/^Tidemark vault: /u);
   expect(mine?.text).toContain('Data: 1 of 1 sources complete and fresh.');
   expect(mine?.text).not.toMatch(/acme:|drift/u);
 });
 
 test('a route without targets matches projects of every platform, by name or ID', async () => {
-  const warehouse = await createRouted([{ to: 'o@acme.example', projects: ['prj-payments-eu'] }]);
-  expect((await warehouse.compose(SECOND)).messages[1]?.subject).toContain(
+  expect((await routed()).get('eu@acme.example')?.subject).toContain(
     'Tidemark acme, other (prj-payments-eu): 1 critical, 2 drifting',
   );
 });
 
 test('a digest names patterns that match no target', async () => {
-  const warehouse = await createRouted([{ to: 'o@acme.example', targets: ['typo-*'] }]);
-  const mine = (await warehouse.compose(SECOND)).messages[1];
+  const mine = (await routed()).get('no-target@acme.example');
   expect(mine?.subject).toContain('Tidemark no target');
   expect(mine?.text).toContain('No workspace or target matches targets typo-*. Check the patterns under mail.routes.');
 });
 
 test('a digest without matching workspaces is not all quiet', async () => {
-  const warehouse = await createRouted([{ to: 'o@acme.example', projects: ['paymnets-*'] }]);
-  const mine = (await warehouse.compose(SECOND)).messages[1];
+  const mine = (await routed()).get('no-project@acme.example');
   expect(mine?.subject).toBe('Tidemark acme, other (paymnets-*): no matching workspaces');
   expect(mine?.text).toContain('No workspace or target matches projects paymnets-*');
 });
