@@ -3,9 +3,9 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
 import { type DaemonOptions, runDaemon } from '../../src/daemon/serve.ts';
-import { withWarehouse } from '../../src/warehouse/session.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';
-import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const NIGHTLY = { name: 'nightly', schedule: '15 2 * * *', timezone: 'Europe/Berlin' };
@@ -64,9 +64,9 @@ async function configFor(more: Readonly<Record<string, unknown>> = {}): Promise<
 /** Publishes a warehouse with the rows of the statements. */
 async function publishWarehouse(config: Config, ...statements: readonly string[]): Promise<void> {
   await publishEmptyWarehouse(config);
-  await withWarehouse({ config, purpose: 'test', now: new Date(), log: QUIET }, async ({ database }) => {
-    for (const statement of statements) await database.run(statement);
-  });
+  const database = await openDatabase(warehouseFiles(config.data).published, { threads: 1 });
+  for (const statement of statements) await database.run(statement);
+  database.close();
 }
 
 const run = (id: string, status: string, start: string, end: string | null) =>
