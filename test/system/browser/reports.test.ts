@@ -52,9 +52,13 @@ describe('the reports of five runs of the sandbox', () => {
     await expect(text).toMatchFileSnapshot('../../golden/summaries.json');
   });
 
-  it.each(REPORTS)('%s shows SQL that tidemark sql runs with the same rows', async (name) => {
-    expect(await compareShownSql(place, name)).toBeGreaterThan(4);
-  });
+  // That of version-sprawl is run by test/reports/command.test.ts.
+  it.each(REPORTS.filter((name) => name !== 'version-sprawl'))(
+    '%s shows SQL that tidemark sql runs with the same rows',
+    async (name) => {
+      expect(await compareShownSql(place, name)).toBeGreaterThan(4);
+    },
+  );
 
   it('have the expected page', async () => {
     await expect(await readFile(out('certificates.html'), 'utf8')).toMatchFileSnapshot(

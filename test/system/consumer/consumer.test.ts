@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -25,13 +25,15 @@ beforeAll(async () => {
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
   const [{ filename, files }] = JSON.parse((await run('npm', pack, { cwd: PACKAGE_ROOT })).stdout);
   packed = files.map(({ path }: { path: string }) => path);
-  const { devDependencies } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
-  const tools = ['typescript', '@types/node'].map((name) => `${name}@${devDependencies[name]}`);
-  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`, ...tools];
-  await run('npm', install, { cwd: folder });
-  await run('npx', ['tsc', '--project', '.'], { cwd: folder }).catch(({ stdout }: { stdout: string }) => {
-    throw new Error(stdout);
-  });
+  await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${filename}`], { cwd: folder });
+  const modules = join(PACKAGE_ROOT, 'node_modules');
+  await mkdir(join(folder, 'node_modules', '@types'), { recursive: true });
+  await symlink(join(modules, '@types', 'node'), join(folder, 'node_modules', '@types', 'node'));
+  await run(join(modules, '.bin', 'tsc'), ['--project', '.'], { cwd: folder }).catch(
+    ({ stdout }: { stdout: string }) => {
+      throw new Error(stdout);
+    },
+  );
   sandbox = await startTestSandbox({ rate: 1000, workspaces: 30 });
   for (let day = 0; day < DAYS; day++) sandbox.tick();
   await configure({});
@@ -41,6 +43,10 @@ afterAll(() => sandbox?.close());
 async function configure(keys: Readonly<Record<string, unknown>>): Promise<void> {
   await writeFile(join(folder, 'tidemark.yaml'), stringify({ ...parse(sandbox.config()), ...keys }));
 }
+
+/** Runs the installed command. */
+const tidemark = (...words: readonly string[]) =>
+  run(join(folder, 'node_modules', '.bin', 'tidemark'), words, { cwd: folder });
 
 test('a script runs a job with a source and a playbook of its own, asks SQL, and calls operations', async () => {
   const { stdout } = await run('node', ['build/main.js', 'tidemark.yaml', sandbox.now.toISOString()], { cwd: folder });
@@ -56,18 +62,16 @@ test('a script runs a job with a source and a playbook of its own, asks SQL, and
 test('the command loads a plugin', async () => {
   await configure({ plugins: ['./build/plugin.js'] });
   const now = ['--now', sandbox.now.toISOString()];
-  const pull = await run('npx', ['--no', 'tidemark', 'pull', '--json', '--source', 'policy_names', ...now], {
-    cwd: folder,
-  });
+  const pull = await tidemark('pull', '--json', '--source', 'policy_names', ...now);
   expect(JSON.parse(pull.stdout).pulls).toMatchObject([{ source: 'policy_names', status: 'complete' }]);
-  const list = await run('npx', ['--no', 'tidemark', 'playbook', 'list', '--json'], { cwd: folder });
+  const list = await tidemark('playbook', 'list', '--json');
   const names = (JSON.parse(list.stdout) as { playbook: string }[]).map(({ playbook }) => playbook);
   expect(names).toContain('delete-silent-agents');
 });
 
 test('a plugin in TypeScript needs a Node that runs TypeScript', async () => {
   await configure({ plugins: ['./src/policy-names.ts'] });
-  const list = run('npx', ['--no', 'tidemark', 'playbook', 'list'], { cwd: folder });
+  const list = tidemark('playbook', 'list');
   const reason =
     'typescript' in process.features && process.features.typescript
       ? /has no default export with `sources` or `playbooks`/u

@@ -31,7 +31,6 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
   // Disk space is checked before the run; another program, or a larger response, can still fill the disk. More of them are in test/long.
   test.each([
     [0, 0],
-    [0, 1],
     [0.9, 0],
   ])('during a run, down to %d of the working file and %d MiB: 1, nothing lost, the next run completes', fillDuringRun);
 

@@ -7,8 +7,12 @@ import { buildCommand, type RunningCommand, startCommand } from '../../helpers/b
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
 
-/** The sources of targets without `flavor: hashicorp`, where no service says who a token is. */
-const SOURCES = sources.filter(({ name }) => name !== 'tokens');
+/** The targets to pull: the silent one, and others that have loaded before the signal. */
+const TARGETS = ['scaler', 'vault', 'consul'];
+/** Their sources. Without `flavor: hashicorp`, no service says who a token is. */
+const SOURCES = sources.filter(
+  ({ name, kind }) => name !== 'tokens' && ['autoscaler', 'secrets', 'mesh'].includes(kind),
+);
 const SILENT = SOURCES.filter(({ kind }) => kind === 'autoscaler').length;
 const OTHERS = SOURCES.length - SILENT;
 
@@ -37,7 +41,11 @@ async function silent(): Promise<{ place: TestProject; asked: Promise<void> }> {
 }
 
 const pull = (place: TestProject): RunningCommand =>
-  startCommand(command, ['pull', '--now', place.sandbox.now.toISOString()], place.folder);
+  startCommand(
+    command,
+    ['pull', ...TARGETS.flatMap((target) => ['--target', target]), '--now', place.sandbox.now.toISOString()],
+    place.folder,
+  );
 
 /** Waits until stderr reports some number of loaded sources. */
 async function loaded({ process }: RunningCommand, count: number): Promise<void> {

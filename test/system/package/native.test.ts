@@ -118,9 +118,14 @@ async function packageWithout(missing: string): Promise<string> {
     if (name !== '@duckdb' && name !== missing) await symlink(join(modules, name), join(root, 'node_modules', name));
   }
   for (const name of await readdir(join(modules, '@duckdb'))) {
-    const relative = join('node_modules', '@duckdb', name);
-    if (`@duckdb/${name}` !== missing)
-      await cp(join(PACKAGE_ROOT, relative), join(root, relative), { recursive: true });
+    const [from, to] = [PACKAGE_ROOT, root].map((folder) => join(folder, 'node_modules', '@duckdb', name)) as [
+      string,
+      string,
+    ];
+    if (`@duckdb/${name}` === missing) continue;
+    // A link would lead to the packages beside the original, of which none is missing.
+    if (missing.startsWith('@duckdb/')) await cp(from, to, { recursive: true });
+    else await symlink(from, to);
   }
   return join(root, 'bin', 'tidemark.js');
 }
