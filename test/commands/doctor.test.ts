@@ -62,7 +62,7 @@ describe('doctor', () => {
   });
 
   test('ends with what to do next: repairs in order, or how to go on', async () => {
-    const place = await testProject({ workspaces: 5, warehouse: 'none' });
+    const place = await testProject({ workspaces: 5 });
     const now = new Date(place.sandbox.now).toISOString();
     const fresh = await place.tidemark(['doctor', '--now', new Date().toISOString()]);
     expect(fresh.stdout).toMatch(

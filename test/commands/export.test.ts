@@ -38,7 +38,7 @@ describe('export', () => {
       join(project.folder, 'queries', 'tables', 'notes.sql'),
       '-- grain: one row per note\ncreate table if not exists notes (\n  note varchar, -- the note\n  documents json[] -- its documents\n);\n',
     );
-    await project.pull(['--target', 'acme', '--target', 'nomad']);
+    await project.pull(['workspaces', 'tf_versions', 'agents'].flatMap((source) => ['--source', source]));
     exported = await exportTo(project, 'lake');
   });
 

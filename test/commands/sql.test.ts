@@ -21,12 +21,12 @@ describe('limits', () => {
 
   test('of memory and of temporary disk space', async () => {
     const config = await readFile(join(place.folder, 'tidemark.yaml'), 'utf8');
-    await writeFile(join(place.folder, 'small.yaml'), `${config}\nsql: { memoryLimit: 40MB, temporaryLimit: 20MB }\n`);
-    const large = `select count(*) from (select i, md5(i::varchar) || repeat('x', 200) as t from range(400000) r(i) order by t) where i >= 0 limit 3`;
+    await writeFile(join(place.folder, 'small.yaml'), `${config}\nsql: { memoryLimit: 40MB, temporaryLimit: 5MB }\n`);
+    const large = `select count(*) from (select i, md5(i::varchar) || repeat('x', 200) as t from range(250000) r(i) order by t) where i >= 0 limit 3`;
     const { exit, stderr } = await place.tidemark(['--config', 'small.yaml', 'sql', `select * from (${large})`]);
     expect({ exit, stderr }).toEqual({
       exit: 4,
-      stderr: expect.stringMatching(/needs more than (?:20MB of temporary disk space|40MB of memory)/u),
+      stderr: expect.stringMatching(/needs more than (?:5MB of temporary disk space|40MB of memory)/u),
     });
   });
 

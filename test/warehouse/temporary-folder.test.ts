@@ -4,13 +4,13 @@ import { expect, test } from 'vitest';
 import { openWithOwnFolder } from '../../src/warehouse/temporary-folder.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
-const SPILLS = 'select count(*) from (select distinct i, i::varchar from range(2_000_000) as t(i))';
+const SPILLS = 'select count(*) from (select distinct i, i::varchar from range(800_000) as t(i))';
 
 test('a database in memory spills to a folder of its own, which is removed when it is closed', async () => {
   const root = await tempFolder();
-  const database = await openWithOwnFolder(':memory:', { memoryLimit: '64MB', threads: 1 }, root);
+  const database = await openWithOwnFolder(':memory:', { memoryLimit: '24MB', threads: 1 }, root);
   await database.script(
-    `create table spilled as select i, i::varchar as text from range(3_000_000) as t(i); ${SPILLS}`,
+    `create table spilled as select i, i::varchar as text from range(1_200_000) as t(i); ${SPILLS}`,
   );
   const [folder, ...others] = await readdir(root);
   expect(others).toEqual([]);
