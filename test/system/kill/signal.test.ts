@@ -9,10 +9,9 @@ import { findInconsistencies } from '../../helpers/warehouse-checks.ts';
 
 /** The targets to pull: the silent one, and others that have loaded before the signal. */
 const TARGETS = ['scaler', 'vault', 'consul'];
+const KINDS: readonly unknown[] = ['autoscaler', 'secrets', 'mesh'];
 /** Their sources. Without `flavor: hashicorp`, no service says who a token is. */
-const SOURCES = sources.filter(
-  ({ name, kind }) => name !== 'tokens' && ['autoscaler', 'secrets', 'mesh'].includes(kind),
-);
+const SOURCES = sources.filter(({ name, kind }) => name !== 'tokens' && KINDS.includes(kind));
 const SILENT = SOURCES.filter(({ kind }) => kind === 'autoscaler').length;
 const OTHERS = SOURCES.length - SILENT;
 
