@@ -53,7 +53,7 @@ test('no form of a token that a service echoes reaches files, tables, reports, m
     await project.tidemark(['pull', '--source', 'workspaces', '--json']),
     await project.tidemark(['api', 'platform.agent-pools.list']),
     await project.tidemark(['api', 'platform.agent-pools.list', '--all']),
-    await project.tidemark(['report']),
+    await project.tidemark(['report', 'overview', 'agent-health']),
     await project.tidemark(['sql', 'select * from agent_pools']),
   ];
   expect(await project.rows('select count(*)::int as n from agent_pools')).toEqual([{ n: 13 }]);
