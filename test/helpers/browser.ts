@@ -143,8 +143,8 @@ const FIND_CUT_OFF = `(() => {
 /** Only what `findViolations` reads: axe-core describes every element that passes a rule otherwise. */
 const VIOLATIONS_ALONE = { resultTypes: ['violations'], selectors: false, preload: false };
 
-/** The violations that axe-core reports, as `rule: element`. */
-async function findViolations(page: Page, options: object): Promise<readonly string[]> {
+/** The violations that axe-core reports, as `rule: element`. The page has `axe.source`. */
+export async function findViolations(page: Page, options: object = {}): Promise<readonly string[]> {
   const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
     `axe.run(${JSON.stringify({ ...VIOLATIONS_ALONE, ...options })})`,
   );

@@ -2,23 +2,21 @@ import { existsSync } from 'node:fs';
 import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { chromium } from 'playwright-core';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../../src/commands/index.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
+import { findViolations, launchBrowser, noBrowser } from '../../helpers/browser.ts';
 import { startMailServer } from '../../helpers/mail-server.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 import { noTerminal } from '../../helpers/terminal.ts';
 import { createNewcomer, type Newcomer, type ServedTarget, serveSandbox } from './newcomer.ts';
 
 const atEnd = cleanAtEnd();
-const CHROMIUM = '/usr/bin/chromium';
 const CTRL_D = '\u0004';
 /** Fewer nights than without the option, which test/long plays. */
 const DEMO = 'tidemark demo --runs 2 --workspaces 40';
-const noBrowser = existsSync(CHROMIUM) ? undefined : `no browser at ${CHROMIUM}`;
 const noClone = existsSync(join(PACKAGE_ROOT, '.git')) ? undefined : 'this is no checkout of git';
-for (const reason of [noTerminal, noBrowser, noClone]) {
+for (const reason of [noTerminal, noClone]) {
   if (reason !== undefined) console.warn(`skipped: a part of the first hour: ${reason}`);
 }
 
@@ -40,15 +38,14 @@ async function succeed(line: string, cwd?: string): Promise<string> {
 
 /** Opens a page in a browser. Returns its lead sentence, and the violations of accessibility rules. */
 async function lookAt(file: string): Promise<{ readonly lead: string; readonly violations: readonly string[] }> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   onTestFinished(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
   await page.goto(`file://${file}`);
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
   return {
     lead: (await page.locator('.headline bdi').textContent()) ?? '',
-    violations: violations.map(({ id }) => id),
+    violations: await findViolations(page),
   };
 }
 
