@@ -4,7 +4,9 @@ import { findTarget, testProject } from '../helpers/test-project.ts';
 /** The warnings of `doctor` about what listings prove. */
 async function listingWarnings(flavor: 'spec' | 'hashicorp', changes: Readonly<Record<string, unknown>> = {}) {
   const place = await testProject({ workspaces: 5, flavor, warehouse: 'none' });
-  await place.configure((config) => void Object.assign(findTarget(config, 'nomad'), changes));
+  await place.configure((config) => {
+    config.targets = [Object.assign(findTarget(config, 'nomad'), changes)];
+  });
   const { stdout } = await place.tidemark(['doctor', '--json', '--now', new Date().toISOString()]);
   const checks = JSON.parse(stdout) as { about: string; check: string; detail: string; warning?: true }[];
   return checks.filter(({ check }) => check === 'sees').map(({ about, detail }) => `${about} ${detail}`);

@@ -19,9 +19,9 @@ test('colour and combining characters have no width, wide characters have two', 
   expect(displayWidth('名前')).toBe(4);
 });
 
-test('a million rows take time in proportion to their number', () => {
-  const rows = Array.from({ length: 1_000_000 }, (_, index) => [String(index)]);
+test('many rows take time in proportion to their number', () => {
+  const rows = Array.from({ length: 200_000 }, (_, index) => [String(index)]);
   let count = 0;
   for (const _line of tableLines([{ label: 'n' }], rows)) count++;
-  expect(count).toBe(1_000_001);
+  expect(count).toBe(200_001);
 });
