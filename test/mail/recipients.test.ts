@@ -10,6 +10,7 @@ import {
 } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { type Cleanup, share, tempFolder } from '../helpers/temp.ts';
+import { quietRun } from './digest-runs.ts';
 
 const FIRST = '2026-11-18T02:15:00Z';
 const SECOND = '2026-11-19T02:15:00Z';
@@ -24,7 +25,7 @@ const inProject = (project: string, more = {}) => ({
 const drifting = (id: string, more = {}) => workspace(id, { drifted: true, resources_drifted: 1, ...more });
 
 /** A copy of a warehouse after two runs, with these routes in the configuration. */
-async function createRouted(routes: readonly unknown[], cleanup?: Cleanup) {
+async function createRouted(routes: readonly unknown[], cleanup: Cleanup) {
   const targets = [
     PLATFORM,
     { ...PLATFORM, name: 'other' },
@@ -140,14 +141,14 @@ test('an address gets one digest: its routes are combined, and a recipient of th
 });
 
 test('the Message-ID is the same for the same job, run and recipient only', async () => {
-  const warehouse = await createRouted([]);
-  const id = async (more = {}) => (await warehouse.digest(SECOND, more)).messageId;
+  const warehouse = await quietRun();
+  const id = async (more = {}) => (await warehouse.digest(FIRST, more)).messageId;
   const first = await id();
   expect(first).toMatch(/^<tidemark\.[0-9a-f]{32}@acme\.example>$/u);
   expect(await id({ composedAt: new Date('2027-01-01T00:00:00Z') })).toBe(first);
   expect(await id({ job: { ...NIGHTLY, mail: { to: ['PLATFORM@acme.example'], when: 'always' } } })).toBe(first);
   const others = [
-    await id({ run: { runId: 'another', asOf: new Date(SECOND) } }),
+    await id({ run: { runId: 'another', asOf: new Date(FIRST) } }),
     await id({ job: { ...NIGHTLY, name: 'weekly' } }),
     await id({ to: ['platform@acme.example'] }),
     await id({ to: ['platform@acme.example'], composedAt: new Date('2027-01-01T00:00:00Z') }),
