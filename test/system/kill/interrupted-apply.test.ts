@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ledgerFile } from '../../../src/remediation/ledger.ts';
 import { copyState, listWrites, playbookHarness, restoreState } from '../../helpers/playbook-harness.ts';
 import { applyHarness } from '../../remediation/apply-harness.ts';
+import { killBetweenStates } from './kill-between-states.ts';
 
 /** A kill leaves the ledger up to some byte, and a service that did, or did not do, what was sent last. */
 
@@ -10,57 +11,10 @@ describe('an action that a read can verify', () => {
   const harness = applyHarness({ playbook: 'reap-dead-agents' });
   const data = () => `${harness.place.folder}/data`;
 
-  test('killed between any two states, it is applied once', async () => {
-    const plan = await harness.planAndApprove();
-    await harness.apply();
-    const text = await readFile(ledgerFile(data()), 'utf8');
-    const lines = text.split('\n').slice(0, -1);
-    const events = lines.map((line) => JSON.parse(line) as { event: string; action_id: string });
-    expect(events.map(({ event }) => event)).toEqual(['intent', 'outcome', 'intent', 'outcome', 'intent', 'outcome']);
-    const findId = (action: string) => String(plan.actions.find(({ action_id }) => action_id === action)?.params.id);
-
-    for (let kept = 0; kept <= lines.length; kept++) {
-      const open = events[kept - 1]?.event === 'intent' ? events[kept - 1]?.action_id : undefined;
-      const concluded = events.slice(0, kept).filter(({ event }) => event === 'outcome');
-      for (const sent of open === undefined ? [false] : [false, true]) {
-        for (const isTruncated of [false, true]) {
-          const next = isTruncated ? (lines[kept] ?? '').slice(0, 40) : '';
-          await writeFile(
-            ledgerFile(data()),
-            lines
-              .slice(0, kept)
-              .map((line) => `${line}\n`)
-              .join('') + next,
-          );
-          const gone = new Set(concluded.map(({ action_id }) => findId(action_id)));
-          if (sent && open !== undefined) gone.add(findId(open));
-          harness.reset((agents) => agents.filter(({ id }) => !gone.has(id)));
-
-          const applied = await harness.apply();
-          const place = `${kept} lines kept${isTruncated ? ' and a truncated one' : ''}, the last ${sent ? 'sent' : 'not sent'}`;
-          expect(
-            applied.rows.map(({ status }) => status),
-            place,
-          ).toEqual(['applied', 'applied', 'applied']);
-          expect(harness.writes(), place).toHaveLength(3 - gone.size);
-          const expected = new Set(plan.actions.map(({ params }) => params.id));
-          expect(
-            harness.agents().filter((id) => expected.has(id)),
-            place,
-          ).toEqual([]);
-          if (sent) {
-            const row = applied.rows.find(({ action_id }) => action_id === open);
-            expect(row?.reason).toBe(
-              'confirmed late: interrupted; readings show that it was applied: the agent is gone',
-            );
-          }
-        }
-      }
-    }
-  });
+  test('killed between any two states, it is applied once', () => killBetweenStates(harness, false));
 
   test('interrupted, and its subject drifted since: unconfirmed', async () => {
-    const plan = await harness.planAndApprove();
+    const plan = await harness.useApprovedPlan();
     await harness.apply();
     const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
     await writeFile(ledgerFile(data()), `${intent}\n`);
@@ -74,7 +28,7 @@ describe('an action that a read can verify', () => {
   });
 
   test('interrupted, and its subject cannot be read: it stays open for the next apply', async () => {
-    const plan = await harness.planAndApprove();
+    const plan = await harness.useApprovedPlan();
     await harness.apply();
     const [intent] = (await readFile(ledgerFile(data()), 'utf8')).split('\n');
     await writeFile(ledgerFile(data()), `${intent}\n`);
