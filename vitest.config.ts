@@ -61,6 +61,8 @@ export default defineConfig({
           exclude: [SYSTEM, LONG, CLIENTS],
           isolate: false,
           maxWorkers: 3, // on two cores: a worker waits for timers and files a fifth of the time
+          // Most code runs a few times: to collect garbage and to optimize less often saves a twelfth of the processor time.
+          execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
           env: chooseTempFolder(),
         },
       },
