@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 const LARGE = `select i, md5(i::varchar) as text from range(20000000) t(i)`;
-const SPILLING = `select count(*) from (select i, md5(i::varchar) || repeat('x', 200) as t from range(400000) r(i) order by t) where t > '' `;
+const SPILLING = `select count(*) from (select i, md5(i::varchar) || repeat('x', 100) as t from range(1000000) r(i) order by t) where t > '' `;
 
 test.each(['csv', 'json', 'ndjson', 'table', 'line', 'markdown'])(
   '%s: a reader that closes the pipe ends it in silence',
