@@ -52,7 +52,7 @@ function parseSections(text: string): Map<string, string> {
       return [
         heading.slice(3),
         section
-          .replace(/\nMachine: [\s\S]*$/u, '')
+          .replace(/\nMachine [\s\S]*$/u, '')
           .trimEnd()
           .concat('\n'),
       ];
@@ -82,7 +82,7 @@ function capitalize(text: string): string {
 }
 
 function formatMachine(): string {
-  return `Machine: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, ${platform()} ${arch()}.
+  return `Machine of the newest sections: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, ${platform()} ${arch()}.
 Versions: tidemark ${version}, Node ${process.versions.node}, @duckdb/node-api ${installed('@duckdb/node-api')}.
 `;
 }

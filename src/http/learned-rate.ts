@@ -4,8 +4,8 @@ const RISE_MS = 250;
 const RISE = 2;
 /** From a documented rate: a fifth in a second, so that next to nothing is throttled where it is the limit. */
 const DOCUMENTED_RISE = 1.05;
-/** Above the documented rate so many times, its limit is not in force: the rate rises as that of any other service. */
-const NOT_IN_FORCE = 2;
+/** A service that accepts this multiple of the documented rate does not have that limit: its rate rises as that of any other service. */
+const UNDOCUMENTED_FROM = 2;
 /** Where the rate no longer matters: the service is faster than the client. */
 const UNLIMITED_PER_SECOND = 4096;
 /** Below the measured rate after a throttled response, as a fraction of it. */
@@ -124,7 +124,7 @@ export class LearnedRate {
     this.#nextRiseMs ??= nowMs + RISE_MS;
     if (nowMs < this.#nextRiseMs) return;
     this.#nextRiseMs = nowMs + RISE_MS;
-    const rise = this.#perSecond < this.#documentedPerSecond * NOT_IN_FORCE ? DOCUMENTED_RISE : RISE;
+    const rise = this.#perSecond < this.#documentedPerSecond * UNDOCUMENTED_FROM ? DOCUMENTED_RISE : RISE;
     this.#perSecond = Math.min(this.#maxPerSecond, this.#perSecond * rise);
   }
 

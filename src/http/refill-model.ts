@@ -13,7 +13,7 @@ const GROWTH_PER_SECOND = 0.1;
 const MAX_GROWTH = 2;
 const FULL_PAUSE_MS = 15_000;
 const MAX_STEP_MS = 250;
-/** What a bucket holds above this part may be spent within this time, while its refill is not measured. */
+/** While the refill is not measured: tokens above this part of the bucket may be spent within this time. */
 const SPARE_PART = 0.9;
 const SPEND_SECONDS = 0.5;
 const FIRST_PER_SECOND = 5;
@@ -57,7 +57,7 @@ export class RefillModel {
     return this.#anchor && this.#mostRemaining > 0 ? this.#anchor.remaining / this.#mostRemaining : 0;
   }
 
-  /** A bucket that stays full says nothing about its refill: without this, a service with a high limit is asked slowly for seconds. */
+  /** A bucket that stays full says nothing about its refill. Without this rate, a service with a high limit is asked slowly for seconds. */
   get #sparePerSecond(): number {
     if (!this.#anchor || this.#measuredAtMs !== undefined) return 0;
     return (this.#anchor.remaining - this.#mostRemaining * SPARE_PART) / SPEND_SECONDS;

@@ -1,4 +1,4 @@
-/** More are computed again each time. */
+/** Values beyond this number are computed each time. */
 const MAX_VALUES = 1_000;
 
 /**

@@ -20,7 +20,7 @@ const REQUESTS_PER_SECOND = 1000;
 /** The sandbox shows a change at once. */
 const LAG_SECONDS = 0.2;
 
-/** Subjects with a page: those of a whole estate take half of the time of a nightly run, and ten of them a third of a report's. */
+/** Subjects with a page. Each page takes time in every report; tests about pages ask for more. */
 const SUBJECT_PAGES = 1;
 
 /** `tidemark.yaml` as plain data, for tests to change before it is written. */
