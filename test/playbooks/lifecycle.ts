@@ -1,7 +1,15 @@
-import { expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import type { RequestRecord } from '../../src/sandbox/types.ts';
-import { copyState, listWrites, type PlaybookHarness, type RemoteState } from '../helpers/playbook-harness.ts';
+import {
+  copyState,
+  listWrites,
+  type PlaybookHarness,
+  type PlaybookHarnessOptions,
+  playbookHarness,
+  type RemoteState,
+} from '../helpers/playbook-harness.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
 
 export interface Lifecycle {
   /** Options of `plan`, such as a higher limit. */
@@ -58,6 +66,25 @@ export async function testPlaybookLifecycle(
     plan.actions.map(() => ['applied', 'the operator']),
   );
   return plan;
+}
+
+/** Starts one project for the playbooks of a `describe`. `plans` has those that `lifecycle` has applied. */
+export function sharePlaybooks(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'updatesTable'>) {
+  const cleanup = cleanAtEnd();
+  const plans: Plan[] = [];
+  let place: PlaybookHarness;
+  beforeAll(async () => {
+    place = await playbookHarness({ ...options, updatesTable: false, cleanup });
+  });
+  return {
+    plans,
+    get place() {
+      return place;
+    },
+    lifecycle: async (playbook: string, lifecycle: Lifecycle) => {
+      plans.push(await testPlaybookLifecycle(place.switchTo(playbook), lifecycle));
+    },
+  };
 }
 
 /** The table `actions` has those of the plan, which were applied. */

@@ -1,36 +1,21 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import { describe, expect, test } from 'vitest';
 import { platform } from '../../src/services/platform/operations.ts';
-import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
-import { cleanAtEnd } from '../helpers/temp.ts';
-import { expectResolved, type Lifecycle, testPlaybookLifecycle } from './lifecycle.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { expectResolved, sharePlaybooks } from './lifecycle.ts';
 
 const ANY_SHARE = ['--max-percent', '100'];
 
 describe('playbooks of one project', () => {
-  const atEnd = cleanAtEnd();
-  const plans: Plan[] = [];
-  let place: PlaybookHarness;
-
-  beforeAll(async () => {
-    place = await playbookHarness({
-      updatesTable: false,
-      playbook: 'reap-dead-agents',
-      others: ['remove-empty-pools', 'scope-unused-pools', 'pin-drift-view', 'drop-dead-views'],
-      sources: ['saved_views'],
-      snapshot: true,
-      configure: (config) => {
-        config.thresholds = { deadViewDays: 1 };
-      },
-      cleanup: atEnd,
-    });
+  const shared = sharePlaybooks({
+    playbook: 'reap-dead-agents',
+    others: ['remove-empty-pools', 'scope-unused-pools', 'pin-drift-view', 'drop-dead-views'],
+    sources: ['saved_views'],
+    snapshot: true,
+    configure: (config) => {
+      config.thresholds = { deadViewDays: 1 };
+    },
   });
-
-  const lifecycle = async (playbook: string, options: Lifecycle) => {
-    const plan = await testPlaybookLifecycle(place.switchTo(playbook), options);
-    plans.push(plan);
-    return plan;
-  };
+  const { lifecycle, plans } = shared;
 
   test('reap-dead-agents deletes the dead agents, and no other', async () => {
     await lifecycle('reap-dead-agents', {
@@ -75,12 +60,12 @@ describe('playbooks of one project', () => {
         views.push(now.platform.views.at(-1)!);
       },
     });
-    const pinned = place.switchTo('pin-drift-view');
-    const { state } = place.sandbox.services.platform;
+    const pinned = shared.place.switchTo('pin-drift-view');
+    const { state } = shared.place.sandbox.services.platform;
     const view = state.views.find(({ name }) => name === 'Drifting workspaces (Tidemark)')!;
     expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
     const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
-    const listed = await place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
+    const listed = await shared.place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
     expect([listed.exit, listed.stderr]).toEqual([0, '']);
     expect(
       listed
@@ -95,14 +80,14 @@ describe('playbooks of one project', () => {
     view.query = { ...view.query, filter: [] };
     const plan = await pinned.plan();
     expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
-    await place.approve();
-    await place.apply();
+    await shared.place.approve();
+    await shared.place.apply();
     expect(view).toEqual(wanted);
   });
 
   test('the next run resolves the findings', async () => {
     await expectResolved(
-      place,
+      shared.place,
       plans.filter(({ playbook }) => playbook !== 'pin-drift-view'),
     );
   });

@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import { describe, expect, test } from 'vitest';
 import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/estate.ts';
 import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
-import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
-import { cleanAtEnd } from '../helpers/temp.ts';
-import { expectResolved, type Lifecycle, testPlaybookLifecycle } from './lifecycle.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { expectResolved, sharePlaybooks } from './lifecycle.ts';
 
 const READ_ONLY = `namespace "default" {
   policy = "read"
@@ -16,28 +14,17 @@ node {
 `;
 
 describe('playbooks of one project', () => {
-  const atEnd = cleanAtEnd();
-  const plans: Plan[] = [];
-  let place: PlaybookHarness;
-
-  beforeAll(async () => {
-    place = await playbookHarness({
-      updatesTable: false,
-      playbook: 'trim-anonymous-policy',
-      others: [
-        'detach-lost-claims',
-        'deregister-missing-volumes',
-        'adopt-orphaned-volumes',
-        'snapshot-unprotected-volumes',
-        'drop-stale-snapshots',
-      ],
-      cleanup: atEnd,
-    });
+  const shared = sharePlaybooks({
+    playbook: 'trim-anonymous-policy',
+    others: [
+      'detach-lost-claims',
+      'deregister-missing-volumes',
+      'adopt-orphaned-volumes',
+      'snapshot-unprotected-volumes',
+      'drop-stale-snapshots',
+    ],
   });
-
-  const lifecycle = async (playbook: string, options: Lifecycle) => {
-    plans.push(await testPlaybookLifecycle(place.switchTo(playbook), options));
-  };
+  const { lifecycle, plans } = shared;
 
   test('trim-anonymous-policy reduces the policy to read access, and keeps its description', async () => {
     await lifecycle('trim-anonymous-policy', {
@@ -114,7 +101,7 @@ describe('playbooks of one project', () => {
         }
       },
     });
-    const plan = await place.switchTo('snapshot-unprotected-volumes').plan();
+    const plan = await shared.place.switchTo('snapshot-unprotected-volumes').plan();
     expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not have');
   });
 
@@ -130,10 +117,10 @@ describe('playbooks of one project', () => {
   });
 
   test('the next run resolves the findings', async () => {
-    const { policies } = place.sandbox.services.scheduler.state;
+    const { policies } = shared.place.sandbox.services.scheduler.state;
     policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON; // for the next test
     await expectResolved(
-      place,
+      shared.place,
       plans.filter(({ playbook }) => playbook !== 'trim-anonymous-policy'),
     );
   });

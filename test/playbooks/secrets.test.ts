@@ -1,28 +1,13 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { Plan } from '../../src/remediation/plan-file.ts';
-import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
-import { cleanAtEnd } from '../helpers/temp.ts';
-import { expectInTable, expectResolved, type Lifecycle, testPlaybookLifecycle } from './lifecycle.ts';
+import { describe, expect, test } from 'vitest';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
+import { expectInTable, expectResolved, sharePlaybooks, testPlaybookLifecycle } from './lifecycle.ts';
 
 describe('playbooks of one project', () => {
-  const atEnd = cleanAtEnd();
-  const plans: Plan[] = [];
-  let place: PlaybookHarness;
-
-  beforeAll(async () => {
-    place = await playbookHarness({
-      updatesTable: false,
-      playbook: 'retire-old-key-versions',
-      others: ['rotate-old-keys', 'remove-retired-keys', 'remove-empty-providers', 'downgrade-management-roles'],
-      cleanup: atEnd,
-    });
+  const shared = sharePlaybooks({
+    playbook: 'retire-old-key-versions',
+    others: ['rotate-old-keys', 'remove-retired-keys', 'remove-empty-providers', 'downgrade-management-roles'],
   });
-
-  const lifecycle = async (playbook: string, options: Lifecycle) => {
-    const plan = await testPlaybookLifecycle(place.switchTo(playbook), options);
-    plans.push(plan);
-    return plan;
-  };
+  const { lifecycle, plans } = shared;
 
   test('retire-old-key-versions leaves three versions enabled, and deletion_allowed unchanged', async () => {
     await lifecycle('retire-old-key-versions', {
@@ -87,23 +72,23 @@ describe('playbooks of one project', () => {
         expect(plan.skipped.map(({ reason }) => reason)).toEqual([expect.stringContaining('the role names no policy')]);
       },
     });
-    expect(place.sandbox.services.secrets.state.roles.get('terraform')?.tokenType).toBe('management');
+    expect(shared.place.sandbox.services.secrets.state.roles.get('terraform')?.tokenType).toBe('management');
   });
 
   test('the next run resolves the findings', async () => {
-    await place.configure((config) => {
+    await shared.place.configure((config) => {
       config.thresholds = { keyRotationDays: 30 }; // for the next test
     });
     // A key that was rotated since has one more old version.
     await expectResolved(
-      place,
+      shared.place,
       plans.filter(({ playbook }) => playbook !== 'retire-old-key-versions'),
     );
   });
 
   test('a key with a slash in its name is addressed as one', async () => {
-    const rotation = place.switchTo('rotate-old-keys');
-    const key = place.sandbox.services.secrets.state.keys.get('batch/2019 100%')!;
+    const rotation = shared.place.switchTo('rotate-old-keys');
+    const key = shared.place.sandbox.services.secrets.state.keys.get('batch/2019 100%')!;
     const plan = await rotation.plan(['--max-percent', '100']);
     expect(plan.actions.map(({ params }) => params.name)).toContain('batch/2019 100%');
     await rotation.approve();
