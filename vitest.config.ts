@@ -9,7 +9,7 @@ const CLIENTS = 'test/clients/**/*.test.ts';
 const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_BYTES = 2 ** 31;
 
-/** Unit tests write hundreds of small warehouses: a disk in memory, where there is a large one, saves them the waits for a real one. */
+/** Tests write hundreds of small warehouses: a disk in memory, where there is a large one, saves them the work of a real one. */
 function chooseTempFolder(): Record<string, string> {
   const disk = existsSync(MEMORY_DISK) ? statfsSync(MEMORY_DISK) : undefined;
   return disk && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES ? { TMPDIR: MEMORY_DISK } : {};
@@ -50,6 +50,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     globalSetup: 'test/global-setup.ts',
     sequence: { sequencer: LongFilesFirst },
+    // Modules that did not change are not compiled again, by the next tier or the next run.
+    experimental: { fsModuleCache: true },
     expect: { poll: { timeout: 30_000 } },
     projects: [
       // Test files share a process, so that modules load once for each worker.
@@ -73,6 +75,7 @@ export default defineConfig({
           include: [SYSTEM],
           isolate: false,
           maxWorkers: 4, // on two cores: the tests wait for timeouts, processes and browsers
+          env: chooseTempFolder(),
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
