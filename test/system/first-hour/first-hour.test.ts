@@ -4,17 +4,20 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../../src/commands/index.ts';
+import { DAY_MS } from '../../../src/core/clock.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { findViolations, launchBrowser, noBrowser } from '../../helpers/browser.ts';
+import { cli } from '../../helpers/cli.ts';
 import { startMailServer } from '../../helpers/mail-server.ts';
 import { cleanAtEnd } from '../../helpers/temp.ts';
 import { noTerminal } from '../../helpers/terminal.ts';
-import { createNewcomer, type Newcomer, type ServedTarget, serveSandbox } from './newcomer.ts';
+import { createNewcomer, type Newcomer, type ServedTarget, type ShellRun, serveSandbox } from './newcomer.ts';
 
 const atEnd = cleanAtEnd();
 const CTRL_D = '\u0004';
-/** Fewer nights than without the option, which test/long plays. */
-const DEMO = 'tidemark demo --runs 2 --workspaces 40';
+/** Fewer nights than without the option: test/long plays those, the incident among them. */
+const NIGHTS = 2;
+const DEMO = `tidemark demo --runs ${NIGHTS} --workspaces 40`;
 const noClone = existsSync(join(PACKAGE_ROOT, '.git')) ? undefined : 'this is no checkout of git';
 for (const reason of [noTerminal, noClone]) {
   if (reason !== undefined) console.warn(`skipped: a part of the first hour: ${reason}`);
@@ -35,6 +38,10 @@ async function succeed(line: string, cwd?: string): Promise<string> {
   expect(stderr, line).not.toMatch(/warning:|error:/u);
   return stdout;
 }
+
+/** The code blocks of a language in a document. */
+const readBlocks = (text: string, language: string) =>
+  [...text.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'gu'))].map(([, block]) => block ?? '');
 
 /** Opens a page in a browser. Returns its lead sentence, and the violations of accessibility rules. */
 async function lookAt(file: string): Promise<{ readonly lead: string; readonly violations: readonly string[] }> {
@@ -57,11 +64,72 @@ describe.skipIf(noClone !== undefined)('the first hour', () => {
     await mkdir(project);
   });
 
-  test('a clean clone runs the demo without an installation, and stays clean', async () => {
-    const { clone } = newcomer;
-    expect(await succeed('npm run demo -- --runs 1 --workspaces 10', clone)).toContain('demo/out/index.html');
-    expect(await succeed('npx tidemark --version', clone)).toMatch(/^\d+\.\d+\.\d+\n$/u);
-    expect(await succeed('git status --porcelain', clone)).toBe('');
+  describe('in a clean clone', () => {
+    let played: ShellRun;
+    const status = async () =>
+      JSON.parse(await succeed('npx tidemark --config demo/tidemark.yaml status --json', newcomer.clone));
+    beforeAll(async () => {
+      played = await newcomer.shell(`npm run demo -- --runs ${NIGHTS} --workspaces 20`, newcomer.clone);
+    });
+
+    test('the demo runs without an installation, and the clone stays clean', async () => {
+      expect(played.exit, played.stderr).toBe(0);
+      expect(await succeed('git status --porcelain', newcomer.clone)).toBe('');
+    });
+
+    test('the demo has a line for each night and leaves a warehouse and reports', async () => {
+      const nights = toLines(played.stderr).filter((line) => line.startsWith('night '));
+      expect(nights).toHaveLength(NIGHTS);
+      expect(nights[0]).toMatch(/^night {2}1 {2}\w{3} \d\d \w{3} {2}the first night: .* \d+ findings in 20 sources$/u);
+      expect(nights[1]).toMatch(/findings: \+\d+ −\d+$/u);
+      expect(played.stderr + played.stdout).not.toContain('\u001B');
+      for (const file of ['demo/out/index.html', 'demo/data/warehouse.duckdb']) {
+        expect(played.stdout).toContain(file);
+        expect(existsSync(join(newcomer.clone, file)), file).toBe(true);
+      }
+      const index = await readFile(join(newcomer.clone, 'demo', 'out', 'index.html'), 'utf8');
+      for (const report of ['drift', 'version-sprawl', 'check-failure', 'agent-health'])
+        expect(index).toContain(report);
+    });
+
+    test('its last night is less than a day ago, and every source is fresh', async () => {
+      const { runs, sources } = await status();
+      const newest = Date.parse(runs[0].started_at);
+      expect(Date.now() - newest).toBeLessThan(DAY_MS + 15 * 60_000);
+      expect(runs.length).toBe(NIGHTS);
+      expect(sources.filter(({ stale }: { stale: boolean }) => stale)).toEqual([]);
+    });
+
+    test('it ends with three commands for a checkout, the first of which succeeds as printed', async () => {
+      const [, next = ''] = played.stdout.split('\nNext\n');
+      const lines = toLines(next).filter((line) => line.trim() !== '');
+      const words = lines.map((line) => line.slice(line.indexOf('node bin/tidemark.js ')));
+      expect(words).toEqual(
+        Array.from({ length: 3 }, () => expect.stringMatching(/^node bin\/tidemark\.js --config /u)),
+      );
+      expect(toLines((await succeed(words[0] ?? '', newcomer.clone)).trim()).length).toBeGreaterThan(1);
+    });
+
+    test('the commands and queries of docs/first-night.md that name no real service work on the demo', async () => {
+      const cwd = join(newcomer.clone, 'demo');
+      const text = await readFile(join(newcomer.clone, 'docs', 'first-night.md'), 'utf8');
+      const lines = readBlocks(text, 'sh').join('').split('\n');
+      const own = lines
+        .map((line) => line.split(/ > | && |\s+#/u)[0] ?? '')
+        .filter((line) => /^tidemark (?!init)/u.test(line));
+      expect(own.length).toBeGreaterThan(5);
+      for (const line of own) {
+        const { exit, stderr } = await cli(line.trim().split(/\s+/u).slice(1), { cwd });
+        expect(exit, `${line}\n${stderr}`).toBe(0);
+      }
+      for (const query of readBlocks(text, 'sql')) {
+        await writeFile(join(cwd, 'query.sql'), query);
+        expect((await cli(['sql', '-f', 'query.sql'], { cwd })).exit, query).toBe(0);
+      }
+      const counts = [...text.matchAll(/`(select [^`]*)`/gu)].map(([, query]) => query ?? '');
+      expect(counts.length).toBeGreaterThan(5);
+      for (const query of counts) expect((await cli(['sql', query], { cwd })).exit, query).toBe(0);
+    });
   });
 
   test('the installed command prints its version and its help, has a page for `man`, and completes words', async () => {
