@@ -1,15 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { Redactor } from '../../../src/core/redact/redactor.ts';
+import { openDuckdb } from '../../../src/fleet/duckdb.ts';
 import { DEFAULT_TIMEOUTS } from '../../../src/http/timeouts.ts';
 import { createTransport } from '../../../src/http/transport.ts';
+import { publishToLake } from '../../../src/lake/publish.ts';
 import { readS3Access } from '../../../src/lake/s3/address.ts';
 import { createFileBody } from '../../../src/lake/s3/body.ts';
 import { S3Client } from '../../../src/lake/s3/client.ts';
 import { discard, readAnswer, uploadFile, uploadParts } from '../../../src/lake/s3/upload.ts';
+import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
+import { cli } from '../../helpers/cli.ts';
+import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 import { testStore, withStore } from '../../helpers/lake-store.ts';
 import { findS3Server, type S3Server, startS3Server } from '../../helpers/s3-server.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
@@ -20,6 +26,11 @@ const atEnd = cleanAtEnd();
 const program = findS3Server();
 const SOURCES = ['workspaces', 'keys'].flatMap((source) => ['--source', source]);
 const DAY_HOURS = 24;
+const WORKSPACE = `insert into workspaces_history by name
+  select 'acme' as target, 'ws-1' as external_id, timestamptz '2026-10-01T02:15:00Z' as valid_from`;
+const METRIC = `insert into autoscaler_metrics_history by name
+  select 'a' as target, 'gauge' as kind, 'jobs' as name, '{}'::json as labels, 1 as value,
+    timestamptz '2026-10-01' as measured_at, timestamptz '2026-10-01T02:15:00Z' as valid_from`;
 
 function connect({ bucket, env }: S3Server): S3Client {
   const redactor = new Redactor();
@@ -39,15 +50,17 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
   let server: S3Server;
   let project: TestProject;
   const run = (words: readonly string[]) => project.tidemark(words, { env: server.env });
+  /** A lake of some tables: commands read each file of each table. */
+  let few: LakeProject;
+  const runFew = (words: readonly string[]) =>
+    cli(['lake', ...words, '--lake', inBucket('few')], { cwd: few.folder, env: server.env });
   const inBucket = (prefix: string) => `s3://${server.bucket}/${prefix}`;
   const objects = (prefix: string) => readdir(join(server.folder, prefix), { recursive: true });
 
   beforeAll(async () => {
     server = await startS3Server(program ?? '', atEnd);
     project = await testProject({ workspaces: 8, cleanup: atEnd });
-    await project.configure((config) => {
-      config.lake = inBucket('fleet/lake');
-    });
+    few = await lakeProject({ tables: 'few', cleanup: atEnd });
   });
 
   let stores = 0;
@@ -79,96 +92,119 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
     );
   });
 
-  test('has each run, is verified, and makes the warehouse again', async () => {
-    const pulls = [];
-    for (const night of [1, 2]) {
-      const pulled = await run(['pull', '--json', ...SOURCES]);
-      expect([night, pulled.exit, pulled.json()]).toMatchObject([night, 0, { lake: { problem: null } }]);
-      pulls.push(pulled.json());
-      project.sandbox.tick();
-    }
-    expect((await run(['lake', 'publish'])).stdout).toContain(`${inBucket('fleet/lake')} has every run up to`);
-    const verified = await run(['lake', 'verify', '--json']);
-    expect([verified.exit, verified.json()]).toMatchObject([0, { problems: [], unnamed: 0 }]);
+  test('has each run, of a pull or published later, and makes the warehouse again', async () => {
+    const nameLake = (lake: string | undefined) =>
+      project.configure((config) => {
+        config.lake = lake;
+      });
+    await nameLake(inBucket('fleet/lake'));
+    const first = await run(['pull', '--json', ...SOURCES]);
+    expect([first.exit, first.json()]).toMatchObject([0, { lake: { problem: null } }]);
+    project.sandbox.tick();
+    await nameLake(undefined);
+    expect(await run(['pull', ...SOURCES])).toMatchObject({ exit: 0 });
+    await nameLake(inBucket('fleet/lake'));
+    expect((await run(['lake', 'publish'])).stdout).toMatch(
+      new RegExp(`^publish 2048: .* in ${inBucket('fleet/lake')}`, 'u'),
+    );
     const query = ['sql', '--json', 'select * from workspaces_history order by all'];
     const before = (await run(query)).stdout;
     await rm(join(project.folder, 'data'), { recursive: true });
     const restored = await run(['lake', 'restore']);
     expect([restored.exit, restored.stderr]).toEqual([0, '']);
     expect((await run(query)).stdout).toBe(before);
-    expect(pulls).toHaveLength(2);
+    expect((await run(['sql', '--json', 'select count(*)::int as n from runs'])).json()).toEqual([{ n: 2 }]);
   });
 
-  test('is reported by DuckDB, and described for engines at its address', async () => {
+  test('is reported by DuckDB', async () => {
     const fleet = await run(['report', 'fleet', '--json']);
     expect([fleet.exit, fleet.stderr, fleet.json()]).toMatchObject([0, '', { summary: { workspaces: 8 } }]);
-    const ddl = await run(['lake', 'ddl', '--engine', 'duckdb']);
-    expect(ddl.stdout).toContain(`delta_scan('${inBucket('fleet/lake')}/workspaces_changes')`);
   });
 
   test('verify names a file that is gone or changed; vacuum removes what no commit names', async () => {
-    const files = (await objects('fleet/lake/workspaces_changes')).filter((name) => name.endsWith('.parquet'));
-    const path = join(server.folder, 'fleet/lake/workspaces_changes', files[0] ?? '');
+    await few.night('2026-10-01T02:15:00Z', WORKSPACE, METRIC);
+    await withStore(inBucket('few'), server.env, (store) => few.publish(store));
+    const ddl = await runFew(['ddl', '--engine', 'duckdb']);
+    expect(ddl.stdout).toContain(`delta_scan('${inBucket('few')}/workspaces_changes')`);
+    const files = (await objects('few/workspaces_changes')).filter((name) => name.endsWith('.parquet'));
+    const path = join(server.folder, 'few/workspaces_changes', files[0] ?? '');
     const content = await readFile(path);
-    const [keys = ''] = (await objects('fleet/lake/keys_changes')).filter((name) => name.endsWith('.parquet'));
-    const changed = join(server.folder, 'fleet/lake/keys_changes', keys);
+    const [metrics = ''] = (await objects('few/autoscaler_metrics_changes')).filter((name) =>
+      name.endsWith('.parquet'),
+    );
+    const changed = join(server.folder, 'few/autoscaler_metrics_changes', metrics);
     const before = await readFile(changed);
     await writeFile(changed, randomBytes(before.length));
     await rm(path);
-    const broken = await run(['lake', 'verify']);
+    const broken = await runFew(['verify', '--json']);
     expect(broken).toMatchObject({ exit: 4, stderr: expect.stringContaining('is missing') });
-    expect(broken.stderr).toContain('has another checksum');
+    expect(broken.json()).toMatchObject({
+      problems: [
+        { table: 'autoscaler_metrics_changes', problem: 'has another checksum' },
+        { table: 'workspaces_changes', problem: 'is missing' },
+      ],
+    });
     await writeFile(changed, before);
-    await project.configure((config) => {
-      config.data = './elsewhere';
-    });
-    expect(await run(['lake', 'restore'])).toMatchObject({ exit: 4, stderr: expect.stringContaining('is missing') });
-    expect(await readdir(join(project.folder, 'elsewhere', 'lake-files'))).toEqual([]);
-    await project.configure((config) => {
-      config.data = './data';
-    });
-    await withStore(inBucket('fleet/lake'), server.env, async (store) => {
+    const elsewhere = join(few.folder, 'elsewhere');
+    await mkdir(elsewhere);
+    await cp(few.config.file, join(elsewhere, 'tidemark.yaml'));
+    const restore = ['lake', 'restore', '--lake', inBucket('few')];
+    const restored = await cli(restore, { cwd: elsewhere, env: server.env });
+    expect(restored).toMatchObject({ exit: 4, stderr: expect.stringContaining('is missing') });
+    expect(await readdir(join(elsewhere, 'data', 'lake-files'))).toEqual([]);
+    await withStore(inBucket('few'), server.env, async (store) => {
       const scratch = await store.scratch();
       await writeFile(scratch, content);
       await store.putFile(`workspaces_changes/${files[0]}`, scratch);
       await store.put('workspaces_changes/month=2026-10/stray.parquet', 'x');
     });
     expect(
-      (await run(['lake', 'vacuum', '--older-than', String(DAY_HOURS), '--now', '2020-01-01T00:00:00Z'])).stdout,
+      (await runFew(['vacuum', '--older-than', String(DAY_HOURS), '--now', '2020-01-01T00:00:00Z'])).stdout,
     ).toContain('0 files');
-    expect((await run(['lake', 'vacuum', '--now', '2100-01-01T00:00:00Z'])).stdout).toBe('1 file, 1 byte removed\n');
-    expect(await run(['lake', 'verify'])).toMatchObject({ exit: 0 });
+    expect((await runFew(['vacuum', '--now', '2100-01-01T00:00:00Z'])).stdout).toBe('1 file, 1 byte removed\n');
+    const verified = await runFew(['verify', '--json']);
+    expect([verified.exit, verified.json()]).toMatchObject([0, { problems: [], unnamed: 0 }]);
   });
 
   test('keeps no copies after a command, and no secret anywhere', async () => {
-    expect(await readdir(join(project.folder, 'data', 'lake-files'))).toEqual([]);
-    const written = await readdir(project.folder, { recursive: true, withFileTypes: true });
-    for (const entry of written.filter((one) => one.isFile())) {
-      const content = await readFile(join(entry.parentPath, entry.name));
-      expect([entry.name, content.includes(server.env.AWS_SECRET_ACCESS_KEY ?? '')]).toEqual([entry.name, false]);
+    for (const { folder } of [project, few]) {
+      expect(await readdir(join(folder, 'data', 'lake-files'))).toEqual([]);
+      const written = await readdir(folder, { recursive: true, withFileTypes: true });
+      for (const entry of written.filter((one) => one.isFile())) {
+        const content = await readFile(join(entry.parentPath, entry.name));
+        expect([entry.name, content.includes(server.env.AWS_SECRET_ACCESS_KEY ?? '')]).toEqual([entry.name, false]);
+      }
     }
   });
 
   test('is closed from shards, and two closers at once close it once', async () => {
-    await project.configure((config) => {
-      config.lake = inBucket('shards');
-      // The platform is in shard 2, the other services are in shard 1.
-      for (const target of config.targets) target.credential = target.kind === 'platform' ? 'platform' : 'others';
-    });
-    for (const shard of ['1/2', '2/2']) {
-      const pulled = await run(['--shard', shard, 'pull', '--json', ...SOURCES]);
-      if (pulled.stdout === '') throw new Error(pulled.stderr);
-      expect([shard, pulled.exit, pulled.json()]).toMatchObject([shard, 0, { lake: { problem: null } }]);
+    const location = inBucket('shards');
+    for (const index of [1, 2]) {
+      const shard = await lakeProject({ tables: 'few' });
+      await shard.night(`2026-10-01T02:15:0${index}Z`, WORKSPACE.replaceAll('ws-1', `ws-${index}`));
+      const config = { ...shard.config, shard: { index, count: 2 } };
+      await withStore(location, server.env, (store) =>
+        publishToLake({ config, store, now: new Date(), run: 'first-night' }),
+      );
     }
     expect(existsSync(join(server.folder, 'shards', 'runs_changes', '_delta_log'))).toBe(false);
-    const close = ['lake', 'close', '--shards', '2', '--json'];
-    const closed = await Promise.all([run(close), run(close)]);
+    const close = () =>
+      cli(['lake', 'close', '--shards', '2', '--run', 'first-night', '--json', '--lake', location], {
+        cwd: few.folder,
+        env: server.env,
+      });
+    const closed = await Promise.all([close(), close()]);
     expect(closed.map(({ exit, stderr }) => [exit, stderr])).toEqual([
       [0, ''],
       [0, ''],
     ]);
-    const fleet = await run(['report', 'fleet', '--json']);
-    expect(fleet.json()).toMatchObject({ summary: { workspaces: 8 } });
-    expect(await run(['lake', 'verify'])).toMatchObject({ exit: 0 });
+    await withStore(location, server.env, async (store) => {
+      const engine = await openDuckdb(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
+      const rows =
+        'select (select count(*)::int from runs) as runs, (select list(external_id order by external_id) from workspaces) as ids';
+      expect(await engine.rows(rows).finally(engine.close)).toEqual([{ runs: 2, ids: ['ws-1', 'ws-2'] }]);
+    });
+    const verified = await cli(['lake', 'verify', '--lake', location], { cwd: few.folder, env: server.env });
+    expect(verified).toMatchObject({ exit: 0 });
   });
 });
