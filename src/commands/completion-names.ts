@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { discoverFiles, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
 
 export interface Candidate {
@@ -74,11 +73,9 @@ async function listSources(roots: readonly string[]): Promise<readonly Candidate
   return [...new Set(sources)].sort().map(toCandidate);
 }
 
-/** A playbook is a file of its name. */
 async function listPlaybooks(): Promise<readonly Candidate[]> {
-  const folder = fileURLToPath(new URL('../playbooks/', import.meta.url));
-  const files = (await readdir(folder)).filter((name) => /^[a-z-]+\.[jt]s$/u.test(name) && !name.startsWith('index.'));
-  return files.map((name) => toCandidate(name.slice(0, -3))).sort((a, b) => (a.value < b.value ? -1 : 1));
+  const { builtInPlaybooks } = await import('../playbooks/index.ts');
+  return builtInPlaybooks.map(({ name }) => toCandidate(name)).sort((a, b) => (a.value < b.value ? -1 : 1));
 }
 
 /** From the generated page, which has a row for each operation: `| name | request | description | …`. */

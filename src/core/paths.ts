@@ -3,8 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The root of the package, with queries/, reports/ and jobs/. The same from src/ and from dist/. */
-export const PACKAGE_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+/** The root of the package, with queries/, reports/ and jobs/: the nearest folder above this module with a package.json. */
+export const PACKAGE_ROOT = findPackageRoot(dirname(fileURLToPath(import.meta.url)));
+
+function findPackageRoot(folder: string): string {
+  return existsSync(join(folder, 'package.json')) ? folder : findPackageRoot(dirname(folder));
+}
 
 /** The roots in which files are looked up, in order: the directory of the configuration, then the package. */
 export function overlayRoots(configDirectory: string): readonly string[] {

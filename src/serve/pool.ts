@@ -21,7 +21,8 @@ export interface PoolOptions {
 /** Too many queries wait. */
 export class BusyError extends TidemarkError {}
 
-const WORKER_FILE = fileURLToPath(new URL('./worker.js', import.meta.url));
+/** In `dist/`, where the bundle puts it beside this module. */
+const WORKER_FILE = fileURLToPath(new URL('./serve-worker.js', import.meta.url));
 
 /** Worker processes that run queries, a few at a time and in the order in which they come. */
 export class WorkerPool {

@@ -2,17 +2,11 @@ import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { listExamples } from '../../src/commands/definitions/define.ts';
-import { defineAllCommands } from '../../src/commands/index.ts';
-import { formatManPage } from '../../src/commands/man-page.ts';
-import { createProgram } from '../../src/commands/program.ts';
-import { createColors } from '../../src/core/color.ts';
+import { defineProgram, formatManPage } from '../../src/commands/man-page.ts';
 import { EXIT } from '../../src/core/errors.ts';
 
-const output = { stdout: () => {}, stderr: () => {}, colors: createColors(false) };
-const program = await defineAllCommands(createProgram(output), () => {
-  throw new Error('no command runs here');
-});
-const page = formatManPage(program, '1.2.3', '2026-11-20');
+const program = await defineProgram();
+const page = formatManPage(program, '2026-11-20');
 /** The page as it is read: without the escapes of roff. */
 const text = page.replaceAll('\\-', '-').replaceAll('\\e', '\\').replaceAll('\\(dq', '"').replaceAll('\\&', '');
 

@@ -12,15 +12,9 @@ export async function buildCommand(): Promise<string> {
     await mkdir(join(folder, 'bin'));
     await cp(join(PACKAGE_ROOT, 'bin', 'tidemark.js'), join(folder, 'bin', 'tidemark.js'));
     for (const name of LINKED) await symlink(join(PACKAGE_ROOT, name), join(folder, name));
-    const compiler = join(PACKAGE_ROOT, 'node_modules', '.bin', 'tsc');
-    const project = join(PACKAGE_ROOT, 'tsconfig.build.json');
-    // The declarations and the check of the types take four fifths of a build: `npm run typecheck` and the consumer's project have them.
-    const words = ['-p', project, '--outDir', join(folder, 'dist'), '--noCheck', '--declaration', 'false'];
-    const built = spawnSync(compiler, words, { encoding: 'utf8' });
+    const script = join(PACKAGE_ROOT, 'scripts', 'bundle.js');
+    const built = spawnSync(process.execPath, [script, join(folder, 'dist')], { encoding: 'utf8' });
     if (built.status !== 0) throw new Error(`the build failed:\n${built.stdout}${built.stderr}`);
-    const script = join(PACKAGE_ROOT, 'scripts', 'bundle-dependencies.js');
-    const bundled = spawnSync(process.execPath, [script, join(folder, 'dist')], { encoding: 'utf8' });
-    if (bundled.status !== 0) throw new Error(`the dependencies cannot be bundled:\n${bundled.stderr}`);
   });
   return join(root, 'bin', 'tidemark.js');
 }
