@@ -76,7 +76,7 @@ describe('the first publish of a warehouse with history', () => {
 });
 
 describe('a publish after each night', () => {
-  test('appends what began, changed and ended, and nothing else', async () => {
+  test('appends what began, changed and ended, and nothing where nothing has changed', async () => {
     const project = await lakeProject({ tables: 'few' });
     await project.night(
       '2026-10-01T02:15:00Z',
@@ -102,23 +102,17 @@ describe('a publish after each night', () => {
     ]);
     await sameHistory(project, 'autoscaler_health');
     await sameAt(project, 'autoscaler_health', '2026-10-01T12:00:00Z');
-    await project.expectRestored();
-  });
-
-  test('does nothing where nothing has changed', async () => {
-    const project = await lakeProject({ tables: 'few' });
-    await project.night('2026-10-01T02:15:00Z');
-    await project.publish();
     expect(await project.publish()).toMatchObject({ publish: null, tables: [] });
-    await project.night('2026-10-02T02:15:00Z');
+    await project.night('2026-10-03T02:15:00Z');
     expect((await project.publish()).tables.map(({ table }) => table)).toEqual(['runs_changes']);
+    await project.expectRestored();
   });
 
   test('reads nothing of earlier quarters, so that it takes no longer after years', async () => {
     const project = await lakeProject({ tables: 'few' });
     const seen = (day: string) => `update findings set last_seen = timestamptz '${day}'`;
     await project.night('2026-05-01T02:15:00Z', ...['f', 'g'].map((id) => FINDING.replaceAll('ID', id)));
-    for (const night of ['2026-05-02T02:15:00Z', '2026-07-01T02:15:00Z', '2026-07-02T02:15:00Z']) {
+    for (const night of ['2026-05-02T02:15:00Z', '2026-07-01T02:15:00Z']) {
       await project.publish();
       await project.night(night, seen(night));
     }
@@ -176,36 +170,17 @@ describe('a publish after each night', () => {
     await project.expectRestored();
   });
 
-  test('has the last value of a column that changes without a version, over the start of a quarter', async () => {
-    const project = await lakeProject({ tables: 'few' });
-    const add = (asOf: string) =>
-      `${METRICS} select 'a' as target, 'gauge' as kind, 'jobs' as name, '{}'::json as labels, 1 as value,
-       timestamptz '${asOf}' as measured_at, timestamptz '2026-09-01T02:15:00Z' as valid_from`;
-    await project.night('2026-09-01T02:15:00Z', add('2026-09-01'));
-    await project.publish();
-    for (const [asOf, measured] of [
-      ['2026-09-02T02:15:00Z', '2026-09-02'],
-      ['2026-10-02T02:15:00Z', '2026-10-02'],
-      ['2026-10-03T02:15:00Z', '2026-10-03'],
-    ] as const) {
-      await project.night(asOf, `update autoscaler_metrics_history set measured_at = timestamptz '${measured}'`);
-      await project.publish();
-    }
-    expect(await project.inLake('select op from autoscaler_metrics_changes order by as_of')).toEqual(
-      ['insert', 'refresh', 'refresh', 'refresh'].map((op) => ({ op })),
-    );
-    await sameHistory(project, 'autoscaler_metrics');
-    await project.expectRestored();
-  });
-
-  test('has findings, events and actions as they change, also between two runs', async () => {
+  test('has findings and events as they change, also between two runs, and the last value of a column without versions', async () => {
     const project = await lakeProject({ tables: 'few' });
     const finding = (id: string, state: string) =>
       `insert into findings by name select '${id}' as finding_id, 'a' as target, 'r' as rule, 'warning' as severity, 's' as subject_type,
        '${id}' as subject_id, 't' as title, '{"state": 1}'::json as detail, '${state}' as state, now() as first_seen, now() as last_seen, 0 as times_reopened`;
     const event = (id: string) =>
       `insert into finding_events values ('${id}', 'a', 'r', '2026-10-05T00:00:00Z', 'accepted', 'warning', 'accepted', 'x')`;
-    await project.night('2026-10-01T02:15:00Z', finding('one', 'new'), finding('two', 'new'));
+    const metric = `${METRICS} select 'a' as target, 'gauge' as kind, 'jobs' as name, '{}'::json as labels, 1 as value,
+       timestamptz '2026-10-01' as measured_at, timestamptz '2026-10-01T02:15:00Z' as valid_from`;
+    const measure = (day: string) => `update autoscaler_metrics_history set measured_at = timestamptz '${day}'`;
+    await project.night('2026-10-01T02:15:00Z', finding('one', 'new'), finding('two', 'new'), metric);
     await project.publish();
     // Two equal events are two rows. They are of the time between two runs.
     await project.change(`update findings set state = 'accepted' where finding_id = 'one'`, event('one'), event('one'));
@@ -216,10 +191,22 @@ describe('a publish after each night', () => {
     ]);
     expect(await project.inLake('select count(*)::int as n from finding_events')).toEqual([{ n: 2 }]);
     await project.expectRestored();
-    await project.night('2027-01-02T02:15:00Z', `delete from findings where finding_id = 'two'`, event('three'));
+    await project.night('2026-10-02T02:15:00Z', measure('2026-10-02'));
     await project.publish();
-    await project.night('2027-01-03T02:15:00Z', `update findings set state = 'resolved'`);
+    // The start of a quarter.
+    await project.night(
+      '2027-01-02T02:15:00Z',
+      `delete from findings where finding_id = 'two'`,
+      event('three'),
+      measure('2027-01-02'),
+    );
     await project.publish();
+    await project.night('2027-01-03T02:15:00Z', `update findings set state = 'resolved'`, measure('2027-01-03'));
+    await project.publish();
+    expect(await project.inLake('select op from autoscaler_metrics_changes order by as_of')).toEqual(
+      ['insert', 'refresh', 'refresh', 'refresh'].map((op) => ({ op })),
+    );
+    await sameHistory(project, 'autoscaler_metrics');
     await project.expectRestored();
   });
 
@@ -369,7 +356,7 @@ describe('rollups', () => {
 test('two publishes at once: one number each, and every row counts once', async () => {
   const project = await lakeProject({ tables: 'few' });
   await project.night('2026-10-01T02:15:00Z', `${HEALTH} ('a', true, '2026-10-01T02:15:00Z', null)`);
-  await Promise.all([project.publish(), project.publish(), project.publish()]);
+  await Promise.all([project.publish(), project.publish()]);
   await project.night('2026-10-02T02:15:00Z', `${HEALTH} ('b', true, '2026-10-02T02:15:00Z', null)`);
   await Promise.all([project.publish(), project.publish()]);
   await sameHistory(project, 'autoscaler_health');
