@@ -13,9 +13,14 @@ import { acquireLock } from '../../src/warehouse/lock.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { parseHeader } from '../../src/warehouse/sql-files.ts';
 import type { CliRun } from './cli.ts';
-import { prepareOnce } from './prepared.ts';
 import type { Cleanup } from './temp.ts';
-import { type ConfigDocument, type TestProject, testProject } from './test-project.ts';
+import {
+  type ConfigDocument,
+  PULLED_WORKSPACES,
+  preparePulled,
+  type TestProject,
+  testProject,
+} from './test-project.ts';
 
 /** A project whose job pulls what the rule of one playbook needs. */
 export interface PlaybookHarness extends TestProject {
@@ -58,14 +63,11 @@ export interface PlaybookHarnessOptions {
   readonly updatesTable?: boolean;
 }
 
-/** Enough for every playbook to have something to do. */
-const WORKSPACES = 60;
-
 export async function playbookHarness(options: PlaybookHarnessOptions): Promise<PlaybookHarness> {
   const { playbook, others = [], sources = [], runs = 1, flavor, configure, prepare, cleanup, faultHook } = options;
   const { snapshot = !configure && !prepare, updatesTable = true } = options;
   const started = await testProject({
-    workspaces: WORKSPACES,
+    workspaces: PULLED_WORKSPACES,
     ...(flavor && { flavor }),
     ...(cleanup && { cleanup }),
     ...(faultHook && { faultHook }),
@@ -127,26 +129,17 @@ function holdDuringApply(project: TestProject): TestProject {
   return { ...project, tidemark };
 }
 
-async function writeJob({ folder }: Pick<TestProject, 'folder'>, name: string, pull: readonly string[] | 'all') {
+async function writeJob({ folder }: TestProject, name: string, pull: readonly string[]) {
   await mkdir(join(folder, 'jobs'), { recursive: true });
   await writeFile(join(folder, 'jobs', `${name}.yaml`), stringify({ pull, reports: [] }));
 }
 
 /** Copies the warehouse that a first run of everything leaves; the sandbox always starts in the same state. */
 async function startFromFirstRun(project: TestProject, flavor?: Flavor): Promise<void> {
-  const snapshot = await prepareOnce(`first-run-${flavor ?? 'default'}`, async (folder) => {
-    const ends: (() => Promise<void>)[] = [];
-    const size = { workspaces: WORKSPACES, ...(flavor && { flavor }) };
-    const first = await testProject({ ...size, cleanup: (end) => void ends.push(end) });
-    await writeJob(first, 'everything', 'all');
-    const { exit, stderr } = await first.tidemark(['run', 'everything']);
-    if (exit !== 0) throw new Error(`the first run ended with ${exit}:\n${stderr}`);
-    await copyFile(warehouseFiles(join(first.folder, 'data')).published, join(folder, 'warehouse.duckdb'));
-    for (const end of ends.reverse()) await end();
-  });
+  const first = warehouseFiles(join(await preparePulled(flavor), 'data')).published;
   const { published, work } = warehouseFiles(join(project.folder, 'data'));
   await mkdir(dirname(work), { recursive: true });
-  for (const file of [published, work]) await copyFile(join(snapshot, 'warehouse.duckdb'), file);
+  for (const file of [published, work]) await copyFile(first, file);
   await recordFingerprint(work);
 }
 

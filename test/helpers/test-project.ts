@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
+import type { Flavor } from '../../src/sandbox/types.ts';
 import type { SqlParams } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
@@ -71,19 +72,26 @@ export function prepareProject(
   });
 }
 
-/** Workspaces of a project that `pulledProject` starts. */
-const PULLED_WORKSPACES = 20;
+/** Workspaces of a project that has pulled: enough for every playbook to have something to do. */
+export const PULLED_WORKSPACES = 60;
+
+/** The folder of a project in which a job pulled every source once, at the sandbox's first time, and evaluated the rules. */
+export function preparePulled(flavor?: Flavor): Promise<string> {
+  const size = { workspaces: PULLED_WORKSPACES, ...(flavor && { flavor }) };
+  return prepareProject(`pulled-${flavor ?? 'spec'}`, size, async ({ folder, tidemark }) => {
+    await mkdir(join(folder, 'jobs'));
+    await writeFile(join(folder, 'jobs', 'everything.yaml'), 'pull: all\nreports: []\n');
+    const { exit, stderr } = await tidemark(['run', 'everything']);
+    if (exit !== 0) throw new Error(`the first run ended with ${exit}:\n${stderr}`);
+  });
+}
 
 /** A project that has pulled every source once, at the sandbox's first time: a copy of one that did. */
 export async function pulledProject(
   options: Omit<TestProjectOptions, 'from' | 'warehouse' | 'workspaces'> = {},
 ): Promise<TestProject> {
-  const { flavor } = options;
-  const size = { workspaces: PULLED_WORKSPACES, ...(flavor && { flavor }) };
-  const from = await prepareProject(`pulled-${flavor ?? 'spec'}`, size, async (place) => {
-    await place.pull();
-  });
-  return testProject({ ...size, ...options, from });
+  const from = await preparePulled(options.flavor);
+  return testProject({ workspaces: PULLED_WORKSPACES, ...options, from });
 }
 
 async function copyProject(from: string, to: string): Promise<void> {
