@@ -79,6 +79,11 @@ const leaking: FaultHook = ({ method, path, headers, query }, service) => {
   return undefined;
 };
 
+/** Pages of subjects differ by their type: a few of each are as good as hundreds. */
+function keepFew(map: Map<unknown, unknown>): void {
+  for (const key of [...map.keys()].slice(4)) map.delete(key);
+}
+
 /** Every file below a folder, but for those that hold the secrets by intention. */
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -116,7 +121,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['status', '--json'],
   ...QUERIES,
   ['tables'],
-  ['report', 'drift', 'storage'],
+  ['report', 'drift'],
   ['findings', '--json'],
   ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run'],
   ['mail', 'nightly', '--to', 'a@acme.example'],
@@ -138,6 +143,8 @@ describe('secrets planted wherever one can stand', () => {
   beforeAll(async () => {
     place = await testProject({ workspaces: 5, faultHook: leaking, cleanup: atEnd });
     const { scheduler, secrets, platform } = place.sandbox.services;
+    const plugins = [...scheduler.state.plugins.values()].flatMap(({ externals, snapshots }) => [externals, snapshots]);
+    for (const map of [scheduler.state.volumes, secrets.state.keys, ...plugins]) keepFew(map);
     for (const volume of scheduler.state.volumes.values()) volume.secrets = { key: PLANTED.volumeSecret };
     for (const provider of secrets.state.providers.values()) provider.credentials = { secret: PLANTED.kmsCredential };
     platform.state.workspaces[0]!.name = `ws ${place.sandbox.tokens.secrets.read}`;
