@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/core/clock.ts';
 import type { Check } from '../../src/pipeline/doctor/index.ts';
-import type { Flavor, Kind, TokenGrant } from '../../src/sandbox/types.ts';
-import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
+import type { Flavor, TokenGrant } from '../../src/sandbox/types.ts';
+import { type Cleanup, share } from '../helpers/temp.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
 
 const NAMES = { platform: 'acme', secrets: 'vault', scheduler: 'nomad', mesh: 'consul' } as const;
 type TokenKind = keyof typeof NAMES;
@@ -32,54 +33,83 @@ const READABLE: Readonly<Record<TokenKind, readonly string[]>> = {
   mesh: ['ca_roots', 'tokens'],
 };
 
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+const expiresIn = (days: number) => (kind: TokenKind) => ({ ...RESTRICTED[kind], expiresAt: inDays(days) });
+
 interface Asked {
-  readonly flavor?: Flavor;
-  readonly kind: TokenKind;
-  /** A token instead of the sandbox's own; null for none. */
-  readonly token?: (place: TestProject) => string | null;
+  readonly kinds: readonly TokenKind[];
+  /** What the token may do, or the token, instead of the sandbox's own; null for none. */
+  readonly token?: string | null | ((kind: TokenKind) => TokenGrant);
+  /** The note in the configuration that a management token is intended. */
   readonly note?: string;
 }
 
-/** The checks of one target, where all others are as the sandbox configures them. */
-async function askDoctor({ flavor = 'hashicorp', kind, token, note }: Asked) {
-  const place = await testProject({ workspaces: 5, flavor, start: new Date(), warehouse: 'none' });
-  const given = token?.(place);
+const UNKNOWN_TOKEN = 'no-such-token-here';
+const BOSS: TokenGrant = { isManagement: true, name: 'boss' };
+
+/** What the targets of one configuration differ in, by flavor. */
+const CASES = {
+  hashicorp: {
+    good: { kinds: KINDS, note: 'reads all policies' },
+    restricted: { kinds: KINDS, token: (kind) => RESTRICTED[kind] },
+    expired: { kinds: KINDS, token: expiresIn(-1) },
+    unknown: { kinds: KINDS, token: UNKNOWN_TOKEN },
+    ending: { kinds: KINDS, token: expiresIn(5.5) },
+    none: { kinds: ['scheduler', 'mesh'], token: null },
+    management: { kinds: ['scheduler'], token: () => BOSS },
+    intended: { kinds: ['scheduler'], token: () => BOSS, note: 'Nomad lists all policies to no other' },
+  },
+  spec: { good: { kinds: KINDS }, unknown: { kinds: KINDS, token: UNKNOWN_TOKEN } },
+} as const satisfies Record<Flavor, Record<string, Asked>>;
+
+/** The checks of a target for each case, and of a real product's other targets with write tokens and without any. */
+async function runDoctor(flavor: Flavor, cleanup: Cleanup): Promise<readonly Check[]> {
+  const place = await testProject({ workspaces: 5, flavor, start: new Date(), warehouse: 'none', cleanup });
+  const issued: string[] = [];
   await place.configure((config) => {
-    const target = findTarget(config, NAMES[kind]);
-    config.targets = [target];
-    delete target.writeToken;
-    delete target.managementToken; // the sandbox's note for its own token
-    if (note !== undefined) target.managementToken = note;
-    if (given === null) delete target.token;
-    else if (given !== undefined) target.token = given;
+    const targets = Object.entries<Asked>(CASES[flavor]).flatMap(([name, { kinds, token, note }]) =>
+      kinds.map((kind) => {
+        const { writeToken: _, managementToken: _note, ...target } = findTarget(config, NAMES[kind]);
+        if (token === null) delete target.token;
+        else if (token !== undefined) {
+          target.token = typeof token === 'string' ? token : place.sandbox.createToken(kind, token(kind));
+          issued.push(String(target.token));
+        }
+        return { ...target, name: `${name}-${kind}`, ...(note !== undefined && { managementToken: note }) };
+      }),
+    );
+    findTarget(config, 'nomad').writeToken = UNKNOWN_TOKEN;
+    const others = ['nomad', 'consul', 'scaler'].map((name) => findTarget(config, name));
+    config.targets = flavor === 'hashicorp' ? [...others, ...targets] : targets;
   });
   const { stdout, stderr } = await place.tidemark(['doctor', '--json']);
   expect(stderr).toBe('');
-  if (typeof given === 'string') expect(stdout).not.toContain(given);
-  const checks = JSON.parse(stdout) as Check[];
-  return {
-    token: checks.find(({ about, check }) => about === NAMES[kind] && check === 'token'),
-    source: (name: string) => checks.find(({ about, check }) => about === NAMES[kind] && check === name),
-    checks: checks.filter(({ about }) => about === NAMES[kind]),
-  };
+  for (const token of issued) expect(stdout).not.toContain(token);
+  return JSON.parse(stdout) as Check[];
 }
 
-const issue =
-  (kind: Kind, grant: TokenGrant) =>
-  ({ sandbox }: TestProject): string =>
-    sandbox.createToken(kind, grant);
-const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+const doctors = {
+  hashicorp: share((cleanup) => runDoctor('hashicorp', cleanup)),
+  spec: share((cleanup) => runDoctor('spec', cleanup)),
+};
+
+/** The checks of one target. */
+async function askDoctor(about: string, flavor: Flavor = 'hashicorp') {
+  const checks = (await doctors[flavor]()).filter((check) => check.about === about);
+  expect(checks, about).not.toEqual([]);
+  return { token: checks.find(({ check }) => check === 'token'), checks };
+}
 
 describe.each(KINDS)('doctor at a real product of kind %s', (kind) => {
   test('says who a good token is, and that all sources are permitted', async () => {
-    const { token, checks } = await askDoctor({ kind, note: 'reads all policies' });
+    const { token, checks } = await askDoctor(`good-${kind}`);
     expect(token).toMatchObject({ ok: true });
     expect(token?.detail).toMatch(/sandbox|management/u);
     expect(checks.filter(({ ok }) => !ok)).toEqual([]);
   });
 
   test('says what a restricted token may do, and names the sources that it may not read', async () => {
-    const { token, checks } = await askDoctor({ kind, token: issue(kind, RESTRICTED[kind]) });
+    const { token, checks } = await askDoctor(`restricted-${kind}`);
     expect(token).toMatchObject({ ok: true });
     expect(token?.detail).toContain(RESTRICTED[kind].name);
     const sources = checks.filter(({ check }) => /^[a-z_]+$/u.test(check) && !NOT_SOURCES.includes(check));
@@ -90,15 +120,14 @@ describe.each(KINDS)('doctor at a real product of kind %s', (kind) => {
   });
 
   test('refuses an expired token in one message', async () => {
-    const grant = { ...RESTRICTED[kind], expiresAt: inDays(-1) };
-    const { token, checks } = await askDoctor({ kind, token: issue(kind, grant) });
+    const { token, checks } = await askDoctor(`expired-${kind}`);
     expect(token).toMatchObject({ ok: false });
     expect(token?.detail).toMatch(/refused by every endpoint/u);
     expect(checks.filter(({ ok }) => !ok)).toHaveLength(1);
   });
 
   test('refuses an unknown token in one message, and never says that it is accepted', async () => {
-    const { token, checks } = await askDoctor({ kind, token: () => 'no-such-token-here' });
+    const { token, checks } = await askDoctor(`unknown-${kind}`);
     expect(token).toMatchObject({ ok: false });
     expect(token?.detail).not.toMatch(/accepted/u);
     expect(checks.filter(({ ok }) => !ok)).toHaveLength(1);
@@ -107,8 +136,7 @@ describe.each(KINDS)('doctor at a real product of kind %s', (kind) => {
   // The platform does not report when a token ends.
   if (kind !== 'platform') {
     test('warns of a token that ends within 14 days', async () => {
-      const grant = { ...RESTRICTED[kind], expiresAt: inDays(5.5) };
-      const { token } = await askDoctor({ kind, token: issue(kind, grant) });
+      const { token } = await askDoctor(`ending-${kind}`);
       expect(token).toMatchObject({ ok: true, warning: true });
       expect(token?.detail).toContain('in 5 days');
     });
@@ -119,14 +147,14 @@ const NOT_SOURCES = ['token', 'reachable', 'clock', 'sources', 'without'];
 
 describe.each(['scheduler', 'mesh'] as const)('doctor at a real product of kind %s without a token', (kind) => {
   test('says that none is set', async () => {
-    const { token } = await askDoctor({ kind, token: () => null });
+    const { token } = await askDoctor(`none-${kind}`);
     expect(token?.detail).toMatch(/^none set/u);
     expect(token?.detail).not.toContain('accepted');
   });
 });
 
 test.each(['platform', 'secrets'] as const)('a target of kind %s needs a token in the configuration', async (kind) => {
-  const place = await testProject({ workspaces: 5, flavor: 'hashicorp' });
+  const place = await testProject({ workspaces: 5, flavor: 'hashicorp', warehouse: 'none' });
   await place.configure((config) => delete findTarget(config, NAMES[kind]).token);
   const { exit, stderr } = await place.tidemark(['doctor']);
   expect(exit).toBe(2);
@@ -135,54 +163,38 @@ test.each(['platform', 'secrets'] as const)('a target of kind %s needs a token i
 
 describe('a management token', () => {
   test('is a warning without a note', async () => {
-    const token = issue('scheduler', { isManagement: true, name: 'boss' });
-    const { token: check } = await askDoctor({ kind: 'scheduler', token });
-    expect(check).toMatchObject({ ok: true, warning: true });
-    expect(check?.detail).toMatch(/boss.*may do everything.*managementToken/u);
+    const { token } = await askDoctor('management-scheduler');
+    expect(token).toMatchObject({ ok: true, warning: true });
+    expect(token?.detail).toMatch(/boss.*may do everything.*managementToken/u);
   });
 
   test('is no warning with one', async () => {
-    const token = issue('scheduler', { isManagement: true, name: 'boss' });
-    const { token: check } = await askDoctor({
-      kind: 'scheduler',
-      token,
-      note: 'Nomad lists all policies to no other',
-    });
-    expect(check?.warning).toBeUndefined();
+    const { token } = await askDoctor('intended-scheduler');
+    expect(token?.warning).toBeUndefined();
   });
 });
 
 describe.each(KINDS)('doctor at a documented service of kind %s', (kind) => {
   test('says by how many sources a good token is accepted', async () => {
-    const { token } = await askDoctor({ flavor: 'spec', kind });
+    const { token } = await askDoctor(`good-${kind}`, 'spec');
     expect(token).toMatchObject({ ok: true });
     expect(token?.detail).toMatch(/^accepted by (\d+) of \1 sources; the service does not say who it is/u);
   });
 
   test('refuses a token that every endpoint refuses', async () => {
-    const { token } = await askDoctor({ flavor: 'spec', kind, token: () => 'no-such-token-here' });
+    const { token } = await askDoctor(`unknown-${kind}`, 'spec');
     expect(token).toMatchObject({ ok: false });
     expect(token?.detail).toMatch(/refused by every endpoint/u);
   });
 });
 
 test('the autoscaler takes no token, so none is checked', async () => {
-  const place = await testProject({ workspaces: 5, flavor: 'hashicorp' });
-  const { stdout } = await place.tidemark(['doctor', '--json']);
-  const checks = JSON.parse(stdout) as Check[];
-  expect(checks.filter(({ about, check }) => about === 'scaler' && check === 'token')).toEqual([]);
+  expect((await askDoctor('scaler')).token).toBeUndefined();
 });
 
 test('the write token is described, too', async () => {
-  const place = await testProject({ workspaces: 5, flavor: 'hashicorp', start: new Date() });
-  await place.configure((config) => {
-    findTarget(config, 'nomad').writeToken = 'no-such-token-here';
-  });
-  const { stdout } = await place.tidemark(['doctor', '--json']);
-  const checks = (JSON.parse(stdout) as Check[]).filter(({ check }) => check === 'write token');
-  expect(checks.find(({ about }) => about === 'nomad')).toMatchObject({
-    ok: false,
-    detail: 'refused: Permission denied',
-  });
-  expect(checks.find(({ about }) => about === 'consul')?.detail).toMatch(/management.*may do everything/u);
+  const writeToken = async (about: string) =>
+    (await askDoctor(about)).checks.find(({ check }) => check === 'write token');
+  expect(await writeToken('nomad')).toMatchObject({ ok: false, detail: 'refused: Permission denied' });
+  expect((await writeToken('consul'))?.detail).toMatch(/management.*may do everything/u);
 });

@@ -10,6 +10,20 @@ const secondRun = share(async (cleanup) => {
   return { warehouse, message: await warehouse.digest(SECOND) };
 });
 
+/** A requested digest of the second run with a note and an attachment, where `reportsUrl` is set. */
+const requested = share(async (cleanup) => {
+  const { warehouse } = await secondRun();
+  const config = mailConfig(await tempFolder(cleanup), { reportsUrl: 'https://reports.internal/tidemark/' });
+  const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
+  const message = await warehouse.digest(SECOND, {
+    config,
+    to: ['me@acme.example'],
+    notes: ['reap-dead-agents: 2 actions planned'],
+    attachments: [plan],
+  });
+  return { message, plan };
+});
+
 /** The warehouse after two runs and a third whose pull failed. No test changes it. */
 const failedRun = share(async (cleanup) => {
   const warehouse = await twoRuns(cleanup);
@@ -96,7 +110,6 @@ describe('a digest', () => {
       { at: FIRST },
     );
     await warehouse.pull(THIRD, { workspaces: [drifting('a')] });
-    await warehouse.evaluate(THIRD);
     const weekly = { name: 'weekly', reports: [], mail: { to: ['x@acme.example'], when: 'always' as const } };
     expect((await warehouse.digest(THIRD, { job: weekly })).text).toContain('compared with 2026-11-18 02:15 UTC');
     expect((await warehouse.digest(THIRD)).text).toContain('compared with 2026-11-19 02:15 UTC');
@@ -164,10 +177,8 @@ describe('a digest', () => {
   });
 
   test('links to the reports if reportsUrl is set, and otherwise attaches their pages', async () => {
-    const folder = await tempFolder();
-    const { warehouse, message: plain } = await secondRun();
-    const served = mailConfig(folder, { reportsUrl: 'https://reports.internal/tidemark/' });
-    const linked = await warehouse.digest(SECOND, { config: served });
+    const plain = (await secondRun()).message;
+    const { message: linked } = await requested();
     expect(linked.html).toContain('<a href="https://reports.internal/tidemark/drift.html"');
     expect(linked.text).toContain('All reports: https://reports.internal/tidemark/index.html');
     expect(linked.pages).toEqual([]);
@@ -179,19 +190,16 @@ describe('a digest', () => {
   });
 
   test('says why the recipient receives it', async () => {
-    const { warehouse, message: sent } = await secondRun();
-    expect(sent.text).toContain('You receive this mail because jobs/nightly.yaml names you under mail.to.');
-    const asked = await warehouse.digest(SECOND, { to: ['me@acme.example'] });
-    expect(asked.text).toContain('You receive this mail because it was requested with tidemark mail nightly --to.');
+    expect((await secondRun()).message.text).toContain(
+      'You receive this mail because jobs/nightly.yaml names you under mail.to.',
+    );
+    expect((await requested()).message.text).toContain(
+      'You receive this mail because it was requested with tidemark mail nightly --to.',
+    );
   });
 
   test('includes notes and attachments', async () => {
-    const { warehouse } = await secondRun();
-    const plan = { name: 'plan.json', type: 'application/json', text: '{}' };
-    const message = await warehouse.digest(SECOND, {
-      notes: ['reap-dead-agents: 2 actions planned'],
-      attachments: [plan],
-    });
+    const { message, plan } = await requested();
     expect(message.text).toContain('Playbooks\n---------\nreap-dead-agents: 2 actions planned');
     expect(message.attachments).toContainEqual(plan);
   });

@@ -20,8 +20,12 @@ beforeEach(async () => {
   warehouse = await createMailWarehouse();
 });
 
-async function night(number: number, rows: readonly object[] | 'failed' | 'quarantined') {
-  await warehouse.pull(day(number), { workspaces: rows as never });
+const pull = (number: number, rows: readonly object[] | 'failed' | 'quarantined') =>
+  warehouse.pull(day(number), { workspaces: rows as never });
+
+/** A pull after which the rules are evaluated. */
+async function night(number: number, rows: readonly object[]) {
+  await pull(number, rows);
   await warehouse.evaluate(day(number));
 }
 
@@ -46,10 +50,10 @@ describe('the timeline of a subject', () => {
   it('shows what changed, disappearances and returns, findings, and periods without a complete pull', async () => {
     await night(1, [workspace('api', { current_rum_count: 1200 })]);
     await night(2, [workspace('api', { current_rum_count: 1201, drifted: true, resources_drifted: 3 })]);
-    await night(3, 'failed');
-    await night(4, 'quarantined');
+    await pull(3, 'failed');
+    await pull(4, 'quarantined');
     await night(5, [workspace('other')]);
-    await night(6, [workspace('api', { vcs_repo_identifier: 'acme/api' })]);
+    await pull(6, [workspace('api', { vcs_repo_identifier: 'acme/api' })]);
     expect(lines(await view('workspace', 'ws-api', 6))).toEqual([
       '06 history Reported again: current_rum_count 1,201 → 10, drifted yes → no, resources_drifted 3 → 0, vcs_repo_identifier — → acme/api',
       '05 history No longer reported',
@@ -62,9 +66,9 @@ describe('the timeline of a subject', () => {
   });
 
   it('shows a subject that is new after the first pull, and nothing that is later than the page', async () => {
-    await night(1, [workspace('api')]);
-    await night(2, [workspace('api'), workspace('web')]);
-    await night(3, [workspace('api')]);
+    await pull(1, [workspace('api')]);
+    await pull(2, [workspace('api'), workspace('web')]);
+    await pull(3, [workspace('api')]);
     const second = await view('workspace', 'ws-web', 2);
     expect(lines(second)).toEqual(['02 history Appeared']);
     expect(second.summary).toBe('No open finding.');
@@ -76,7 +80,7 @@ describe('the timeline of a subject', () => {
   it('says that the data is stale while the last pull is not complete, and why', async () => {
     await night(1, [workspace('api', { drifted: true, resources_drifted: 1 })]);
     expect((await view('workspace', 'ws-api', 1)).stale).toBe('');
-    await night(2, 'failed');
+    await pull(2, 'failed');
     const { stale, timeline, summary } = await view('workspace', 'ws-api', 2);
     expect(stale).toContain('the last pull failed: the service answered 502');
     expect(timeline[0]?.title).toBe('No complete pull of workspaces to now');
@@ -190,7 +194,7 @@ describe('the page of a subject', () => {
 
 describe('the selected subjects', () => {
   it('are those with the worst findings, then projects, then those that changed last', async () => {
-    await night(1, [workspace('old'), workspace('changing'), workspace('drifting')]);
+    await pull(1, [workspace('old'), workspace('changing'), workspace('drifting')]);
     await night(2, [
       workspace('old'),
       workspace('changing', { current_rum_count: 7 }),
@@ -286,7 +290,7 @@ it('a statement of subjects that a user overrides fails as the report `subjects`
 });
 
 it('a page that cannot be written is one error, also while the rows of other subjects are read', async () => {
-  await night(1, [workspace('api'), workspace('web')]);
+  await pull(1, [workspace('api'), workspace('web')]);
   const options = warehouse.options(day(1), { names: ['drift'] });
   const page = subjectPath({ target: 'acme', type: 'workspace', id: 'ws-api' });
   await mkdir(join(options.out, `${page}.new`), { recursive: true });
