@@ -79,7 +79,13 @@ export async function expectPending(
   cleanup: Cleanup,
 ): Promise<void> {
   let fault: FaultHook | undefined;
-  const place = await playbookHarness({ playbook, sources, cleanup, faultHook: (...asked) => fault?.(...asked) });
+  const place = await playbookHarness({
+    playbook,
+    sources,
+    cleanup,
+    updatesTable: false,
+    faultHook: (...asked) => fault?.(...asked),
+  });
   const initial = copyState(place);
   const plan = await place.plan(['--max-percent', '100']);
   expect(plan.actions.length).toBeGreaterThan(0);

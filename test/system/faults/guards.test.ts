@@ -27,7 +27,7 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
       const configure = (config: Record<string, unknown>) => {
         config.thresholds = { keyVersionsKept: 3 };
       };
-      place = await playbookHarness({ playbook, sources, configure, cleanup });
+      place = await playbookHarness({ playbook, sources, configure, cleanup, updatesTable: false });
       initial = copyState(place);
     });
     afterAll(async () => {

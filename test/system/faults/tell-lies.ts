@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Plan, planDigest, readPlan, writePlan } from '../../../src/remediation/plan-file.ts';
+import type { CliRun } from '../../helpers/cli.ts';
 import { type Lie, type LyingProxy, lyingProxy } from '../../helpers/lying-proxy.ts';
 import {
   copyState,
@@ -22,6 +23,8 @@ const toScaled = (seconds: number): number => (seconds / 30) * LAG_SECONDS * 100
 const HANG_MS = 500;
 /** Other reads are not given up on a busy machine. */
 const PATIENT_MS = 60_000;
+
+const APPLY = ['playbook', 'apply', 'one.json', '--json', '--max-failures', '99'];
 
 export interface LieCase {
   readonly name: string;
@@ -52,7 +55,12 @@ const NOT_REPEATABLE: Outcome = ['unconfirmed', 'applied (confirmed late)', 1, '
 
 /** Applies a plan of one action once per lie. No lie doubles, loses or misattributes the action. */
 export async function expectNoLieMatters(to: PlaybookCase, lies: readonly LieCase[], cleanup: Cleanup): Promise<void> {
-  const place = await playbookHarness({ playbook: to.playbook, sources: to.sources ?? [], cleanup });
+  const place = await playbookHarness({
+    playbook: to.playbook,
+    sources: to.sources ?? [],
+    cleanup,
+    updatesTable: false,
+  });
   const proxy = await lyingProxy(place.sandbox.urls[to.kind]);
   cleanup(() => proxy.close());
   await place.configure((config) => {
@@ -64,13 +72,13 @@ export async function expectNoLieMatters(to: PlaybookCase, lies: readonly LieCas
   const initial = copyState(place);
   const rest = summarize(initial);
   await planOneAction(place);
-  const truthful = await runLie(place, proxy, undefined);
-  expect(truthful.outcome[0]).toBe('applied');
+  expect(firstOutcome(await place.tidemark(APPLY))).toBe('applied');
+  const changed = summarize(copyState(place));
   const table: Record<string, Outcome> = {};
   for (const lie of lies) {
     restoreState(place, initial);
     const run = await runLie(place, proxy, lie);
-    const state = run.summary === truthful.summary ? 'changed once' : run.summary === rest ? 'not changed' : 'other';
+    const state = run.summary === changed ? 'changed once' : run.summary === rest ? 'not changed' : 'other';
     table[lie.name] = [...run.outcome, run.writes, state as Outcome[3]];
   }
   expect(table).toEqual(Object.fromEntries(lies.map((lie) => [lie.name, expectedOutcome(to, lie)])));
@@ -91,23 +99,24 @@ interface LieRun {
 }
 
 /** Applies the plan twice through a proxy that lies about its first request. */
-async function runLie(place: PlaybookHarness, proxy: LyingProxy, lie: LieCase | undefined): Promise<LieRun> {
+async function runLie(place: PlaybookHarness, proxy: LyingProxy, lie: LieCase): Promise<LieRun> {
   await writeFile(join(place.folder, 'data', 'ledger.ndjson'), '');
   proxy.writes.length = 0;
-  const headersMs = lie?.lie === 'hang but done' ? HANG_MS : PATIENT_MS;
+  const headersMs = lie.lie === 'hang but done' ? HANG_MS : PATIENT_MS;
   const io = { timeouts: { backoffMs: 4, maxBackoffMs: 20, headersMs } };
-  const words = ['playbook', 'apply', 'one.json', '--json', '--max-failures', '99'];
-  proxy.lateMs = toScaled(lie?.lateSeconds ?? 0);
-  proxy.lie = lie?.lie;
-  const first = await place.tidemark(words, io);
+  proxy.lateMs = toScaled(lie.lateSeconds ?? 0);
+  proxy.lie = lie.lie;
+  const first = await place.tidemark(APPLY, io);
   proxy.lie = undefined;
   await proxy.settle();
-  const second = await place.tidemark(words, io);
-  const [before = '', after = ''] = [first, second].map((run) => {
-    const [row] = run.json<{ rows: { status: string; reason: string | null }[] }>().rows;
-    return `${row?.status}${row?.reason?.startsWith('confirmed late') ? ' (confirmed late)' : ''}`;
-  });
-  return { outcome: [before, after], writes: proxy.writes.length, summary: summarize(copyState(place)) };
+  const second = await place.tidemark(APPLY, io);
+  const outcome = [firstOutcome(first), firstOutcome(second)] as const;
+  return { outcome, writes: proxy.writes.length, summary: summarize(copyState(place)) };
+}
+
+function firstOutcome(run: CliRun): string {
+  const [row] = run.json<{ rows: { status: string; reason: string | null }[] }>().rows;
+  return `${row?.status}${row?.reason?.startsWith('confirmed late') ? ' (confirmed late)' : ''}`;
 }
 
 /** A plan of the first action alone, with a digest of its own. */

@@ -8,7 +8,7 @@ import { killBetweenStates } from './kill-between-states.ts';
 /** A kill leaves the ledger up to some byte, and a service that did, or did not do, what was sent last. */
 
 describe('an action that a read can verify', () => {
-  const harness = applyHarness({ playbook: 'reap-dead-agents' });
+  const harness = applyHarness({ playbook: 'reap-dead-agents', updatesTable: false });
   const data = () => `${harness.place.folder}/data`;
 
   test('killed between any two states, it is applied once', () => killBetweenStates(harness, false));
@@ -49,7 +49,7 @@ describe('an action that may not be repeated', () => {
   ])(
     '%s: killed after the intent, it is applied if readings show it, unconfirmed if not, and never repeated',
     async (playbook, sources) => {
-      const place = await playbookHarness({ playbook, sources });
+      const place = await playbookHarness({ playbook, sources, updatesTable: false });
       const initial = copyState(place);
       const plan = await place.plan(['--max-percent', '100']);
       await place.approve();
@@ -74,7 +74,7 @@ describe('an action that may not be repeated', () => {
   );
 
   test('a view to create: applied if it exists, unconfirmed if not', async () => {
-    const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'] });
+    const place = await playbookHarness({ playbook: 'pin-drift-view', sources: ['saved_views'], updatesTable: false });
     await place.plan();
     await place.approve();
     await place.apply();
