@@ -12,11 +12,18 @@ import {
   type RemoteState,
   restoreState,
 } from '../../helpers/playbook-harness.ts';
+import type { ConfigDocument } from '../../helpers/test-project.ts';
 
 /** A change between plan and apply, and the reason with which the first action of the plan is then skipped. */
 type Case = readonly [playbook: string, change: (state: RemoteState, plan: Plan) => void, reason: string | RegExp];
 
-function guards(kind: string, playbook: string, sources: readonly string[], cases: readonly Case[]): void {
+function guards(
+  kind: string,
+  playbook: string,
+  sources: readonly string[],
+  cases: readonly Case[],
+  configure?: (config: ConfigDocument) => void,
+): void {
   describe(`${kind}: an action whose subject changed between plan and apply is skipped`, () => {
     const ends: (() => Promise<void>)[] = [];
     let place: PlaybookHarness;
@@ -24,10 +31,13 @@ function guards(kind: string, playbook: string, sources: readonly string[], case
     const plans = new Map<string, Plan>();
     beforeAll(async () => {
       const cleanup = (end: () => Promise<void>) => ends.push(end);
-      const configure = (config: Record<string, unknown>) => {
-        config.thresholds = { keyVersionsKept: 3 };
-      };
-      place = await playbookHarness({ playbook, sources, configure, cleanup, updatesTable: false });
+      place = await playbookHarness({
+        playbook,
+        sources,
+        cleanup,
+        updatesTable: false,
+        ...(configure && { configure }),
+      });
       initial = copyState(place);
     });
     afterAll(async () => {
@@ -225,6 +235,9 @@ guards(
     ],
     ['downgrade-management-roles', ({ secrets }) => secrets.roles.delete('legacy-admin'), 'the role is gone'],
   ],
+  (config) => {
+    config.thresholds = { keyVersionsKept: 3 };
+  },
 );
 
 const CACHE = volumeKey('default', 'lost-cache');
