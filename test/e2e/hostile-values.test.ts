@@ -1,11 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { RunResult } from '../../src/pipeline/run.ts';
 import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import { expectTable, sourceTables } from '../helpers/expect-table.ts';
+import { byKey, expectTable, sourceTables, withoutComputed } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { findTarget, pulledProject, type TestProject } from '../helpers/test-project.ts';
 
 const atEnd = cleanAtEnd();
+
+async function asOf(place: TestProject): Promise<string> {
+  return (await place.pull()).json<RunResult>().as_of;
+}
 
 /** Texts that CSV, JSON, SQL, shells, terminals and spreadsheets read differently. */
 const TEXTS = [
@@ -72,20 +77,60 @@ function plant({ services }: RunningSandbox): void {
 /** The changes of these nights are compared as well. */
 const NIGHTS = 5;
 
+type Tables = Readonly<Record<string, readonly object[]>>;
+
+async function present(place: TestProject): Promise<Tables> {
+  const tables = await Promise.all(
+    sourceTables.map(async (name) => [name, byKey(name, await place.rows(`select * from ${name}`))] as const),
+  );
+  return Object.fromEntries(tables);
+}
+
 describe.each(['spec', 'hashicorp'] as const)('with the flavor %s, after nights of changes', (flavor) => {
   let place: TestProject;
   let expected: ReturnType<typeof expectedTables>;
+  const runs: { readonly at: string; readonly tables: Tables }[] = [];
   beforeAll(async () => {
     place = await pulledProject({ flavor, cleanup: atEnd });
-    for (let night = 0; night < NIGHTS; night++) place.sandbox.tick();
+    if (flavor === 'spec') {
+      runs.push({ at: place.sandbox.now.toISOString(), tables: await present(place) });
+      place.sandbox.tick();
+      runs.push({ at: await asOf(place), tables: await present(place) });
+    }
+    for (let night = flavor === 'spec' ? 1 : 0; night < NIGHTS; night++) place.sandbox.tick();
     plant(place.sandbox);
-    await place.pull();
+    const at = await asOf(place);
+    if (flavor === 'spec') runs.push({ at, tables: await present(place) });
     expected = expectedTables(place.sandbox, flavor);
   });
 
   test.each(sourceTables)('%s keeps every character, digit and null', (table) =>
     expectTable(place, table, flavor, expected),
   );
+
+  if (flavor === 'spec') {
+    test.each(sourceTables)('%s_at a time, until the next pull, is the table then', async (name) => {
+      expect(runs).toHaveLength(3);
+      for (const [index, { at, tables }] of runs.entries()) {
+        const next = runs[index + 1]?.at;
+        const lastInstant = next ? new Date(Date.parse(next) - 1).toISOString() : '9999-12-31';
+        for (const time of [at, lastInstant]) {
+          const rows = await place.rows(`select * from ${name}_at($time)`, { time });
+          const then = withoutComputed(name, tables[name]);
+          expect(withoutComputed(name, byKey(name, rows)), `run ${index} at ${time}`).toEqual(then);
+        }
+      }
+      expect(await place.rows(`select * from ${name}_at('2026-09-30')`)).toEqual([]);
+    });
+
+    test.each(sourceTables)('%s_before a time is the table of the previous pull', async (name) => {
+      for (const [index, { tables }] of runs.slice(0, -1).entries()) {
+        const rows = await place.rows(`select * from ${name}_before($time)`, { time: runs[index + 1]!.at });
+        const then = withoutComputed(name, tables[name]);
+        expect(withoutComputed(name, byKey(name, rows)), `before run ${index + 1}`).toEqual(then);
+      }
+    });
+  }
 
   test('the pull used the read token only, and called nothing that changes the remote service', () => {
     const { log, tokens } = place.sandbox;

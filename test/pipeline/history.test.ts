@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import type { Workspace } from '../../src/sandbox/platform/workspaces.ts';
-import { byKey, sourceTables, withoutComputed } from '../helpers/expect-table.ts';
-import { cleanAtEnd, share } from '../helpers/temp.ts';
-import { pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
+import { share } from '../helpers/temp.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
 
-const atEnd = cleanAtEnd();
 const SMALL = { workspaces: 20 };
 const WORKSPACES = ['--source', 'workspaces'];
 const minutesLater = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000).toISOString();
@@ -91,47 +89,5 @@ describe('as_of', () => {
     expect(overlaps?.n).toBe(0);
     const [backwards] = await place.rows('select count(*) as n from workspaces_history where valid_to <= valid_from');
     expect(backwards?.n).toBe(0);
-  });
-});
-
-describe('three runs of all sources', () => {
-  let place: TestProject;
-  const runs: { readonly at: string; readonly tables: Readonly<Record<string, readonly object[]>> }[] = [];
-  const present = async () => {
-    const tables = await Promise.all(
-      sourceTables.map(async (name) => [name, byKey(name, await place.rows(`select * from ${name}`))] as const),
-    );
-    return Object.fromEntries(tables);
-  };
-
-  beforeAll(async () => {
-    place = await pulledProject({ cleanup: atEnd });
-    const at = place.sandbox.now.toISOString();
-    runs.push({ at, tables: await present() });
-    for (let run = 0; run < 2; run++) {
-      place.sandbox.tick();
-      runs.push({ at: await asOf(place), tables: await present() });
-    }
-  });
-
-  test.each(sourceTables)('%s_at a time, until the next pull, is the table then', async (name) => {
-    for (const [index, { at, tables }] of runs.entries()) {
-      const next = runs[index + 1]?.at;
-      const lastInstant = next ? new Date(Date.parse(next) - 1).toISOString() : '9999-12-31';
-      for (const time of [at, lastInstant]) {
-        const rows = await place.rows(`select * from ${name}_at($time)`, { time });
-        const then = withoutComputed(name, tables[name]);
-        expect(withoutComputed(name, byKey(name, rows)), `run ${index} at ${time}`).toEqual(then);
-      }
-    }
-    expect(await place.rows(`select * from ${name}_at('2026-09-30')`)).toEqual([]);
-  });
-
-  test.each(sourceTables)('%s_before a time is the table of the previous pull', async (name) => {
-    for (const [index, { tables }] of runs.slice(0, -1).entries()) {
-      const rows = await place.rows(`select * from ${name}_before($time)`, { time: runs[index + 1]!.at });
-      const then = withoutComputed(name, tables[name]);
-      expect(withoutComputed(name, byKey(name, rows)), `before run ${index + 1}`).toEqual(then);
-    }
   });
 });
