@@ -9,7 +9,8 @@ import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { byKey, expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { unpackLandings } from '../helpers/landings.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import { share } from '../helpers/temp.ts';
+import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const TF_VERSIONS = ['--source', 'tf_versions'];
 const TEXT_CSV = { 'content-type': 'text/csv; charset=utf-8' };
@@ -53,6 +54,60 @@ async function failure(place: TestProject): Promise<string> {
   expect(pulls.map(({ status }) => status)).toEqual(['failed']);
   return String(pulls[0]?.error);
 }
+
+const REJECTED: readonly (readonly [string, (lines: readonly string[]) => string, RegExp])[] = [
+  [
+    'whose header lacks the key',
+    (lines) => text(lines.map((line) => line.slice(line.indexOf(',') + 1))),
+    /no column version/,
+  ],
+  ['that names a column twice', (lines) => text([`version,${lines[0]}`]), /has the column version twice/],
+  ['with a row without its key', (lines) => text([...lines.slice(0, -1), '"","1","a"']), /without version/],
+  ['with a repeated key', (lines) => text([...lines.slice(0, -1), lines[1]!]), /2 rows have the key/],
+  [
+    'with a count that is not a number',
+    (lines) => text([...lines.slice(0, -1), '"9.9.9","many","a"']),
+    /line \d+ of the CSV is invalid: Error when converting column "workspace_count"/,
+  ],
+  [
+    'with a row too short',
+    (lines) => text([...lines.slice(0, -1), '"9.9.9"']),
+    /line \d+ of the CSV is invalid: Expected Number of Columns: 3 Found: 1/,
+  ],
+  ['with a quote that never closes', (lines) => text([...lines, '"9.9.9","1","a']), /is invalid/],
+  [
+    'with fewer rows than the service reports',
+    (lines) => text(lines.slice(0, -2)),
+    /got \d+ rows, but the service reports \d+/,
+  ],
+  ['that ends within a row', (lines) => text(lines).slice(0, -20), /is invalid|got \d+ rows/],
+  ['of a header alone', (lines) => text(lines.slice(0, 1)), /got 0 rows, but the service reports/],
+];
+
+const targetName = (what: string) => what.replaceAll(' ', '-');
+
+/** One pull of a target for each export of `REJECTED`, which they tell apart by their tokens. */
+const rejected = share(async (cleanup) => {
+  const exports = new Map<string, (lines: readonly string[]) => string>();
+  const faultHook: FaultHook = ({ path, query, headers }) => {
+    const csv = exports.get(headers.authorization ?? '');
+    if (!path.endsWith('/export/csv') || query.get('type') !== 'tf_versions' || !csv) return undefined;
+    return { status: 200, headers: TEXT_CSV, body: csv(exportLines(place)) };
+  };
+  const place: TestProject = await testProject({ workspaces: 30, faultHook, cleanup });
+  await place.configure((config) => {
+    const acme = findTarget(config, 'acme');
+    config.targets = REJECTED.map(([what, csv]) => {
+      const token = place.sandbox.createToken('platform', { isManagement: true });
+      exports.set(`Bearer ${token}`, csv);
+      return { ...acme, name: targetName(what), token };
+    });
+  });
+  const { stderr } = await place.pull(TF_VERSIONS);
+  await unpackLandings(place.folder);
+  const [run] = await readdir(join(place.folder, 'data', 'landing'));
+  return { place, stderr, landing: join(place.folder, 'data', 'landing', run!) };
+});
 
 describe('a CSV export', () => {
   test('loads by its own header, whatever the order of the columns', async () => {
@@ -121,58 +176,25 @@ describe('a CSV export', () => {
     await expectTable(place, 'tf_versions', 'spec');
   });
 
-  test.each([
-    [
-      'whose header lacks the key',
-      (lines: readonly string[]) => text(lines.map((line) => line.slice(line.indexOf(',') + 1))),
-      /no column version/,
-    ],
-    [
-      'that names a column twice',
-      (lines: readonly string[]) => text([`version,${lines[0]}`]),
-      /has the column version twice/,
-    ],
-    [
-      'with a row without its key',
-      (lines: readonly string[]) => text([...lines.slice(0, -1), '"","1","a"']),
-      /without version/,
-    ],
-    [
-      'with a repeated key',
-      (lines: readonly string[]) => text([...lines.slice(0, -1), lines[1]!]),
-      /2 rows have the key/,
-    ],
-    [
-      'with a count that is not a number',
-      (lines: readonly string[]) => text([...lines.slice(0, -1), '"9.9.9","many","a"']),
-      /line \d+ of the CSV is invalid: Error when converting column "workspace_count"/,
-    ],
-    [
-      'with a row too short',
-      (lines: readonly string[]) => text([...lines.slice(0, -1), '"9.9.9"']),
-      /line \d+ of the CSV is invalid: Expected Number of Columns: 3 Found: 1/,
-    ],
-    ['with a quote that never closes', (lines: readonly string[]) => text([...lines, '"9.9.9","1","a']), /is invalid/],
-    [
-      'with fewer rows than the service reports',
-      (lines: readonly string[]) => text(lines.slice(0, -2)),
-      /got \d+ rows, but the service reports \d+/,
-    ],
-    ['that ends within a row', (lines: readonly string[]) => text(lines).slice(0, -20), /is invalid|got \d+ rows/],
-    ['of a header alone', (lines: readonly string[]) => text(lines.slice(0, 1)), /got 0 rows, but the service reports/],
-  ])('%s is rejected and logged, and JSON pages are used instead', async (_what, csv, reason) => {
-    const place = await damaged({ csv });
-    const { stderr } = await place.pull(TF_VERSIONS);
-    expect(stderr).toMatch(reason);
-    expect(stderr).toContain('retrying');
-    await expectTable(place, 'tf_versions', 'spec');
-    await unpackLandings(place.folder);
-    const [run] = await readdir(join(place.folder, 'data', 'landing'));
-    const landing = join(place.folder, 'data', 'landing', run!, 'acme');
-    expect(existsSync(join(landing, 'tf_versions.csv.rejected')) || existsSync(join(landing, 'tf_versions.csv'))).toBe(
+  test.each(REJECTED)('%s is rejected and logged, and JSON pages are used instead', async (what, _csv, reason) => {
+    const { place, stderr, landing } = await rejected();
+    const name = targetName(what);
+    const lines = stderr.split('\n').filter((line) => line.includes(`${name}: tf_versions: `));
+    expect(lines.join('\n')).toMatch(reason);
+    expect(lines.join('\n')).toContain('retrying');
+    const rows = await place.rows('select * from tf_versions where target = $name', { name });
+    const expected = expectedTables(place.sandbox, 'spec').tf_versions ?? [];
+    expect(byKey('tf_versions', rows)).toEqual(
+      byKey(
+        'tf_versions',
+        expected.map((row) => ({ ...row, target: name })),
+      ),
+    );
+    const files = join(landing, name);
+    expect(existsSync(join(files, 'tf_versions.csv.rejected')) || existsSync(join(files, 'tf_versions.csv'))).toBe(
       true,
     );
-    const manifest = JSON.parse(await readFile(join(landing, 'tf_versions.json'), 'utf8'));
+    const manifest = JSON.parse(await readFile(join(files, 'tf_versions.json'), 'utf8'));
     expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.csv']);
   });
 
