@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { byKey, sourceTables } from '../helpers/expect-table.ts';
 import { findArchives, unpackLandings } from '../helpers/landings.ts';
+import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
 import { pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const contents = async (place: TestProject) => {
@@ -22,6 +23,8 @@ const removeWarehouse = async ({ folder }: TestProject) => {
 const pullJson = async (place: TestProject, words: readonly string[] = [], exit = 0) =>
   (await place.pull(words, exit)).json<RunResult>();
 
+const CHANGED = ['--source', 'keys', '--source', 'kms_providers'];
+
 test('landings restore an empty warehouse without the network, and stay one packed file for each target', async () => {
   const place = await pulledProject();
   const listLandings = () => readdir(join(place.folder, 'data', 'landing'), { recursive: true });
@@ -29,7 +32,7 @@ test('landings restore an empty warehouse without the network, and stay one pack
   const first = { id, tables: await contents(place) };
   place.sandbox.tick();
   place.sandbox.services.secrets.state.keys.delete('retired-2023-export');
-  const { run_id } = await pullJson(place, ['--target', 'vault']);
+  const { run_id } = await pullJson(place, CHANGED);
   const second = { id: run_id, tables: await contents(place) };
   expect(second.tables).not.toEqual(first.tables);
   const pack = (target: string) => [target, `${target}/landing.tar`];
@@ -52,7 +55,7 @@ test('landings restore an empty warehouse without the network, and stay one pack
   await place.pull(['--from', second.id]);
   expect(await contents(place)).toEqual(second.tables);
 
-  const refused = await place.pull(['--from', first.id, '--target', 'vault'], 3);
+  const refused = await place.pull(['--from', first.id, ...CHANGED], 3);
   expect(refused.stderr).toMatch(/the loaded rows are of 2026-10-02T02:15:00Z, after that run/);
   expect(await contents(place)).toEqual(second.tables);
   expect(place.sandbox.log.length).toBe(asked);
@@ -66,6 +69,7 @@ test('an unknown run is reported with the closest match; a run of some sources i
   expect(unknown.exit).toBe(2);
   expect(unknown.stderr).toContain(`did you mean ${run_id}?`);
   await removeWarehouse(place);
+  await startWithEmptyWarehouse(join(place.folder, 'data'));
   const { status, pulls } = await pullJson(place, ['--from', run_id]);
   expect(status).toBe('complete');
   expect(pulls.map(({ target, source }) => `${target} ${source}`).sort()).toEqual(['acme workspaces', 'vault keys']);
