@@ -72,7 +72,7 @@ describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a 
     async (engine) => {
       const { bucket, env } = await startS3Server(server ?? '', onTestFinished);
       await withStore(`s3://${bucket}/lake`, env, async (store) =>
-        expectSameCells(await engineLake(store), python, engine, env),
+        expectSameCells(await engineLake({ store }), python, engine, { env }),
       );
     },
     READ_MS,
@@ -85,7 +85,7 @@ describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a 
       await installTrino();
       const port = await startTrino(python, onTestFinished);
       const project = await engineLake();
-      await expectSameCells(project, python, 'trino', { TRINO_PORT: String(port) });
+      await expectSameCells(project, python, 'trino', { env: { TRINO_PORT: String(port) } });
       await expectSameReport(project, port);
     },
     READ_MS,

@@ -50,8 +50,8 @@ export interface LakeProject {
 
 export interface LakeProjectOptions {
   readonly cleanup?: Cleanup;
-  /** Only the tables that these tests change: a publish looks at each. @default every table */
-  readonly tables?: 'few';
+  /** Only the tables that most tests change, or these too: a publish looks at each. @default every table */
+  readonly tables?: 'few' | readonly string[];
 }
 
 /** What a publish of any warehouse reads, and what these tests change. */
@@ -71,14 +71,15 @@ const FEW = [
 ];
 
 /** A warehouse before its tables of other sources were declared. */
-async function copyFewTables(to: string): Promise<void> {
-  const prepared = await prepareOnce('few-tables', async (folder) => {
+async function copyTables(added: readonly string[], to: string): Promise<void> {
+  const kept = [...FEW, ...added];
+  const prepared = await prepareOnce(['few-tables', ...added].join('-'), async (folder) => {
     const file = join(folder, 'warehouse.duckdb');
     await copyEmptyWarehouse(file);
     const database = await openDatabase(file);
     const tables = await database.rows('select table_name as name from duckdb_tables()');
     for (const { name } of tables) {
-      if (!FEW.includes(String(name))) await database.run(`drop table ${quoteIdent(String(name))}`);
+      if (!kept.includes(String(name))) await database.run(`drop table ${quoteIdent(String(name))}`);
     }
     database.close();
   });
@@ -92,7 +93,8 @@ export async function lakeProject({ cleanup = onTestFinished, tables }: LakeProj
   const config = readConfig(folder);
   const store = createDirectoryStore(join(folder, 'lake'));
   const { published } = warehouseFiles(config.data);
-  await (tables === 'few' ? copyFewTables(published) : copyEmptyWarehouse(published));
+  const added = tables === 'few' ? [] : tables;
+  await (added ? copyTables(added, published) : copyEmptyWarehouse(published));
 
   const change: LakeProject['change'] = async (...changes) => {
     const database = await openDatabase(published, ONE_THREAD);
@@ -142,7 +144,7 @@ export async function lakeProject({ cleanup = onTestFinished, tables }: LakeProj
     inWarehouse: (sql) => withFile(published, (database) => database.rows(sql)),
     expectRestored: async () => {
       const compared = await expectSame(published, await restore(folder, store));
-      expect(compared).toBeGreaterThan(tables === 'few' ? FEW.length - 2 : 35);
+      expect(compared).toBeGreaterThan(added ? FEW.length + added.length - 2 : 35);
     },
   };
 }
