@@ -1,11 +1,11 @@
 // Packs the landings of a run, and ends itself with SIGKILL before a change of the file system.
-// usage: pack-until.js PACKAGE DATA RUN STEP
+// usage: pack-until.js MODULES DATA RUN STEP
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [, , root, data, run, step] = process.argv;
+const [, , modules, data, run, step] = process.argv;
 let steps = 0;
 
 /** Makes a method count as a step. */
@@ -22,7 +22,7 @@ const handle = await fs.promises.open(process.execPath, 'r');
 for (const name of ['write', 'sync', 'close']) count(Object.getPrototypeOf(handle), name);
 for (const name of ['open', 'rename', 'rm']) count(fs.promises, name);
 syncBuiltinESMExports();
-const { packLandings } = await import(pathToFileURL(join(root, 'dist', 'landing', 'pack.js')).href);
+const { packLandings } = await import(pathToFileURL(join(modules, 'landing', 'pack.js')).href);
 await packLandings({ data }, [run], new AbortController().signal, (_, error) => {
   throw error;
 });

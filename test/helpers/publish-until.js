@@ -1,10 +1,10 @@
 // Publishes a warehouse, and ends itself with SIGKILL before a write to the lake.
-// usage: publish-until.js PACKAGE CONFIG LAKE WRITE
+// usage: publish-until.js MODULES CONFIG LAKE WRITE
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [, , root, file, lake, write] = process.argv;
-const load = (path) => import(pathToFileURL(join(root, 'dist', path)).href);
+const [, , modules, file, lake, write] = process.argv;
+const load = (path) => import(pathToFileURL(join(modules, path)).href);
 const { loadConfig } = await load('config/config.js');
 const { Redactor } = await load('core/redact/redactor.js');
 const { publishToLake } = await load('lake/publish.js');

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { buildCommand } from '../../helpers/built-command.ts';
+import { buildModules } from '../../helpers/built-modules.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
 
 const PROGRAM = join(PACKAGE_ROOT, 'test', 'helpers', 'publish-until.js');
@@ -22,7 +22,7 @@ interface KillOptions {
  * one, readers see all tables of the same nights, and what they saw before or one more. In the end the lake has everything.
  */
 export async function killPublishes(kills: number, { isFirst, step = 1 }: KillOptions): Promise<void> {
-  const root = dirname(dirname(await buildCommand()));
+  const modules = await buildModules();
   const project = await lakeProject({ tables: 'few' });
   let nights = 0;
   const addNight = () => night(project, ++nights);
@@ -35,7 +35,7 @@ export async function killPublishes(kills: number, { isFirst, step = 1 }: KillOp
       await addNight();
       write = 1;
     }
-    const isKilled = runUntil(root, project, write);
+    const isKilled = runUntil(modules, project, write);
     if (isKilled) killed += 1;
     const now = await countNights(project);
     expect(now, `write ${write} of night ${nights}`).toBe(isKilled ? Math.max(now, seen) : nights);
@@ -47,8 +47,8 @@ export async function killPublishes(kills: number, { isFirst, step = 1 }: KillOp
 }
 
 /** @returns whether the publish was killed */
-function runUntil(root: string, project: LakeProject, write: number): boolean {
-  const words = [PROGRAM, root, project.config.file, project.store.name, String(write)];
+function runUntil(modules: string, project: LakeProject, write: number): boolean {
+  const words = [PROGRAM, modules, project.config.file, project.store.name, String(write)];
   const { signal, status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
   expect(signal ?? status, stderr).toBeOneOf(['SIGKILL', 0]);
   return signal === 'SIGKILL';

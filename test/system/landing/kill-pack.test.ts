@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config } from '../../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { packLandings } from '../../../src/landing/pack.ts';
 import { landingDirectory, type Manifest, readManifests, withLandingFiles } from '../../../src/landing/store.ts';
-import { buildCommand } from '../../helpers/built-command.ts';
+import { buildModules } from '../../helpers/built-modules.ts';
 import { landLines } from '../../helpers/landings.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 
@@ -15,7 +15,7 @@ const RUN = '20261101T021500Z';
 const SOURCES = ['keys', 'mesh_roles'];
 
 test('after a kill before any step of packing, every source is read as it landed, and the next packing completes', async () => {
-  const root = dirname(dirname(await buildCommand()));
+  const modules = await buildModules();
   let kills = 0;
   for (let step = 1; kills === step - 1; step++) {
     const config = { data: join(await tempFolder(), 'data') } as Config;
@@ -24,7 +24,7 @@ test('after a kill before any step of packing, every source is read as it landed
       const manifest = await landLines(config, { runId: RUN, target: 'vault', source }, [{ name: source }]);
       landed.set(source, await load(config, manifest));
     }
-    if (packUntil(root, config, step)) kills += 1;
+    if (packUntil(modules, config, step)) kills += 1;
     await expectLanded(config, landed, step);
     await packLandings(config, [RUN], new AbortController().signal, (_, error) => expect.fail(String(error)));
     await expectLanded(config, landed, step);
@@ -34,8 +34,8 @@ test('after a kill before any step of packing, every source is read as it landed
 });
 
 /** @returns whether the process was killed */
-function packUntil(root: string, { data }: Config, step: number): boolean {
-  const { signal, status, stderr } = spawnSync(process.execPath, [PROGRAM, root, data, RUN, String(step)], {
+function packUntil(modules: string, { data }: Config, step: number): boolean {
+  const { signal, status, stderr } = spawnSync(process.execPath, [PROGRAM, modules, data, RUN, String(step)], {
     encoding: 'utf8',
   });
   expect(signal ?? status, stderr).toBeOneOf(['SIGKILL', 0]);

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { buildCommand, type RunningCommand, startCommand } from '../../helpers/built-command.ts';
+import { type RunningCommand, startCommand } from '../../helpers/built-command.ts';
+import { buildModules } from '../../helpers/built-modules.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 
 const SCRIPT = join(PACKAGE_ROOT, 'test', 'helpers', 'contender.js');
@@ -36,7 +37,7 @@ export async function contend({ processes, rounds, kills }: Contest): Promise<vo
 }
 
 export async function lockModule(): Promise<string> {
-  return pathToFileURL(join(await buildCommand(), '..', '..', 'dist', 'warehouse', 'lock.js')).href;
+  return pathToFileURL(join(await buildModules(), 'warehouse', 'lock.js')).href;
 }
 
 /** Kills one process after the other while it contends. A process that ended by itself saw a second holder. */
