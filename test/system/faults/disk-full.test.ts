@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { hashFile } from '../../helpers/warehouse-checks.ts';
-import { DISK_FULL, fillDuringJobs, fillDuringRun, MEBIBYTE, noSmallDisk, smallDisk } from './small-disk.ts';
+import { DISK_FULL, fillDuringJobs, fillDuringRun, MEBIBYTE, noSmallDisk, SOURCES, smallDisk } from './small-disk.ts';
 
 describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
   test('before the first run: exit code 1 with the required bytes, and nothing but the lock is written, and nothing requested', async () => {
@@ -17,15 +17,15 @@ describe.skipIf(noSmallDisk !== undefined)('a disk that is full', () => {
 
   test('before a later run: the published warehouse stays', async () => {
     const { place, published, fillBut, ballast } = await smallDisk(128);
-    await place.pull(['--target', 'acme']);
+    await place.pull(SOURCES);
     const before = await hashFile(published);
     fillBut(20 * MEBIBYTE);
-    const run = await place.tidemark(['pull', '--target', 'acme']);
+    const run = await place.tidemark(['pull', ...SOURCES]);
     expect(run.exit).toBe(1);
     expect(run.stderr).toMatch(DISK_FULL);
     expect(await hashFile(published)).toBe(before);
     await rm(ballast);
-    await place.pull(['--target', 'acme']);
+    await place.pull(SOURCES);
   });
 
   // Disk space is checked before the run; another program, or a larger response, can still fill the disk. More of them are in test/long.

@@ -11,6 +11,9 @@ import { findInconsistencies, hashFile } from '../../helpers/warehouse-checks.ts
 
 export const MEBIBYTE = 1024 * 1024;
 
+/** A source of many rows, and one that is loaded before it. */
+export const SOURCES = ['--source', 'workspaces', '--source', 'agent_pools'];
+
 function mountSmall(folder: string, mebibytes: number): string | undefined {
   const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tidemark', folder];
   const mounted = spawnSync('mount', options, { encoding: 'utf8' });
@@ -85,19 +88,19 @@ export const DISK_FULL = /the disk is full: (\d+) bytes are needed in (\S+), (\d
 /** Fills the disk while a run pulls, but for a part of the working file's size and some MiB. */
 export async function fillDuringRun(part: number, mebibytes: number): Promise<void> {
   const { place, data, published, fillWhenAsked, ballast } = await smallDisk(160);
-  await place.pull(['--target', 'acme']);
+  await place.pull(SOURCES);
   const before = await hashFile(published);
   place.sandbox.tick();
   const { size } = await stat(published);
   fillWhenAsked(/\/explorer/u, size * part + mebibytes * MEBIBYTE);
-  const run = await place.tidemark(['pull', '--target', 'acme']);
+  const run = await place.tidemark(['pull', ...SOURCES]);
   expect(run.exit, run.stderr).toBe(1);
   expect(run.stderr).toMatch(DISK_FULL);
   expect(await hashFile(published)).toBe(before);
   expect(await readdir(data)).not.toContain('warehouse.duckdb.next');
 
   await rm(ballast);
-  const next = await place.tidemark(['pull', '--target', 'acme']);
+  const next = await place.tidemark(['pull', ...SOURCES]);
   expect(next.exit, next.stderr).toBe(0);
   expect(await findInconsistencies(published)).toEqual([]);
   const [row] = await readRows(published, "select count(distinct as_of) as runs from pulls where status = 'complete'");
