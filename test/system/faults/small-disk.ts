@@ -87,7 +87,7 @@ export const DISK_FULL = /the disk is full: (\d+) bytes are needed in (\S+), (\d
 
 /** Fills the disk while a run pulls, but for a part of the working file's size and some MiB. */
 export async function fillDuringRun(part: number, mebibytes: number): Promise<void> {
-  const { place, data, published, fillWhenAsked, ballast } = await smallDisk(160);
+  const { place, data, published, fillWhenAsked, ballast } = await smallDisk(80);
   await place.pull(SOURCES);
   const before = await hashFile(published);
   place.sandbox.tick();
@@ -109,7 +109,10 @@ export async function fillDuringRun(part: number, mebibytes: number): Promise<vo
 
 /** Fills the disk at moments spread over a job: the job ends with 1 and the required bytes, and the next one completes. */
 export async function fillDuringJobs(moments: number): Promise<void> {
-  const { place, data, published, fillBut, ballast } = await smallDisk(160);
+  const { place, data, published, fillBut, ballast } = await smallDisk(80);
+  await place.configure((config) => {
+    config.targets = config.targets.filter(({ kind }) => kind === 'platform'); // the job pulls nothing else
+  });
   await mkdir(join(place.folder, 'jobs'));
   const job = { pull: ['workspaces'], reports: ['drift'] };
   await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), stringify(job));

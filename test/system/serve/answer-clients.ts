@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { copyServedProject, queryPath, startServe } from '../../helpers/served.ts';
+import { copyServedProject, queryPath, type Served, startServe } from '../../helpers/served.ts';
 
 const PATHS = [
   '/',
@@ -12,8 +12,8 @@ const PATHS = [
 ];
 
 /** Sends requests of `clients` at once to a server with two workers, and again where it asks to wait. All are answered. */
-export async function answerClients(clients: number): Promise<void> {
-  const server = await startServe(await copyServedProject(), ['--workers', '2']);
+export async function answerClients(clients: number, running?: Served): Promise<void> {
+  const server = running ?? (await startServe(await copyServedProject(), ['--workers', '2']));
   const answers = await Promise.all(
     Array.from({ length: clients }, async (_, index) => {
       const path = PATHS[index % PATHS.length] as string;

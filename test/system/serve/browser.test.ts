@@ -135,9 +135,7 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
 
   it('says that a query waits in the queue', async () => {
     const alone = await startServe(folder, ['--workers', '1']);
-    const slow = alone
-      .get(queryPath('select count(*) from range(100000000000) t(i) where sqrt(i) < 0'))
-      .catch(() => {});
+    const slow = alone.get(queryPath('select sleep_ms(600000) as n')).catch(() => {});
     const waiting = await shared.browser().newPage();
     await waiting.goto(`${alone.url}saved/workspace-history`);
     await waiting.fill('[name=workspace]', 'x');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { copyServedProject, queryPath, type Served, startServe } from '../../helpers/served.ts';
-import { cleanAtEnd } from '../../helpers/temp.ts';
+import { cleanAtEnd, share } from '../../helpers/temp.ts';
 import { answerClients } from './answer-clients.ts';
 
 const atEnd = cleanAtEnd();
@@ -14,12 +14,16 @@ const atEnd = cleanAtEnd();
 const ENDLESS = `select i, md5(i::varchar) as text from range(1000000000) t(i)`;
 /** Computes for longer than any test, and sends nothing before it ends. */
 const SILENT = `select count(*) as n from range(100000000000) t(i) where sqrt(i) < 0`;
+/** The same, without computing. */
+const SLEEPING = 'select sleep_ms(600000) as n';
 
 /** A server with one worker, which each of its tests leaves without a query. */
 let single: Served;
 beforeAll(async () => {
   single = await startServe(await copyServedProject(atEnd), ['--workers', '1'], { cleanup: atEnd });
 }, 180_000);
+
+const double = share(async (cleanup) => startServe(await copyServedProject(cleanup), ['--workers', '2'], { cleanup }));
 
 const state = async (server: Served) =>
   JSON.parse((await server.get('/state.json')).body) as { running: number; waiting: number };
@@ -50,8 +54,8 @@ async function readsWhole(response: IncomingMessage): Promise<boolean> {
 }
 
 test('a worker that is killed ends only its own query: an error, or an answer that is cut off visibly', async () => {
-  const server = await startServe(await copyServedProject(), ['--workers', '2']);
-  const silent = server.get(queryPath(SILENT));
+  const server = await double();
+  const silent = server.get(queryPath(SLEEPING));
   await untilRunning(server, 1);
   const [first = 0] = server.workers();
   const streaming = await begin(server, queryPath(ENDLESS));
@@ -128,17 +132,17 @@ test('a query ends at its time limit with an error', async () => {
   const { appendFile } = await import('node:fs/promises');
   await appendFile(join(folder, 'tidemark.yaml'), '\nsql: { timeout: 1 }\n');
   const server = await startServe(folder);
-  const { status, body } = await server.get(queryPath(SILENT));
+  const { status, body } = await server.get(queryPath(SLEEPING));
   expect([status, body]).toEqual([400, expect.stringContaining('was stopped after 1 second')]);
 });
 
-test('40 clients at once are all answered, or asked to wait', () => answerClients(40));
+test('20 clients at once are all answered, or asked to wait', async () => answerClients(20, await double()));
 
 test('more than 1,000 waiting queries are refused with a time to come back', { timeout: 120_000 }, async () => {
   const { hostname, port } = new URL(single.url);
   const blocking = await begin(single, queryPath(ENDLESS));
   const sent = Array.from({ length: 1_000 }, () =>
-    request({ hostname, port, path: queryPath(SILENT), agent: false })
+    request({ hostname, port, path: queryPath(SLEEPING), agent: false })
       .on('error', () => {})
       .end(),
   );
