@@ -22,9 +22,6 @@ export async function copyServedProject(cleanup: Cleanup = onTestFinished): Prom
   const prepared = await prepareOnce('served', async (folder) => {
     const ends: (() => Promise<void>)[] = [];
     const place = await testProject({ workspaces: 20, cleanup: (end) => void ends.push(end) });
-    await place.configure((config) => {
-      delete config.subjectPages; // every subject has a page
-    });
     const night = async () => {
       const { exit, stderr } = await place.tidemark(['run', 'nightly']);
       if (exit !== 0) throw new Error(stderr);
