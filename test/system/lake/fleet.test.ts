@@ -27,7 +27,7 @@ const SECOND = '2026-10-08T02:15:00Z';
 const atEnd = cleanAtEnd();
 let project: LakeProject;
 beforeAll(async () => {
-  project = await lakeProject({ cleanup: atEnd });
+  project = await lakeProject({ tables: 'few', cleanup: atEnd });
   const workspaces = (target: string, count: number, from: string) =>
     `insert into workspaces_history by name select '${target}' as target, 'ws-' || i as external_id, 'web' as project_name, 'name-' || i as workspace_name,
       i % 2 = 0 as drifted, i as checks_failed, timestamptz '${from}' as valid_from from range(${count}) as range(i)`;
