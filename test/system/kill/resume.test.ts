@@ -2,38 +2,11 @@ import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../../src/sandbox/router.ts';
-import {
-  findTarget,
-  prepareProject,
-  type TestProject,
-  type TestProjectOptions,
-  testProject,
-} from '../../helpers/test-project.ts';
+import { share } from '../../helpers/temp.ts';
+import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies, readContents } from '../../helpers/warehouse-checks.ts';
 
 const SIZE = { workspaces: 30 };
-
-/** A project whose commands can be stopped at a matching request. */
-async function stoppable(
-  options: TestProjectOptions = {},
-): Promise<{ place: TestProject; stopAt: (path: RegExp) => AbortSignal; go: () => void }> {
-  let trap: { path: RegExp; stop: AbortController } | undefined;
-  const faultHook: FaultHook = ({ path }) => {
-    if (trap?.path.test(path)) trap.stop.abort(new Error('stopped by the test'));
-    return undefined;
-  };
-  const place = await testProject({ ...SIZE, ...options, faultHook });
-  return {
-    place,
-    stopAt: (path) => {
-      trap = { path, stop: new AbortController() };
-      return trap.stop.signal;
-    },
-    go: () => {
-      trap = undefined;
-    },
-  };
-}
 
 const minutesLater = (place: TestProject, minutes: number) =>
   new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
@@ -48,16 +21,27 @@ async function oneByOne(place: TestProject): Promise<TestProject> {
   return place;
 }
 
-/** Pulls once, and stops the next run while it extracts agents, whose requests come last. */
-async function interrupted() {
-  const from = await prepareProject('pulled-before-an-interruption', SIZE, async (first) => {
-    await (await oneByOne(first)).pull(['--target', 'acme']);
-  });
-  const { place, stopAt, go } = await stoppable({ from });
-  await oneByOne(place);
+/** A project that pulled once, and whose next run was stopped while it extracted agents, whose requests come last. */
+const stopped = share(async (cleanup) => {
+  const stop = new AbortController();
+  let isTrapped = false;
+  const faultHook: FaultHook = ({ path }) => {
+    if (isTrapped && /\/agents$/u.test(path)) stop.abort(new Error('stopped by the test'));
+    return undefined;
+  };
+  const place = await oneByOne(await testProject({ ...SIZE, faultHook, cleanup }));
+  await place.pull(['--target', 'acme']);
   place.sandbox.tick();
-  const run = await place.tidemark(['pull', '--target', 'acme'], { signal: stopAt(/\/agents$/u) });
-  go();
+  isTrapped = true;
+  const run = await place.tidemark(['pull', '--target', 'acme'], { signal: stop.signal });
+  isTrapped = false;
+  return { place, run };
+});
+
+/** A copy of it, which pulls from the same services: a run is resumed for these alone. */
+async function interrupted() {
+  const { place: first, run } = await stopped();
+  const place = await oneByOne(await testProject({ from: first.folder, sandbox: first.sandbox }));
   place.sandbox.log.length = 0;
   return { place, run };
 }
