@@ -97,23 +97,18 @@ describe('a sent digest', () => {
     expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998); // RFC 5322, 2.1.1
   });
 
-  test('has no header or recipient that comes from a subject or a name', async () => {
+  test('has no header or recipient that comes from a subject or a name, and ASCII headers for any name of the job', async () => {
     const { write, send, server } = await outboxWith();
     const to = { name: 'Team <x@evil.example>, "y"\r\nBcc: z@evil.example', address: 'team@acme.example' };
-    await write(message('team@acme.example', { to, subject: 'hi\r\nBcc: evil@x.example\r\n\r\nbody' }));
+    const subject = 'hi\r\nBcc: evil@x.example\r\n\r\nbody';
+    await write(message('team@acme.example', { to, subject, job: 'näch tly <b>' }));
     await send();
-    const { mail, recipients } = server.received[0]!;
+    const { mail, recipients, raw } = server.received[0]!;
     expect(recipients).toEqual(['team@acme.example']);
     expect(mail.headers.map(({ key }) => key)).not.toContain('bcc');
     expect(mail.to).toHaveLength(1);
     expect(mail.to?.[0]?.address).toBe('team@acme.example');
-  });
-
-  test('has ASCII headers for any name of the job', async () => {
-    const { write, send, server } = await outboxWith();
-    await write(message('team@acme.example', { job: 'näch tly <b>' }));
-    await send();
-    const [headers = ''] = server.received[0]!.raw.split('\r\n\r\n');
+    const [headers = ''] = raw.split('\r\n\r\n');
     expect(headers).toContain('<n-ch-tly-b.tidemark.acme.example>');
     expect(headers).toMatch(/^[\t\r\n -~]*$/u);
   });

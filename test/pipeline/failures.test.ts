@@ -29,7 +29,13 @@ test('a failed source leaves its tables unchanged and is recorded in `pulls`; th
   const before = await place.rows('select * from agents order by agent_id');
   place.sandbox.tick();
   agents.on = true;
-  const result = (await place.pull(['--target', 'acme', '--target', 'scaler'], 1)).json<RunResult>();
+  const sources = ['agents', 'agent_pools', 'workspaces', 'providers', 'saved_views', 'autoscaler_health'];
+  const result = (
+    await place.pull(
+      sources.flatMap((name) => ['--source', name]),
+      1,
+    )
+  ).json<RunResult>();
   expect(result.status).toBe('incomplete');
   expect(Object.entries(statuses(result)).filter(([, status]) => status !== 'complete')).toEqual([
     ['agents', 'failed'],
