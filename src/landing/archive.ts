@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { constants, createGunzip, createGzip, gzip } from 'node:zlib';
+import { constants, createGunzip, gzip } from 'node:zlib';
 import { TidemarkError } from '../core/errors.ts';
 import { PRIVATE_FILE, syncFolder, writeWhole } from '../core/fs.ts';
 import { formatTarHeader, MAX_TAR_NAME_BYTES, parseTarHeader, TAR_BLOCK, type TarHeader } from './tar.ts';
@@ -15,8 +16,10 @@ const CHUNK_BYTES = 256 * 1024;
 const GZIP = { level: constants.Z_BEST_SPEED, chunkSize: CHUNK_BYTES };
 const compress = promisify(gzip);
 
-/** Larger files are compressed as a stream, which costs more than all the rest of packing a small one. */
-const SMALL_BYTES = 1024 * 1024;
+/** What one thread compresses at a time. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+/** Pieces that are compressed at once, of the four threads that Node has for it. */
+const PIECES_AT_ONCE = Math.min(availableParallelism(), 4);
 
 /** What `writeArchive` archives: a text as it is, or a file, which becomes the member NAME.gz. */
 export type ArchiveMember = { readonly name: string; readonly text: string } | FileMember;
@@ -45,101 +48,52 @@ export function isArchivable(name: string): boolean {
  * @param modified time of all members
  */
 export async function writeArchive(path: string, members: readonly ArchiveMember[], modified: Date): Promise<void> {
-  const texts = members.filter((member) => 'text' in member);
-  const files = members.filter((member) => 'path' in member).sort((one, other) => other.bytes - one.bytes);
-  const ahead = compressAhead(files.slice(1));
+  const handle = await open(`${path}.part`, 'w', PRIVATE_FILE);
   try {
-    const handle = await open(`${path}.part`, 'w', PRIVATE_FILE);
-    try {
-      let end = 0;
-      for (const member of [...texts, ...files]) end = await appendMember(handle, member, { at: end, modified, ahead });
-      await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    let end = 0;
+    for (const member of members) end = await appendMember(handle, member, { at: end, modified });
+    await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
+    await handle.sync();
   } finally {
-    await ahead.end();
+    await handle.close();
   }
   await rename(`${path}.part`, path);
   await syncFolder(dirname(path));
 }
 
-/** Files that are compressed before their turn in the archive. */
-interface CompressedAhead {
-  /** The compressed file; undefined for one that is compressed in its turn. */
-  find(member: FileMember): Promise<string> | undefined;
-  /** Removes the compressed files. */
-  end(): Promise<void>;
-}
-
-/**
- * Compresses large files one after another, each to a file beside it, while the largest of all is compressed into the archive: each
- * compression is the work of one thread.
- */
-function compressAhead(files: readonly FileMember[]): CompressedAhead {
-  const stop = new AbortController();
-  const compressed = new Map<string, Promise<string>>();
-  let last = Promise.resolve();
-  for (const { path } of files.filter(({ bytes }) => bytes > SMALL_BYTES)) {
-    const to = `${path}.gz.part`;
-    const write = () => createWriteStream(to, { mode: PRIVATE_FILE });
-    last = last.then(() => pipeline(readChunks(path), createGzip(GZIP), write(), { signal: stop.signal }));
-    last.catch(() => undefined); // reported when it is its turn
-    const done = last.then(() => to);
-    done.catch(() => undefined);
-    compressed.set(path, done);
-  }
-  return {
-    find: ({ path }) => compressed.get(path),
-    end: async () => {
-      stop.abort();
-      await last.catch(() => undefined);
-      for (const path of compressed.keys()) await rm(`${path}.gz.part`, { force: true });
-    },
-  };
-}
-
-const readChunks = (path: string) => createReadStream(path, { highWaterMark: CHUNK_BYTES });
-
 interface Place {
   readonly at: number;
   readonly modified: Date;
-  readonly ahead: CompressedAhead;
 }
 
 /** @returns where the next member begins */
-async function appendMember(
-  handle: FileHandle,
-  member: ArchiveMember,
-  { at, modified, ahead }: Place,
-): Promise<number> {
+async function appendMember(handle: FileHandle, member: ArchiveMember, { at, modified }: Place): Promise<number> {
   const start = at + TAR_BLOCK;
   let bytes = 0;
-  const write = async (chunk: Buffer) => {
+  for await (const chunk of 'text' in member ? [Buffer.from(member.text)] : compressFile(member)) {
     await writeWhole(handle, chunk, start + bytes);
     bytes += chunk.length;
-  };
-  if ('text' in member) await write(Buffer.from(member.text));
-  else if (member.bytes <= SMALL_BYTES) await write(await compress(await readFile(member.path), GZIP));
-  else await writeCompressed(member, ahead, write);
+  }
   const name = 'text' in member ? member.name : `${member.name}.gz`;
   const header = formatTarHeader({ name, bytes, modifiedSeconds: Math.floor(modified.getTime() / 1000) });
   await writeWhole(handle, header, at);
   return nextBlock(start + bytes);
 }
 
-async function writeCompressed(
-  member: FileMember,
-  ahead: CompressedAhead,
-  write: (chunk: Buffer) => Promise<void>,
-): Promise<void> {
-  const writeAll = async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) await write(chunk);
-  };
-  const file = await ahead.find(member);
-  if (file === undefined) await pipeline(readChunks(member.path), createGzip(GZIP), writeAll);
-  else await pipeline(readChunks(file), writeAll);
+/** A gzip file. Its pieces are gzip files as well, one after another (RFC 1952, section 2.2), so that threads compress them at once. */
+async function* compressFile({ path, bytes }: FileMember): AsyncGenerator<Buffer> {
+  if (bytes <= PIECE_BYTES) {
+    yield await compress(await readFile(path), GZIP);
+    return;
+  }
+  const ahead: Promise<Buffer>[] = [];
+  for await (const piece of createReadStream(path, { highWaterMark: PIECE_BYTES })) {
+    const compressed = compress(piece as Buffer, GZIP);
+    compressed.catch(() => undefined); // reported when it is its turn
+    ahead.push(compressed);
+    if (ahead.length === PIECES_AT_ONCE) yield ahead.shift()!;
+  }
+  yield* ahead;
 }
 
 const nextBlock = (position: number): number => Math.ceil(position / TAR_BLOCK) * TAR_BLOCK;
