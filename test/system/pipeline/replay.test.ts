@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { RunResult } from '../../src/pipeline/run.ts';
-import { byKey, sourceTables } from '../helpers/expect-table.ts';
-import { findArchives, unpackLandings } from '../helpers/landings.ts';
-import { startWithEmptyWarehouse } from '../helpers/prepared.ts';
-import { pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
+import type { RunResult } from '../../../src/pipeline/run.ts';
+import { byKey, sourceTables } from '../../helpers/expect-table.ts';
+import { findArchives, unpackLandings } from '../../helpers/landings.ts';
+import { startWithEmptyWarehouse } from '../../helpers/prepared.ts';
+import { pulledProject, type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const contents = async (place: TestProject) => {
   const tables = await Promise.all(
@@ -144,7 +144,7 @@ test('a missing working file is restored from the published warehouse', async ()
 test('an open reader keeps its version while a pull publishes the next, and no log is left behind', async () => {
   const place = await testProject({ workspaces: 10 });
   await place.pull(['--source', 'keys']);
-  const { openDatabase } = await import('../../src/warehouse/database.ts');
+  const { openDatabase } = await import('../../../src/warehouse/database.ts');
   const file = join(place.folder, 'data', 'warehouse.duckdb');
   const analyst = await openDatabase(file, { readOnly: true });
   try {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { RunResult } from '../../src/pipeline/run.ts';
-import { type TestProject, testProject } from '../helpers/test-project.ts';
+import type { RunResult } from '../../../src/pipeline/run.ts';
+import { type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const POOLS = ['--source', 'agent_pools'];
 /** With these, the page is one line of 20 MB: more than the usual part of the memory allows, and less than all of it. */
