@@ -87,13 +87,17 @@ async function* compressFile({ path, bytes }: FileMember): AsyncGenerator<Buffer
     return;
   }
   const ahead: Promise<Buffer>[] = [];
+  let hasPieces = false;
   for await (const piece of createReadStream(path, { highWaterMark: PIECE_BYTES })) {
+    hasPieces = true;
     const compressed = compress(piece as Buffer, GZIP);
     compressed.catch(() => undefined); // reported when it is its turn
     ahead.push(compressed);
     if (ahead.length === PIECES_AT_ONCE) yield ahead.shift()!;
   }
   yield* ahead;
+  // A file that was emptied meanwhile: its checksum is refused, and the other members can be read.
+  if (!hasPieces) yield await compress(Buffer.alloc(0), GZIP);
 }
 
 const nextBlock = (position: number): number => Math.ceil(position / TAR_BLOCK) * TAR_BLOCK;

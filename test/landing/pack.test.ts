@@ -158,6 +158,14 @@ test('a large file that cannot be read leaves the folder as it was', async () =>
   expect(await load(manifest)).toContain('workspace-59999');
 });
 
+test('a large file that was emptied is refused, and the sources beside it can be read', async () => {
+  const [emptied, other] = [await land('keys', manyLines(60_000)), await land('modules')];
+  await truncate(join(directory(), 'keys.ndjson'), 0);
+  expect(await pack()).toEqual([]);
+  expect(await load(other)).toContain('workspace-499');
+  await expect(load(emptied)).rejects.toThrow('keys.ndjson was changed after the extraction');
+});
+
 test('many manifests that do not fit in the first read are found', async () => {
   const names = Array.from({ length: 70 }, (_, index) => `source_${index}`);
   const landed = await Promise.all(names.map((name) => land(name, [{ id: 1 }])));

@@ -11,7 +11,7 @@ const EXTERNAL = ['@clickhouse/client', 'fs-native-extensions', 'trino-client'];
 const SERVED = /^(?:@codemirror\/|@lezer\/|@marijn\/|crelt$|style-mod$|w3c-keyname$)/u;
 
 /** What a bundled module loads, which the bundler writes in double quotes. */
-const LOADED = /(?:^import (?:[^"]* from )?|\bimport\(|\brequire\()"([^"]+)"/gmu;
+const LOADED = /(?:^import (?:[^"]* from )?|\bimport\(|\brequire\(|\(import\.meta\.url\)\()"([^"]+)"/gmu;
 
 const dist = join(await buildCommand(), '..', '..', 'dist');
 
