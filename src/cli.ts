@@ -202,7 +202,7 @@ function nameProgram(script: string, cwd: string): string {
  * By default DuckDB's allocator gives freed memory back within a second, and statements get it again page by page, which costs a run a
  * fifteenth of its processor time. It keeps the memory for five seconds instead (docs/decisions/0012-memory-of-loads.md).
  */
-const ALLOCATOR = 'dirty_decay_ms:5000,muzzy_decay_ms:5000';
+const ALLOCATOR = 'dirty_decay_ms:1000,muzzy_decay_ms:0';
 
 /** Runs the command line of this process. */
 export async function main(): Promise<void> {

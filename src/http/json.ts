@@ -78,17 +78,83 @@ export function sliceElements(text: string): readonly string[] {
  * @param text an object that `parseJson` accepts
  */
 export function sliceFields(text: string): ReadonlyMap<string, string> {
+  const values = splitLike(lastSliced.before, text);
+  if (values) return new Map(values.map((value, index) => [lastSliced.names[index] ?? '', value]));
   const fields = new Map<string, string>();
+  const names: string[] = [];
   let start = text.indexOf('"');
   forEachSeparator(text, (at) => {
     if (start < 0 || start > at) return; // an empty object
     const end = endOfString(text, start);
     const name = text.slice(start, end + 1);
     const value = text.slice(text.indexOf(':', end) + 1, at).trim();
+    names.push(name);
     fields.set(name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1), value);
     start = text.indexOf('"', at);
   });
+  if (fields.size === names.length)
+    lastSliced = { before: partsBefore(names), names: [...fields.keys()].map(copyText) };
   return fields;
+}
+
+/** What precedes the values of an object: `{"id":`, `,"type":`. The objects of a list have the same names in the same order. */
+type Shape = readonly string[];
+
+/** The last object that was sliced, and the last whose names were changed. */
+let lastSliced: { readonly before: Shape; readonly names: readonly string[] } = { before: [], names: [] };
+let lastUnderscored: { readonly before: Shape; readonly after: Shape } = { before: [], after: [] };
+
+function partsBefore(names: readonly string[]): Shape {
+  return names.map((name, index) => copyText(`${index === 0 ? '{' : ','}${name}:`));
+}
+
+/** A part of a text keeps all of it in memory: what is remembered is a copy. */
+const copyText = (text: string): string => Buffer.from(text).toString();
+
+/**
+ * The texts of the values of an object with this shape, and without white space between its parts. It takes a third of the time of a
+ * search for names and separators.
+ * @param text an object that `parseJson` accepts
+ * @returns undefined if the object has another form
+ */
+function splitLike(shape: Shape, text: string): readonly string[] | undefined {
+  const values: string[] = [];
+  let at = 0;
+  for (const part of shape) {
+    if (!text.startsWith(part, at)) return undefined;
+    const start = at + part.length;
+    at = endOfValue(text, start);
+    values.push(text.slice(start, at));
+  }
+  return text.length === at + 1 && values.length > 0 ? values : undefined;
+}
+
+/** Where a value ends; `start` if it does not begin there. */
+function endOfValue(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfString(text, start) + 1;
+  let at = start;
+  if (first !== OPEN_OBJECT && first !== OPEN_LIST) {
+    while (isPlain(text.charCodeAt(at))) at++;
+    return at;
+  }
+  for (let depth = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_OBJECT || code === OPEN_LIST) depth++;
+    else if ((code === CLOSE_OBJECT || code === CLOSE_LIST) && --depth === 0) return at + 1;
+  }
+  return start;
+}
+
+/** Whether a character belongs to a number, `true`, `false` or `null`. */
+function isPlain(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 48 && code <= 57) ||
+    (code >= 43 && code <= 46 && code !== COMMA) ||
+    code === 69
+  );
 }
 
 /** Finds where each element of the outermost list or object ends: at a comma, the last one at the closing bracket. */
@@ -112,6 +178,10 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
  * @returns undefined if a name has escapes, or two names would be the same
  */
 export function underscoreNames(text: string): string | undefined {
+  const { before, after } = lastUnderscored;
+  const values = splitLike(before, text);
+  if (values) return `${values.map((value, index) => `${after[index]}${value}`).join('')}}`;
+  const sent: string[] = [];
   const names: string[] = [];
   const parts: string[] = [];
   let copied = 0;
@@ -120,12 +190,14 @@ export function underscoreNames(text: string): string | undefined {
     if (start < 0 || start > at) return; // an empty object
     const end = endOfString(text, start) + 1;
     const name = underscored(text.slice(start, end));
+    sent.push(text.slice(start, end));
     names.push(name);
     parts.push(text.slice(copied, start), name);
     copied = end;
     start = text.indexOf('"', at);
   });
   if (!areDistinct(names)) return undefined;
+  lastUnderscored = { before: partsBefore(sent), after: partsBefore(names) };
   parts.push(text.slice(copied));
   return parts.join('');
 }
@@ -136,10 +208,7 @@ const knownNames = new Map<string, string>();
 const knownLists = new Map<string, boolean>();
 
 function underscored(name: string): string {
-  // A part of a text keeps all of it in memory: what is remembered is a copy.
-  return (
-    knownNames.get(name) ?? remember(knownNames, Buffer.from(name).toString(), (copy) => copy.replaceAll('-', '_'))
-  );
+  return knownNames.get(name) ?? remember(knownNames, copyText(name), (copy) => copy.replaceAll('-', '_'));
 }
 
 /** Whether names are without escapes, and different. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -13,7 +13,7 @@ import { formatTarHeader, MAX_TAR_NAME_BYTES, parseTarHeader, TAR_BLOCK, type Ta
 /** Texts of all sources of a target fit in it, so that one read finds them. */
 const HEAD_BYTES = 64 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-const GZIP = { level: constants.Z_BEST_SPEED, chunkSize: CHUNK_BYTES };
+const MIN_CHUNK_BYTES = 16 * 1024;
 const compress = promisify(gzip);
 
 /** What one thread compresses at a time. */
@@ -82,22 +82,41 @@ async function appendMember(handle: FileHandle, member: ArchiveMember, { at, mod
 
 /** A gzip file. Its pieces are gzip files as well, one after another (RFC 1952, section 2.2), so that threads compress them at once. */
 async function* compressFile({ path, bytes }: FileMember): AsyncGenerator<Buffer> {
-  if (bytes <= PIECE_BYTES) {
-    yield await compress(await readFile(path), GZIP);
-    return;
+  const handle = await open(path, 'r');
+  try {
+    const pieceBytes = Math.min(bytes, PIECE_BYTES);
+    const ahead: Promise<Piece>[] = [];
+    /** They are used again: V8 collects its garbage whenever 64 MB of buffers are new. */
+    const buffers: Buffer[] = [];
+    // A file that was emptied meanwhile gets one piece: its checksum is refused, and the other members can be read.
+    for (let at = 0; at === 0 || at < bytes; at += pieceBytes) {
+      const buffer = buffers.pop() ?? Buffer.allocUnsafe(pieceBytes);
+      const { bytesRead } = await handle.read(buffer, 0, pieceBytes, at);
+      const piece = compressPiece(buffer, bytesRead);
+      piece.catch(() => undefined); // reported when it is its turn
+      ahead.push(piece);
+      if (ahead.length < PIECES_AT_ONCE) continue;
+      const first = await ahead.shift()!;
+      buffers.push(first.buffer);
+      yield first.compressed;
+    }
+    for (const piece of ahead) yield (await piece).compressed;
+  } finally {
+    await handle.close();
   }
-  const ahead: Promise<Buffer>[] = [];
-  let hasPieces = false;
-  for await (const piece of createReadStream(path, { highWaterMark: PIECE_BYTES })) {
-    hasPieces = true;
-    const compressed = compress(piece as Buffer, GZIP);
-    compressed.catch(() => undefined); // reported when it is its turn
-    ahead.push(compressed);
-    if (ahead.length === PIECES_AT_ONCE) yield ahead.shift()!;
-  }
-  yield* ahead;
-  // A file that was emptied meanwhile: its checksum is refused, and the other members can be read.
-  if (!hasPieces) yield await compress(Buffer.alloc(0), GZIP);
+}
+
+interface Piece {
+  /** What was read. */
+  readonly buffer: Buffer;
+  readonly compressed: Buffer;
+}
+
+async function compressPiece(buffer: Buffer, bytes: number): Promise<Piece> {
+  // Most pieces fit into one chunk, which is then the result.
+  const chunkSize = Math.max(MIN_CHUNK_BYTES, Math.floor(bytes / 4));
+  const compressed = await compress(buffer.subarray(0, bytes), { level: constants.Z_BEST_SPEED, chunkSize });
+  return { buffer, compressed };
 }
 
 const nextBlock = (position: number): number => Math.ceil(position / TAR_BLOCK) * TAR_BLOCK;

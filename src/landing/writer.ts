@@ -90,7 +90,12 @@ export class LandingWriter {
     const { directory, source, redactor } = this.#options;
     const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
     return {
-      add: (cells) => lines.write(formatRow(cells, redactor)),
+      add: (rows, origins) => {
+        const mask = origins.every((text) => isPlain(text, redactor)) ? undefined : redactor;
+        return rows.length === 0
+          ? Promise.resolve()
+          : lines.write(rows.map((cells) => formatRow(cells, mask)).join(''));
+      },
       clear: () => lines.rollback(),
       write: () => {
         this.#csvColumns = columns;
@@ -207,7 +212,8 @@ export class LandingWriter {
 
 /** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
 export interface CollectedRows {
-  add(cells: readonly Cell[]): Promise<void>;
+  /** @param origins the texts that the cells are parts of: where they have nothing to mask, no cell is searched */
+  add(rows: readonly (readonly Cell[])[], origins: readonly string[]): Promise<void>;
   /** Removes the rows so far. */
   clear(): Promise<void>;
   /** Writes the rows. It is the last call but `discard`. */
@@ -219,12 +225,19 @@ export interface CollectedRows {
 /** A text, a number, or the text of JSON. An empty text is null. */
 export type Cell = string | number | { readonly json: string };
 
-function formatRow(cells: readonly Cell[], redactor: Redactor): string {
-  return `${cells.map((cell) => quoteCell(redactor.text(formatCell(cell)))).join(',')}\n`;
+/** Whether all parts of a text can be written as they are. */
+function isPlain(text: string, redactor: Redactor): boolean {
+  return isClean(text) && !hasLineBreak(text) && redactor.text(text) === text;
 }
 
-function formatCell(cell: Cell): string {
-  return typeof cell === 'object' ? toOneLine(stripSecrets(cell.json)) : String(cell);
+/** @param redactor undefined if the cells are parts of a plain text */
+function formatRow(cells: readonly Cell[], redactor: Redactor | undefined): string {
+  return `${cells.map((cell) => quoteCell(formatCell(cell, redactor))).join(',')}\n`;
+}
+
+function formatCell(cell: Cell, redactor: Redactor | undefined): string {
+  if (redactor === undefined) return typeof cell === 'object' ? cell.json : String(cell);
+  return redactor.text(typeof cell === 'object' ? toOneLine(stripSecrets(cell.json)) : String(cell));
 }
 
 /** A cell of CSV. */
@@ -243,15 +256,24 @@ function formatLine(
   return `${start}${comma}"body":${toOneLine(stripSecrets(body))}}\n`;
 }
 
-/** Escapes may hide a secret from the redactor: the text is written again without those that it does not need. */
+/** Whether JSON has neither secret fields nor escapes that may hide a secret from the redactor. */
+function isClean(json: string): boolean {
+  return !json.includes('\\u') && !mayContainSecret(json);
+}
+
+/** JSON without secret fields. If it may have them, the text is written again, without the escapes that it does not need. */
 function stripSecrets(json: string): string {
-  if (!mayContainSecret(json) && !json.includes('\\u')) return json;
+  if (isClean(json)) return json;
   return stringify(stripSecretFields(parse(json))) ?? 'null';
 }
 
 /** Line breaks between JSON tokens have no meaning; strings cannot contain raw ones. */
 function toOneLine(json: string): string {
-  return json.includes('\n') || json.includes('\r') ? json.replaceAll(/[\r\n]+/gu, ' ') : json;
+  return hasLineBreak(json) ? json.replaceAll(/[\r\n]+/gu, ' ') : json;
+}
+
+function hasLineBreak(text: string): boolean {
+  return text.includes('\n') || text.includes('\r');
 }
 
 async function writeManifest(directory: string, manifest: Manifest): Promise<void> {

@@ -98,7 +98,12 @@ async function loadWithThreads(load: Load): Promise<PullOutcome> {
   return interruptible(run, () => withLoadThreads(database, files, size, () => loadTables(load, filled)));
 }
 
-function measureLoad({ run, manifest }: Load): LoadSize {
+interface MeasuredLoad extends LoadSize {
+  /** Whether most of it is lines of JSON. */
+  readonly isJson: boolean;
+}
+
+function measureLoad({ run, manifest }: Load): MeasuredLoad {
   const filled = tablesForSource(manifest.source, run.warehouse.tables);
   const [largest] = [...manifest.files].sort((one, other) => other.bytes - one.bytes);
   return {
@@ -109,7 +114,7 @@ function measureLoad({ run, manifest }: Load): LoadSize {
 }
 
 /** Lists and responses of JSON are in memory as a whole. */
-function isMemoryLarge({ landingBytes, hasLists, isJson = false }: LoadSize): boolean {
+function isMemoryLarge({ landingBytes, hasLists, isJson }: MeasuredLoad): boolean {
   return (isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= MAX_USUAL_LISTS_BYTES);
 }
 

@@ -42,8 +42,9 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
       platform.views.results,
       { view_id: id, 'page[size]': PAGE_SIZE },
       {
-        write: async (page) => {
-          for (const text of itemTexts(page)) await rows.add(formatRow(id, ++position, text));
+        write: (page) => {
+          const formatted = itemTexts(page).map((text) => formatRow(id, ++position, text));
+          return rows.add(formatted, [id, page.text]);
         },
         reset: () => {
           position = 0;

@@ -199,27 +199,24 @@ export interface LoadSize {
   readonly landingBytes: number;
   /** Few rows, each with a list of all its members. */
   readonly hasLists: boolean;
-  /** Lines of JSON. @default CSV */
-  readonly isJson?: boolean;
 }
 
 /**
- * Gives DuckDB all threads from now on if a large landing is loaded. The members of lists are loaded with one thread: they come from
- * few rows, which is one piece of work, and the other threads only wait for it, busily. That costs three times the processor time.
- * Lines of JSON are loaded with one thread as well: each thread has buffers of 100 MB for them, which are most of a load's memory.
+ * Loads a large landing with one thread, and gives DuckDB all of them for what follows. Two threads take a third more processor time, most
+ * of it to wait for each other busily, and write 200,000 workspaces no sooner: the other processor is needed for the next downloads. Each
+ * has buffers of 60 to 100 MB. Whenever the number of threads is set, DuckDB gives back the memory that it has freed.
  */
 export async function withLoadThreads<T>(
   database: Database,
   files: SqlFiles,
-  { landingBytes, hasLists, isJson = false }: LoadSize,
+  { landingBytes, hasLists }: LoadSize,
   load: () => Promise<T>,
 ): Promise<T> {
   if (landingBytes < (hasLists ? LARGE_LISTS_BYTES : LARGE_LANDING_BYTES)) return load();
-  const hasOneThread = hasLists || isJson;
-  await database.run(await files.read(hasOneThread ? 'warehouse/one_thread' : 'warehouse/all_threads'));
+  await database.run(await files.read('warehouse/one_thread'));
   const loaded = await load();
-  // After a failure one thread is left, which is slower and nothing else.
-  if (hasOneThread) await database.run(await files.read('warehouse/all_threads'));
+  // After a failure one thread is left, which is slower for reports and nothing else.
+  await database.run(await files.read('warehouse/all_threads'));
   return loaded;
 }
 

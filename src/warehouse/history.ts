@@ -55,11 +55,11 @@ interface MergeOptions {
   readonly changes: Changes;
   /** Adds the new versions. @default from the stage */
   readonly append?: () => Promise<unknown>;
-  /** Bytes of lists that are merged at once, beside one more list: their members are in memory. @default 16 MiB */
+  /** Bytes of lists that are merged at once, beside one more list: their members are in memory. @default 4 MiB */
   readonly listBytes?: number;
 }
 
-const LIST_BYTES = 16 * 1024 * 1024;
+const LIST_BYTES = 4 * 1024 * 1024;
 
 /** Writes the difference found by `compareStage`: ends changed and deleted versions, adds changed and new ones. */
 export async function mergeStage(

@@ -73,6 +73,34 @@ describe('the text of parts of JSON', () => {
     expect([...sliceFields(' { } ')]).toEqual([]);
   });
 
+  it('is the same for objects that look like the one before, and for those that nearly do', () => {
+    const objects = [
+      '{"id":"a","b-c":1.50,"d":{"e":[1,{"}":"]"}]}}',
+      '{"id":"\\"}\\\\","b-c":-1E+400,"d":[]}',
+      '{"id":null,"b-c":true,"d":"x,\\"d\\":1"}',
+      '{"id":"a" ,"b-c":1,"d":2}',
+      '{"id":"a","b-c":1 ,"d":2}',
+      '{"id": "a,b","b-c":1,"d":2}',
+      '{"id":"a","b-c":1,"d":2 }',
+      '{"id":"a","b-c":1}',
+      '{"id":"a","b-c":1,"d":2,"e":3}',
+      '{"b-c":1,"id":"a","d":2}',
+      '{"id":"a","b-c":1,"d":2,"d":3}',
+      '{}',
+    ];
+    for (const [index, text] of objects.entries()) {
+      sliceFields('{"id":"first","b-c":0,"d":0}');
+      underscoreNames('{"id":"first","b-c":0,"d":0}');
+      const parsed = parseLossless(text) as object;
+      const fields = [...sliceFields(text)].map(([name, value]) => [name, parseLossless(value)]);
+      expect(Object.fromEntries(fields), text).toEqual(parsed);
+      expect([...sliceFields(text).values()].every((value) => value === value.trim())).toBe(true);
+      // The tenth has a name twice, which this function leaves to others.
+      const renamed = index === 10 ? undefined : text.replace('"b-c"', '"b_c"');
+      expect(underscoreNames(text)).toBe(renamed);
+    }
+  });
+
   it('has underscores in the names of an object, and nothing else is changed', () => {
     expect(underscoreNames('{"a-b-c" : {"d-e": "f-g"}, "h":-1.50,"i-j":["k-l"]}')).toBe(
       '{"a_b_c" : {"d-e": "f-g"}, "h":-1.50,"i_j":["k-l"]}',

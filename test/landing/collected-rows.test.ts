@@ -39,9 +39,9 @@ test('rows that are collected at the same time are written one collection after 
   const { landing, directory } = await openLanding();
   const [large, small, second] = [1, 2, 3].map(() => landing.collectRows(COLUMNS));
   for (let position = 1; position <= MANY; position++) {
-    await Promise.all([large?.add(['a', position, TEXT]), second?.add(['c', position, TEXT])]);
+    await Promise.all([large?.add([['a', position, TEXT]], [TEXT]), second?.add([['c', position, TEXT]], [TEXT])]);
   }
-  await small?.add(['b', 1, 'token-of-the-target']);
+  await small?.add([['b', 1, 'token-of-the-target']], ['token-of-the-target']);
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.rows-1.part', 'saved_view_rows.rows-3.part']);
   await Promise.all([large, small, second].map((rows) => rows?.write()));
   const { files } = await landing.commit();
@@ -69,14 +69,50 @@ test('rows that are cleared or discarded are not written, and leave no file', as
   const cleared = landing.collectRows(COLUMNS);
   const discarded = landing.collectRows(COLUMNS);
   for (let position = 1; position <= MANY; position++) {
-    await cleared.add(['a', position, TEXT]);
-    await discarded.add(['b', position, TEXT]);
+    await cleared.add([['a', position, TEXT]], [TEXT]);
+    await discarded.add([['b', position, TEXT]], [TEXT]);
   }
   await cleared.clear();
-  await cleared.add(['a', 1, 'again']);
+  await cleared.add([['a', 1, 'again']], ['again']);
   await cleared.write();
   await discarded.discard();
   await landing.commit();
   expect(readFileSync(join(directory, 'saved_view_rows.csv'), 'utf8')).toBe('view,position,text\n"a","1","again"\n');
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv', 'saved_view_rows.json']);
+});
+
+test('rows of a page are written as they are, unless something of the page has to be masked', async () => {
+  const { landing, directory } = await openLanding();
+  const rows = landing.collectRows(COLUMNS);
+  const json = (text: string) => ({ json: text });
+  await rows.add([['a', 1, json('{"n":1.50,"s":"x, \\"y\\""}')]], ['a', '[{"n":1.50,"s":"x, \\"y\\""}]']);
+  // In each of these, one cell or its neighbour must not reach the disk as it is.
+  const masked = [
+    '{"password":"p"}',
+    '{"s":"token-of-the-target"}',
+    '{"s":"\\u0074oken-of-the-target"}',
+    '{"s":\n"token-of-the-target"}',
+  ];
+  for (const text of masked)
+    await rows.add(
+      [
+        ['b', 2, json('{"n":2.0}')],
+        ['b', 3, json(text)],
+      ],
+      ['b', `[{"n":2.0},${text}]`],
+    );
+  await rows.add([['token-of-the-target', 4, json('{"n":4}')]], ['token-of-the-target', '[{"n":4}]']);
+  await rows.add([], []);
+  await rows.write();
+  await landing.commit();
+  const lines = readFileSync(join(directory, 'saved_view_rows.csv'), 'utf8').trimEnd().split('\n').slice(1);
+  const unmasked = '"b","2","{""n"":2.0}"';
+  expect(lines).toEqual([
+    '"a","1","{""n"":1.50,""s"":""x, \\""y\\""""}"',
+    ...[unmasked, '"b","3","{}"'],
+    ...[unmasked, '"b","3","{""s"":""***""}"'],
+    ...[unmasked, '"b","3","{""s"":""***""}"'],
+    ...[unmasked, '"b","3","{""s"": ""***""}"'],
+    '"***","4","{""n"":4}"',
+  ]);
 });

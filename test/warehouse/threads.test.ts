@@ -22,39 +22,30 @@ test('a small warehouse is opened with one thread, and a large one with all', as
   expect(await countThreads(await openWith(1))).toEqual([{ threads: 1 }]);
 });
 
-test('a large landing is loaded with all threads, also within a transaction', async () => {
+test.each([
+  { what: 'a landing', hasLists: false, large: 8 * MEBIBYTE },
+  { what: 'a landing of lists', hasLists: true, large: 4 * MEBIBYTE },
+])('$what is loaded with one thread if it is large, and what follows has all of them', async ({ hasLists, large }) => {
+  const files = createSqlFiles([PACKAGE_ROOT]);
+  const database = await openWith(undefined);
+  const [all] = await countThreads(database);
+  const loadWith = (landingBytes: number) =>
+    withLoadThreads(database, files, { landingBytes, hasLists }, () => countThreads(database));
+
+  expect(await loadWith(large - 1)).toEqual([all]);
+  expect(await database.transaction(() => loadWith(large))).toEqual([{ threads: 1 }]);
+  expect(await countThreads(database)).toEqual([all]);
+});
+
+test('a small warehouse keeps one thread until a large landing is loaded', async () => {
   const files = createSqlFiles([PACKAGE_ROOT]);
   const [all] = await countThreads(await openWith(undefined));
   const database = await openWith(1);
-
-  const loadWith = (landingBytes: number) =>
-    withLoadThreads(database, files, { landingBytes, hasLists: false }, () => countThreads(database));
-
-  expect(await loadWith(8 * MEBIBYTE - 1)).toEqual([{ threads: 1 }]);
-  expect(await database.transaction(() => loadWith(8 * MEBIBYTE))).toEqual([all]);
-  expect(await countThreads(database)).toEqual([all]);
-});
-
-test('lists are loaded with one thread, and what follows has all of them', async () => {
-  const files = createSqlFiles([PACKAGE_ROOT]);
-  const database = await openWith(undefined);
-  const [all] = await countThreads(database);
-  const loadWith = (landingBytes: number) =>
-    withLoadThreads(database, files, { landingBytes, hasLists: true }, () => countThreads(database));
-
-  expect(await loadWith(4 * MEBIBYTE - 1)).toEqual([all]);
-  expect(await loadWith(4 * MEBIBYTE)).toEqual([{ threads: 1 }]);
-  expect(await countThreads(database)).toEqual([all]);
-});
-
-test('many lines of JSON are loaded with one thread, which needs half of the memory, and what follows has all of them', async () => {
-  const files = createSqlFiles([PACKAGE_ROOT]);
-  const database = await openWith(undefined);
-  const [all] = await countThreads(database);
-  const loadWith = (landingBytes: number) =>
-    withLoadThreads(database, files, { landingBytes, hasLists: false, isJson: true }, () => countThreads(database));
-
-  expect(await loadWith(8 * MEBIBYTE - 1)).toEqual([all]);
-  expect(await loadWith(8 * MEBIBYTE)).toEqual([{ threads: 1 }]);
-  expect(await countThreads(database)).toEqual([all]);
+  for (const [landingBytes, after] of [
+    [8 * MEBIBYTE - 1, { threads: 1 }],
+    [8 * MEBIBYTE, all],
+  ] as const) {
+    await withLoadThreads(database, files, { landingBytes, hasLists: false }, async () => undefined);
+    expect(await countThreads(database)).toEqual([after]);
+  }
 });
