@@ -187,12 +187,9 @@ export const LARGE_LANDING_BYTES = 8 * 1024 * 1024;
 /** Lists of which the members take longer than two settings of the threads. */
 const LARGE_LISTS_BYTES = 4 * 1024 * 1024;
 
-/** Reports ask long questions: with two threads, those of a year (14 MiB) take a fifth less time and the same processor time. */
-const SMALL_PUBLISHED_BYTES = 8 * 1024 * 1024;
-
-/** The threads to open a warehouse file of this size with, to write to it or to read it. */
-export function chooseThreads(bytes: number, use: 'write' | 'read' = 'write'): number | undefined {
-  return bytes < (use === 'read' ? SMALL_PUBLISHED_BYTES : SMALL_FILE_BYTES) ? 1 : undefined;
+/** The threads to open a warehouse file of this size with. Reports run two statements at a time, each with as many. */
+export function chooseThreads(bytes: number): number | undefined {
+  return bytes < SMALL_FILE_BYTES ? 1 : undefined;
 }
 
 export interface LoadSize {

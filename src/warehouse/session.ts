@@ -226,7 +226,7 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
   if (!existsSync(published)) throw noWarehouseError(published);
-  const threads = chooseThreads((await stat(published)).size, 'read');
+  const threads = chooseThreads((await stat(published)).size);
   const database = await openDatabase(published, {
     readOnly: true,
     memoryLimit: config.memoryLimit,

@@ -17,8 +17,6 @@ test('a small warehouse is opened with one thread, and a large one with all', as
   expect(chooseThreads(0)).toBe(1);
   expect(chooseThreads(32 * MEBIBYTE - 1)).toBe(1);
   expect(chooseThreads(32 * MEBIBYTE)).toBeUndefined();
-  expect(chooseThreads(8 * MEBIBYTE - 1, 'read')).toBe(1);
-  expect(chooseThreads(8 * MEBIBYTE, 'read')).toBeUndefined();
   expect(await countThreads(await openWith(1))).toEqual([{ threads: 1 }]);
 });
 
