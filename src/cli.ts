@@ -198,10 +198,7 @@ function nameProgram(script: string, cwd: string): string {
   return isInstalled ? 'tidemark' : `node ${relative(cwd, script)}`;
 }
 
-/**
- * By default DuckDB's allocator gives freed memory back within a second, and statements get it again page by page, which costs a run a
- * fifteenth of its processor time. It keeps the memory for five seconds instead (docs/decisions/0012-memory-of-loads.md).
- */
+/** How long DuckDB's allocator keeps freed memory: docs/decisions/0012-memory-of-loads.md. */
 const ALLOCATOR = 'dirty_decay_ms:1000,muzzy_decay_ms:0';
 
 /** Runs the command line of this process. */

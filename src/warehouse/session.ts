@@ -6,6 +6,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
+import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
 import { chooseThreads, type Database, loadMemory, openDatabase } from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
 import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
@@ -72,6 +73,7 @@ export async function withWarehouseLock<T>(
     const lock = await acquireLock(join(data, 'lock'), purpose, { now });
     try {
       await removeLeftovers(paths);
+      await removeCompactCopy(paths.work);
       await assertDiskSpace(data);
       return await work({
         write: (write, writeOptions = {}) => runSafely({ ...options, ...writeOptions, paths, lock }, write),
@@ -157,6 +159,7 @@ async function runSession<T>(
   const database = await openWorkingCopy(paths, config.memoryLimit, log);
   let warehouse: MigratingWarehouse | undefined;
   let isUsable = true;
+  let isCompact = false;
   try {
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
@@ -164,6 +167,7 @@ async function runSession<T>(
     if (!deferMigration) await warehouse.finishMigration();
     const result = await work(warehouse);
     await database.run('checkpoint');
+    isCompact = warehouse.isMigrated && (await writeCompactCopy(database, files, paths.work, log));
     return result;
   } catch (error) {
     isUsable = classifyStorageError(error) === undefined;
@@ -171,14 +175,20 @@ async function runSession<T>(
   } finally {
     database.close();
     // A schema without its views is of no use to readers: the next session finishes and publishes it.
-    if (isUsable && warehouse?.isMigrated) await publish(paths, lock, config.groupRead);
+    if (isUsable && warehouse?.isMigrated && isClosed(paths.work)) {
+      lock.assertHeld();
+      if (isCompact) await replaceWithCompact(paths.work, log);
+      await publish(paths, config.groupRead);
+    }
   }
 }
 
-/** A `.wal` beside the working file means that it was not closed cleanly: the published file then stays as it is. */
-async function publish({ work, published }: WarehouseFiles, lock: Lock, isGroupRead: boolean): Promise<void> {
-  if (existsSync(`${work}.wal`)) return;
-  lock.assertHeld();
+/** A `.wal` beside a file means that it was not closed cleanly: the published file then stays as it is. */
+function isClosed(file: string): boolean {
+  return !existsSync(`${file}.wal`);
+}
+
+async function publish({ work, published }: WarehouseFiles, isGroupRead: boolean): Promise<void> {
   await publishFile(work, published, isGroupRead ? 0o440 : 0o400);
   await recordFingerprint(work);
 }

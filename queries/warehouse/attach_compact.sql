@@ -1,0 +1,2 @@
+-- Creates the file of a compact copy.
+attach {{file}} as compact;

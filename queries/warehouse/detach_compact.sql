@@ -1,0 +1,2 @@
+-- Closes the file of a compact copy.
+detach compact;

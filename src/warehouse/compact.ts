@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
+import type { Log } from '../core/log.ts';
+import { type Database, firstLine } from './database.ts';
+import { classifyStorageError } from './integrity.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
+
+/** A smaller file is not worth the time. */
+const MIN_BYTES = 16 * 1024 * 1024;
+/** How many times as large as after its last compaction a file may become. */
+const MAX_GROWTH = 4 / 3;
+
+/** Where the compact copy of a file is written. */
+const compactPath = (file: string) => `${file}.compact`;
+/** Holds the size of the file after its last compaction. */
+const statePath = (file: string) => join(dirname(file), 'compacted-bytes');
+
+/**
+ * Writes a compact copy of an open, checkpointed file that has grown by a third since the last one. A night writes the last rows of each
+ * table to new blocks: the old blocks stay in the file, and tables consist of many small parts. `replaceWithCompact` takes the copy.
+ * @returns whether there is a copy. Without one, the file can be used as it is: it is small, has not grown, or the copy failed.
+ * @throws DuckDB's error for a corrupt block
+ */
+export async function writeCompactCopy(
+  database: Database,
+  files: SqlFiles,
+  file: string,
+  log: Log,
+  minBytes: number = MIN_BYTES,
+): Promise<boolean> {
+  const { size } = await stat(file);
+  if (size < minBytes) return false;
+  const before = await readState(file);
+  if (before === undefined) {
+    await writeState(file, size);
+    return false;
+  }
+  if (size <= before * MAX_GROWTH) return false;
+  try {
+    await copyDatabase(database, files, compactPath(file));
+    return true;
+  } catch (error) {
+    await removeCompactCopy(file);
+    if (classifyStorageError(error) === 'corrupt') throw error;
+    log.warn(`the warehouse is not compacted, and stays as it is: ${firstLine(error)}`);
+    return false;
+  }
+}
+
+async function copyDatabase(database: Database, files: SqlFiles, copy: string): Promise<void> {
+  await rm(copy, { force: true });
+  await database.run(await files.read('warehouse/one_thread')); // the copy then keeps the order of rows
+  await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
+  try {
+    await database.script(await files.read('warehouse/copy_compact')); // DuckDB makes several statements of it
+    await assertSameRows(database, files);
+  } finally {
+    await database.run(await files.read('warehouse/detach_compact'));
+  }
+}
+
+async function assertSameRows(database: Database, files: SqlFiles): Promise<void> {
+  const tables = (await database.rows(await files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
+  for (const name of new Set(tables)) {
+    const [row] = await database.rows(await files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
+    if (row?.is_same !== true) throw new Error(`the copy of ${name} has other rows`);
+  }
+}
+
+/** Replaces a closed file by its compact copy. */
+export async function replaceWithCompact(file: string, log: Log): Promise<void> {
+  const [before, after] = [(await stat(file)).size, (await stat(compactPath(file))).size];
+  await syncPath(compactPath(file));
+  await rename(compactPath(file), file);
+  await syncFolder(dirname(file));
+  await writeState(file, after);
+  log.info(`compacted the warehouse from ${formatMegabytes(before)} to ${formatMegabytes(after)}`);
+}
+
+/** Removes what a killed or failed compaction has left. */
+export async function removeCompactCopy(file: string): Promise<void> {
+  for (const path of [compactPath(file), `${compactPath(file)}.wal`]) await rm(path, { force: true });
+}
+
+const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+async function readState(file: string): Promise<number | undefined> {
+  const path = statePath(file);
+  if (!existsSync(path)) return undefined;
+  const bytes = Number((await readFile(path, 'utf8')).trim());
+  return bytes > 0 ? bytes : undefined;
+}
+
+function writeState(file: string, bytes: number): Promise<void> {
+  return writeFileAtomic(statePath(file), `${bytes}\n`);
+}

@@ -1,0 +1,126 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { replaceWithCompact, writeCompactCopy } from '../../src/warehouse/compact.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { warehouseFiles } from '../../src/warehouse/publish.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { mailConfig } from '../helpers/mail-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+const FILES = createSqlFiles([PACKAGE_ROOT]);
+function collectLog() {
+  const lines: string[] = [];
+  const add = (text: string) => void lines.push(text);
+  return { lines, log: { info: add, warn: add, error: add } };
+}
+
+/** Of random text, which does not shrink. */
+const ROWS = 200_000;
+
+/** A file of which most is the content of a table that was dropped. */
+async function createFragmented(): Promise<{ database: Database; file: string }> {
+  const file = join(await tempFolder(), 'warehouse.duckdb');
+  const database = await openDatabase(file, { threads: 1 });
+  onTestFinished(() => database.close());
+  await database.script(`
+    create table dropped as select hash(range) as a, md5(range::varchar) as b from range(${ROWS});
+    create table kept (id integer not null default 7, name varchar);
+    comment on table kept is 'it''s "kept"';
+    comment on column kept.name is 'a name';
+    insert into kept select range, 'n' || range from range(1000);
+    create view named as from kept where name is not null;
+    create macro twice(x) as x * 2;
+    checkpoint;
+    drop table dropped;
+    checkpoint;
+  `);
+  return { database, file };
+}
+
+const describe = (database: Database) =>
+  database.rows(`
+    select
+      (select sum(hash(kept)::hugeint)::varchar from kept) as rows,
+      (select count(*) from named) as viewed,
+      twice(21) as answer,
+      (select comment from duckdb_tables() where table_name = 'kept') as comment,
+      (select list(row(column_name, column_default, is_nullable, comment) order by column_index)::varchar
+        from duckdb_columns() where table_name = 'kept') as columns
+  `);
+
+test('a file that has grown by a third is replaced by a copy with the same content', async () => {
+  const { database, file } = await createFragmented();
+  const { log, lines } = collectLog();
+  const before = await describe(database);
+  const { size } = statSync(file);
+  const write = () => writeCompactCopy(database, FILES, file, log, 0);
+
+  expect(await write(), 'the first time, its size is noted').toBe(false);
+  writeFileSync(join(dirname(file), 'compacted-bytes'), `${Math.ceil((size * 3) / 4)}\n`);
+  expect(await write(), 'grown by a third').toBe(false);
+  writeFileSync(join(dirname(file), 'compacted-bytes'), `${Math.floor((size * 3) / 4) - 1}\n`);
+  expect(await writeCompactCopy(database, FILES, file, log, size + 1), 'smaller than is worth it').toBe(false);
+  expect(await write(), 'grown by more').toBe(true);
+
+  database.close();
+  await replaceWithCompact(file, log);
+  expect(statSync(file).size).toBeLessThan(size / 2);
+  expect(Number(readFileSync(join(dirname(file), 'compacted-bytes'), 'utf8'))).toBe(statSync(file).size);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted-bytes', 'warehouse.duckdb']);
+  expect(lines).toEqual([expect.stringMatching(/^compacted the warehouse from \d+\.\d MB to \d+\.\d MB$/u)]);
+  const reopened = await openDatabase(file);
+  onTestFinished(() => reopened.close());
+  expect(await describe(reopened)).toEqual(before);
+});
+
+test('a copy that fails or differs is removed, and the file stays as it is', async () => {
+  const { database, file } = await createFragmented();
+  const { log, lines } = collectLog();
+  writeFileSync(join(dirname(file), 'compacted-bytes'), '1\n');
+  const before = await describe(database);
+  const copyWith = (statement: string) => {
+    const read = async (name: string) => (name === 'warehouse/copy_compact' ? statement : FILES.read(name));
+    return writeCompactCopy(database, { ...FILES, read, render: FILES.render.bind(FILES) }, file, log, 0);
+  };
+  expect(await copyWith('copy from database nothing to compact')).toBe(false);
+  expect(await copyWith('create table compact.kept as from kept limit 999')).toBe(false);
+  const why = 'the warehouse is not compacted, and stays as it is:';
+  expect(lines).toEqual([expect.stringMatching(`${why} .*nothing`), `${why} the copy of kept has other rows`]);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted-bytes', 'warehouse.duckdb']);
+  expect(await describe(database)).toEqual(before);
+  expect(await writeCompactCopy(database, FILES, file, log, 0), 'the next time').toBe(true);
+});
+
+test('a session publishes the compact file, and removes what a killed one left', async () => {
+  const config = mailConfig(await tempFolder());
+  const { log, lines } = collectLog();
+  const session = { purpose: 'test', now: new Date(0), log, config };
+  const { work, published } = warehouseFiles(config.data);
+  await withWarehouse(session, async ({ database }) => {
+    await database.script(
+      `create table filler as select md5(range::varchar) as a from range(${5 * ROWS}); checkpoint;`,
+    );
+  });
+  const { size } = statSync(work);
+  expect(size).toBeGreaterThan(16 * 1024 * 1024);
+  writeFileSync(join(dirname(work), 'compacted-bytes'), `${Math.floor(size / 2)}\n`);
+  for (const path of [`${work}.compact`, `${work}.compact.wal`]) writeFileSync(path, 'left by a kill');
+
+  await withWarehouse(session, async ({ database }) => {
+    expect(existsSync(`${work}.compact`)).toBe(false);
+    await database.script('drop table filler; checkpoint;');
+    await database.script('create table later as select 42 as answer;');
+    await database.script(
+      `create table other as select md5((range + 1)::varchar) as a from range(${5 * ROWS}); checkpoint; drop table other;`,
+    );
+  });
+  expect(lines.at(-1)).toMatch(/^compacted the warehouse from /u);
+  expect(statSync(work).size).toBeLessThan(size / 2);
+  expect(statSync(published).size).toBe(statSync(work).size);
+  await withWarehouse(session, async ({ database }) => {
+    expect(await database.rows('from later')).toEqual([{ answer: 42 }]);
+  });
+});
