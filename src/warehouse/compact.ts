@@ -11,14 +11,29 @@ import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 const MIN_BYTES = 16 * 1024 * 1024;
 /** How many times as large as after its last compaction a file may become. */
 const MAX_GROWTH = 4 / 3;
+/** A night or two after a compaction there are free blocks again, which the following nights use. */
+const MIN_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Where the compact copy of a file is written. */
 const compactPath = (file: string) => `${file}.compact`;
-/** Holds the size of the file after its last compaction. */
-const statePath = (file: string) => join(dirname(file), 'compacted-bytes');
+/** Holds a `Compaction`: `14430208 bytes at 2026-11-20T02:15:00.000Z`. */
+const statePath = (file: string) => join(dirname(file), 'compacted');
+
+/** When a file was last compacted, or seen for the first time, and its size then. */
+interface Compaction {
+  readonly bytes: number;
+  readonly atMs: number;
+}
+
+export interface CompactOptions {
+  readonly now: Date;
+  readonly log: Log;
+  /** @default 16 MiB */
+  readonly minBytes?: number;
+}
 
 /**
- * Writes a compact copy of an open, checkpointed file that has grown by a third since the last one. A night writes the last rows of each
+ * Writes a compact copy of an open, checkpointed file that has grown by a third since the last one, a week ago or more. A night writes the last rows of each
  * table to new blocks: the old blocks stay in the file, and tables consist of many small parts. `replaceWithCompact` takes the copy.
  * @returns whether there is a copy. Without one, the file can be used as it is: it is small, has not grown, or the copy failed.
  * @throws DuckDB's error for a corrupt block
@@ -27,17 +42,16 @@ export async function writeCompactCopy(
   database: Database,
   files: SqlFiles,
   file: string,
-  log: Log,
-  minBytes: number = MIN_BYTES,
+  { now, log, minBytes = MIN_BYTES }: CompactOptions,
 ): Promise<boolean> {
   const { size } = await stat(file);
   if (size < minBytes) return false;
-  const before = await readState(file);
-  if (before === undefined) {
-    await writeState(file, size);
+  const last = await readState(file);
+  if (last === undefined) {
+    await writeState(file, { bytes: size, atMs: now.getTime() });
     return false;
   }
-  if (size <= before * MAX_GROWTH) return false;
+  if (size <= last.bytes * MAX_GROWTH || now.getTime() - last.atMs < MIN_AGE_MS) return false;
   try {
     await copyDatabase(database, files, compactPath(file));
     return true;
@@ -70,12 +84,12 @@ async function assertSameRows(database: Database, files: SqlFiles): Promise<void
 }
 
 /** Replaces a closed file by its compact copy. */
-export async function replaceWithCompact(file: string, log: Log): Promise<void> {
+export async function replaceWithCompact(file: string, { now, log }: CompactOptions): Promise<void> {
   const [before, after] = [(await stat(file)).size, (await stat(compactPath(file))).size];
   await syncPath(compactPath(file));
   await rename(compactPath(file), file);
   await syncFolder(dirname(file));
-  await writeState(file, after);
+  await writeState(file, { bytes: after, atMs: now.getTime() });
   log.info(`compacted the warehouse from ${formatMegabytes(before)} to ${formatMegabytes(after)}`);
 }
 
@@ -86,13 +100,14 @@ export async function removeCompactCopy(file: string): Promise<void> {
 
 const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-async function readState(file: string): Promise<number | undefined> {
+async function readState(file: string): Promise<Compaction | undefined> {
   const path = statePath(file);
   if (!existsSync(path)) return undefined;
-  const bytes = Number((await readFile(path, 'utf8')).trim());
-  return bytes > 0 ? bytes : undefined;
+  const [, bytes, time] = /^(\d+) bytes at (\S+)$/u.exec((await readFile(path, 'utf8')).trim()) ?? [];
+  const state = { bytes: Number(bytes), atMs: Date.parse(time ?? '') };
+  return Number.isNaN(state.atMs) ? undefined : state; // an unreadable one is written again
 }
 
-function writeState(file: string, bytes: number): Promise<void> {
-  return writeFileAtomic(statePath(file), `${bytes}\n`);
+function writeState(file: string, { bytes, atMs }: Compaction): Promise<void> {
+  return writeFileAtomic(statePath(file), `${bytes} bytes at ${new Date(atMs).toISOString()}\n`);
 }

@@ -150,7 +150,7 @@ interface LockedSession extends SessionOptions {
 }
 
 async function runSession<T>(
-  { config, log, deferMigration = false, paths, lock }: LockedSession,
+  { config, now, log, deferMigration = false, paths, lock }: LockedSession,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
@@ -167,7 +167,7 @@ async function runSession<T>(
     if (!deferMigration) await warehouse.finishMigration();
     const result = await work(warehouse);
     await database.run('checkpoint');
-    isCompact = warehouse.isMigrated && (await writeCompactCopy(database, files, paths.work, log));
+    isCompact = warehouse.isMigrated && (await writeCompactCopy(database, files, paths.work, { now, log }));
     return result;
   } catch (error) {
     isUsable = classifyStorageError(error) === undefined;
@@ -177,7 +177,7 @@ async function runSession<T>(
     // A schema without its views is of no use to readers: the next session finishes and publishes it.
     if (isUsable && warehouse?.isMigrated && isClosed(paths.work)) {
       lock.assertHeld();
-      if (isCompact) await replaceWithCompact(paths.work, log);
+      if (isCompact) await replaceWithCompact(paths.work, { now, log });
       await publish(paths, config.groupRead);
     }
   }

@@ -56,20 +56,27 @@ test('a file that has grown by a third is replaced by a copy with the same conte
   const { log, lines } = collectLog();
   const before = await describe(database);
   const { size } = statSync(file);
-  const write = () => writeCompactCopy(database, FILES, file, log, 0);
+  const now = new Date('2026-11-20T02:15:00Z');
+  const write = (minBytes = 0) => writeCompactCopy(database, FILES, file, { now, log, minBytes });
+  const setLast = (bytes: number, time = '2026-11-13T02:15:00.000Z') =>
+    writeFileSync(join(dirname(file), 'compacted'), `${bytes} bytes at ${time}\n`);
+  const readLast = () => readFileSync(join(dirname(file), 'compacted'), 'utf8');
 
   expect(await write(), 'the first time, its size is noted').toBe(false);
-  writeFileSync(join(dirname(file), 'compacted-bytes'), `${Math.ceil((size * 3) / 4)}\n`);
+  expect(readLast()).toBe(`${size} bytes at 2026-11-20T02:15:00.000Z\n`);
+  setLast(Math.ceil((size * 3) / 4));
   expect(await write(), 'grown by a third').toBe(false);
-  writeFileSync(join(dirname(file), 'compacted-bytes'), `${Math.floor((size * 3) / 4) - 1}\n`);
-  expect(await writeCompactCopy(database, FILES, file, log, size + 1), 'smaller than is worth it').toBe(false);
+  setLast(1, '2026-11-13T02:15:00.001Z');
+  expect(await write(), 'compacted less than a week ago').toBe(false);
+  setLast(Math.floor((size * 3) / 4) - 1);
+  expect(await write(size + 1), 'smaller than is worth it').toBe(false);
   expect(await write(), 'grown by more').toBe(true);
 
   database.close();
-  await replaceWithCompact(file, log);
+  await replaceWithCompact(file, { now, log });
   expect(statSync(file).size).toBeLessThan(size / 2);
-  expect(Number(readFileSync(join(dirname(file), 'compacted-bytes'), 'utf8'))).toBe(statSync(file).size);
-  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted-bytes', 'warehouse.duckdb']);
+  expect(readLast()).toBe(`${statSync(file).size} bytes at 2026-11-20T02:15:00.000Z\n`);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
   expect(lines).toEqual([expect.stringMatching(/^compacted the warehouse from \d+\.\d MB to \d+\.\d MB$/u)]);
   const reopened = await openDatabase(file);
   onTestFinished(() => reopened.close());
@@ -79,25 +86,30 @@ test('a file that has grown by a third is replaced by a copy with the same conte
 test('a copy that fails or differs is removed, and the file stays as it is', async () => {
   const { database, file } = await createFragmented();
   const { log, lines } = collectLog();
-  writeFileSync(join(dirname(file), 'compacted-bytes'), '1\n');
+  writeFileSync(join(dirname(file), 'compacted'), '1 bytes at 2026-11-01T00:00:00.000Z\n');
   const before = await describe(database);
   const copyWith = (statement: string) => {
     const read = async (name: string) => (name === 'warehouse/copy_compact' ? statement : FILES.read(name));
-    return writeCompactCopy(database, { ...FILES, read, render: FILES.render.bind(FILES) }, file, log, 0);
+    return writeCompactCopy(database, { ...FILES, read, render: FILES.render.bind(FILES) }, file, {
+      now: new Date(),
+      log,
+      minBytes: 0,
+    });
   };
   expect(await copyWith('copy from database nothing to compact')).toBe(false);
   expect(await copyWith('create table compact.kept as from kept limit 999')).toBe(false);
   const why = 'the warehouse is not compacted, and stays as it is:';
   expect(lines).toEqual([expect.stringMatching(`${why} .*nothing`), `${why} the copy of kept has other rows`]);
-  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted-bytes', 'warehouse.duckdb']);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
   expect(await describe(database)).toEqual(before);
-  expect(await writeCompactCopy(database, FILES, file, log, 0), 'the next time').toBe(true);
+  const now = new Date();
+  expect(await writeCompactCopy(database, FILES, file, { now, log, minBytes: 0 }), 'the next time').toBe(true);
 });
 
 test('a session publishes the compact file, and removes what a killed one left', async () => {
   const config = mailConfig(await tempFolder());
   const { log, lines } = collectLog();
-  const session = { purpose: 'test', now: new Date(0), log, config };
+  const session = { purpose: 'test', now: new Date(), log, config };
   const { work, published } = warehouseFiles(config.data);
   await withWarehouse(session, async ({ database }) => {
     await database.script(
@@ -106,7 +118,7 @@ test('a session publishes the compact file, and removes what a killed one left',
   });
   const { size } = statSync(work);
   expect(size).toBeGreaterThan(16 * 1024 * 1024);
-  writeFileSync(join(dirname(work), 'compacted-bytes'), `${Math.floor(size / 2)}\n`);
+  writeFileSync(join(dirname(work), 'compacted'), `${Math.floor(size / 2)} bytes at 2026-11-01T00:00:00.000Z\n`);
   for (const path of [`${work}.compact`, `${work}.compact.wal`]) writeFileSync(path, 'left by a kill');
 
   await withWarehouse(session, async ({ database }) => {
