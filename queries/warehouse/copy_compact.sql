@@ -1,2 +1,2 @@
--- Copies tables, views, macros and comments. The catalog of the working file has the name of the file.
-copy from database warehouse to compact;
+-- Copies tables, views, macros and comments. The catalog of the working file has the name of the file. DuckDB makes several statements of it.
+copy from database warehouse to {{copy}};

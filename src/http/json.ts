@@ -78,8 +78,8 @@ export function sliceElements(text: string): readonly string[] {
  * @param text an object that `parseJson` accepts
  */
 export function sliceFields(text: string): ReadonlyMap<string, string> {
-  const values = splitLike(lastSliced.before, text);
-  if (values) return new Map(values.map((value, index) => [lastSliced.names[index] ?? '', value]));
+  const known = sliced.split(text);
+  if (known) return new Map(known.values.map((value, index) => [known.derived[index] ?? '', value]));
   const fields = new Map<string, string>();
   const names: string[] = [];
   let start = text.indexOf('"');
@@ -92,24 +92,53 @@ export function sliceFields(text: string): ReadonlyMap<string, string> {
     fields.set(name.includes('\\') ? String(JSON.parse(name)) : name.slice(1, -1), value);
     start = text.indexOf('"', at);
   });
-  if (fields.size === names.length)
-    lastSliced = { before: partsBefore(names), names: [...fields.keys()].map(copyText) };
+  if (fields.size === names.length) sliced.learn(names, () => [...fields.keys()].map(copyText));
   return fields;
 }
 
-/** What precedes the values of an object: `{"id":`, `,"type":`. The objects of a list have the same names in the same order. */
+/** What precedes the values of an object: `{"id":`, `,"type":`. */
 type Shape = readonly string[];
 
-/** The last object that was sliced, and the last whose names were changed. */
-let lastSliced: { readonly before: Shape; readonly names: readonly string[] } = { before: [], names: [] };
-let lastUnderscored: { readonly before: Shape; readonly after: Shape } = { before: [], after: [] };
-
-function partsBefore(names: readonly string[]): Shape {
+function shapeWith(names: readonly string[]): Shape {
   return names.map((name, index) => copyText(`${index === 0 ? '{' : ','}${name}:`));
 }
 
 /** A part of a text keeps all of it in memory: what is remembered is a copy. */
 const copyText = (text: string): string => Buffer.from(text).toString();
+
+/** To learn a shape costs as much as a search for names. One that does not recur is learned for one in so many objects at last. */
+const MAX_PAUSE = 64;
+
+/** The shape of the last object: the objects of a list have the same names in the same order. */
+class LastShape<T> {
+  #shape: Shape = [];
+  #derived: T | undefined;
+  #toSkip = 0;
+  #pause = 1;
+
+  /** The texts of the values of an object with this shape, and what was derived from its names; undefined if it has another form. */
+  split(text: string): { readonly values: readonly string[]; readonly derived: T } | undefined {
+    const values = splitLike(this.#shape, text);
+    if (values === undefined || this.#derived === undefined) return undefined;
+    this.#toSkip = 0;
+    this.#pause = 1;
+    return { values, derived: this.#derived };
+  }
+
+  /** @param names quoted, as they were sent */
+  learn(names: readonly string[], derive: () => T): void {
+    if (this.#toSkip-- > 0) return;
+    this.#toSkip = this.#pause;
+    this.#pause = Math.min(2 * this.#pause, MAX_PAUSE);
+    this.#shape = shapeWith(names);
+    this.#derived = derive();
+  }
+}
+
+/** Derived are the names. */
+const sliced = new LastShape<readonly string[]>();
+/** Derived is the shape with underscores. */
+const underscoredLast = new LastShape<Shape>();
 
 /**
  * The texts of the values of an object with this shape, and without white space between its parts. It takes a third of the time of a
@@ -135,7 +164,7 @@ function endOfValue(text: string, start: number): number {
   if (first === QUOTE) return endOfString(text, start) + 1;
   let at = start;
   if (first !== OPEN_OBJECT && first !== OPEN_LIST) {
-    while (isPlain(text.charCodeAt(at))) at++;
+    while (isScalarPart(text.charCodeAt(at))) at++;
     return at;
   }
   for (let depth = 0; at < text.length; at++) {
@@ -148,7 +177,7 @@ function endOfValue(text: string, start: number): number {
 }
 
 /** Whether a character belongs to a number, `true`, `false` or `null`. */
-function isPlain(code: number): boolean {
+function isScalarPart(code: number): boolean {
   return (
     (code >= 97 && code <= 122) ||
     (code >= 48 && code <= 57) ||
@@ -178,9 +207,8 @@ function forEachSeparator(text: string, found: (at: number, isEnd: boolean) => v
  * @returns undefined if a name has escapes, or two names would be the same
  */
 export function underscoreNames(text: string): string | undefined {
-  const { before, after } = lastUnderscored;
-  const values = splitLike(before, text);
-  if (values) return `${values.map((value, index) => `${after[index]}${value}`).join('')}}`;
+  const known = underscoredLast.split(text);
+  if (known) return `${known.values.map((value, index) => `${known.derived[index]}${value}`).join('')}}`;
   const sent: string[] = [];
   const names: string[] = [];
   const parts: string[] = [];
@@ -197,7 +225,7 @@ export function underscoreNames(text: string): string | undefined {
     start = text.indexOf('"', at);
   });
   if (!areDistinct(names)) return undefined;
-  lastUnderscored = { before: partsBefore(sent), after: partsBefore(names) };
+  underscoredLast.learn(sent, () => shapeWith(names));
   parts.push(text.slice(copied));
   return parts.join('');
 }

@@ -84,9 +84,9 @@ async function appendMember(handle: FileHandle, member: ArchiveMember, { at, mod
 async function* compressFile({ path, bytes }: FileMember): AsyncGenerator<Buffer> {
   const handle = await open(path, 'r');
   try {
-    const pieceBytes = Math.min(bytes, PIECE_BYTES);
+    const pieceBytes = Math.max(1, Math.min(bytes, PIECE_BYTES));
     const ahead: Promise<Piece>[] = [];
-    /** They are used again: V8 collects its garbage whenever 64 MB of buffers are new. */
+    /** They are used again: V8 collects its garbage for every few new ones. */
     const buffers: Buffer[] = [];
     // A file that was emptied meanwhile gets one piece: its checksum is refused, and the other members can be read.
     for (let at = 0; at === 0 || at < bytes; at += pieceBytes) {

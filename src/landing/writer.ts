@@ -10,6 +10,9 @@ import { dropColumns, type LineCheckpoint, LineWriter, maskFile } from './line-w
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
 import { type LandingFile, type Manifest, type ReadState, targetFingerprint } from './store.ts';
 
+/** Characters of rows that are written at once: a service may send all rows of a view in one page. */
+const MAX_COLLECTED = 128 * 1024;
+
 interface LandingOptions {
   /** `data/landing/RUN/TARGET`; made when the first file needs it. */
   readonly directory: string;
@@ -90,11 +93,16 @@ export class LandingWriter {
     const { directory, source, redactor } = this.#options;
     const lines = new LineWriter(directory, `${source}.rows-${++this.#collections}`);
     return {
-      add: (rows, origins) => {
+      add: async (rows, origins) => {
         const mask = origins.every((text) => isPlain(text, redactor)) ? undefined : redactor;
-        return rows.length === 0
-          ? Promise.resolve()
-          : lines.write(rows.map((cells) => formatRow(cells, mask)).join(''));
+        let text = '';
+        for (const cells of rows) {
+          text += formatRow(cells, mask);
+          if (text.length < MAX_COLLECTED) continue;
+          await lines.write(text);
+          text = '';
+        }
+        if (text !== '') await lines.write(text);
       },
       clear: () => lines.rollback(),
       write: () => {
@@ -213,7 +221,7 @@ export class LandingWriter {
 /** Rows that wait to be written to a landing. Only a few of them are in memory, the others in a file beside it. */
 export interface CollectedRows {
   /** @param origins the texts that the cells are parts of: where they have nothing to mask, no cell is searched */
-  add(rows: readonly (readonly Cell[])[], origins: readonly string[]): Promise<void>;
+  add(rows: Iterable<readonly Cell[]>, origins: readonly string[]): Promise<void>;
   /** Removes the rows so far. */
   clear(): Promise<void>;
   /** Writes the rows. It is the last call but `discard`. */

@@ -42,9 +42,10 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
       platform.views.results,
       { view_id: id, 'page[size]': PAGE_SIZE },
       {
-        write: (page) => {
-          const formatted = itemTexts(page).map((text) => formatRow(id, ++position, text));
-          return rows.add(formatted, [id, page.text]);
+        write: async (page) => {
+          const texts = itemTexts(page);
+          await rows.add(formatRows(id, position, texts), [id, page.text]);
+          position += texts.length;
         },
         reset: () => {
           position = 0;
@@ -60,6 +61,10 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
   } finally {
     await rows.discard();
   }
+}
+
+function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly Cell[]> {
+  for (const [index, item] of items.entries()) yield formatRow(viewId, before + index + 1, item);
 }
 
 function formatRow(viewId: string, position: number, item: string): readonly Cell[] {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
+import { PRIVATE_FILE, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { type Database, firstLine } from './database.ts';
 import { classifyStorageError } from './integrity.ts';
@@ -33,8 +33,9 @@ export interface CompactOptions {
 }
 
 /**
- * Writes a compact copy of an open, checkpointed file that has grown by a third since the last one, a week ago or more. A night writes the last rows of each
- * table to new blocks: the old blocks stay in the file, and tables consist of many small parts. `replaceWithCompact` takes the copy.
+ * Writes a compact copy of an open, checkpointed file that has grown by a third since the last one, a week ago or more. Each run writes the
+ * last rows of a table to new blocks: the old blocks stay in the file, and tables come to consist of many small parts
+ * (docs/decisions/0034-compact-warehouse.md). `replaceWithCompact` puts the copy in the place of the file.
  * @returns whether there is a copy. Without one, the file can be used as it is: it is small, has not grown, or the copy failed.
  * @throws DuckDB's error for a corrupt block
  */
@@ -68,7 +69,7 @@ async function copyDatabase(database: Database, files: SqlFiles, copy: string): 
   await database.run(await files.read('warehouse/one_thread')); // the copy then keeps the order of rows
   await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
   try {
-    await database.script(await files.read('warehouse/copy_compact')); // DuckDB makes several statements of it
+    await database.script(await files.render('warehouse/copy_compact', { copy: 'compact' }));
     await assertSameRows(database, files);
   } finally {
     await database.run(await files.read('warehouse/detach_compact'));
@@ -86,6 +87,7 @@ async function assertSameRows(database: Database, files: SqlFiles): Promise<void
 /** Replaces a closed file by its compact copy. */
 export async function replaceWithCompact(file: string, { now, log }: CompactOptions): Promise<void> {
   const [before, after] = [(await stat(file)).size, (await stat(compactPath(file))).size];
+  await chmod(compactPath(file), PRIVATE_FILE);
   await syncPath(compactPath(file));
   await rename(compactPath(file), file);
   await syncFolder(dirname(file));

@@ -6,7 +6,7 @@ import { replaceWithCompact, writeCompactCopy } from '../../src/warehouse/compac
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
-import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -75,6 +75,7 @@ test('a file that has grown by a third is replaced by a copy with the same conte
   database.close();
   await replaceWithCompact(file, { now, log });
   expect(statSync(file).size).toBeLessThan(size / 2);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readLast()).toBe(`${statSync(file).size} bytes at 2026-11-20T02:15:00.000Z\n`);
   expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
   expect(lines).toEqual([expect.stringMatching(/^compacted the warehouse from \d+\.\d MB to \d+\.\d MB$/u)]);
@@ -89,12 +90,9 @@ test('a copy that fails or differs is removed, and the file stays as it is', asy
   writeFileSync(join(dirname(file), 'compacted'), '1 bytes at 2026-11-01T00:00:00.000Z\n');
   const before = await describe(database);
   const copyWith = (statement: string) => {
-    const read = async (name: string) => (name === 'warehouse/copy_compact' ? statement : FILES.read(name));
-    return writeCompactCopy(database, { ...FILES, read, render: FILES.render.bind(FILES) }, file, {
-      now: new Date(),
-      log,
-      minBytes: 0,
-    });
+    const render: SqlFiles['render'] = async (name, parts) =>
+      name === 'warehouse/copy_compact' ? statement : FILES.render(name, parts);
+    return writeCompactCopy(database, { ...FILES, render }, file, { now: new Date(), log, minBytes: 0 });
   };
   expect(await copyWith('copy from database nothing to compact')).toBe(false);
   expect(await copyWith('create table compact.kept as from kept limit 999')).toBe(false);
