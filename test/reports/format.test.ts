@@ -11,6 +11,10 @@ describe('formatting of values', () => {
 
   it('shows 64-bit integers exactly and without separators, bytes in binary units, times without seconds', () => {
     expect(formatValue(18446744073709551615n, 'number')).toBe('18446744073709551615');
+    const english = new Intl.NumberFormat('en-US');
+    for (const value of [1, 99, 999, 1000, 12_345, 100_000, 999_999, 1_000_000, Number.MAX_SAFE_INTEGER]) {
+      expect(formatValue(value, 'number')).toBe(english.format(value));
+    }
     expect(formatValue(1023, 'bytes')).toBe('1,023 B');
     expect(formatValue(1536, 'bytes')).toBe('1.5 KiB');
     expect(formatValue(0, 'bytes')).toBe('0 B');
