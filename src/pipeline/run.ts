@@ -65,6 +65,7 @@ export async function withRun<T extends { readonly pulls: readonly PullOutcome[]
   const now = options.context.clock.now();
   const ended = await writer.write(async (warehouse) => recordRun(await beginRun(options, warehouse, now), work), {
     deferMigration: true,
+    compactUnless: options.context.signal,
   });
   await pruneLandings(options.config, now);
   await prunePlans(options.config, { now, log: options.context.log });

@@ -25,9 +25,14 @@ interface Compaction {
   readonly atMs: number;
 }
 
-export interface CompactOptions {
+interface ReplaceOptions {
   readonly now: Date;
   readonly log: Log;
+}
+
+interface CompactOptions extends ReplaceOptions {
+  /** Ends a copy in progress: a large file takes a minute, and a stopped command has seconds. */
+  readonly signal: AbortSignal;
   /** @default 16 MiB */
   readonly minBytes?: number;
 }
@@ -43,8 +48,22 @@ export async function writeCompactCopy(
   database: Database,
   files: SqlFiles,
   file: string,
-  { now, log, minBytes = MIN_BYTES }: CompactOptions,
+  { now, log, signal, minBytes = MIN_BYTES }: CompactOptions,
 ): Promise<boolean> {
+  try {
+    if (signal.aborted || !(await isDue(file, now, minBytes))) return false;
+    await copyDatabase(database, files, compactPath(file), signal);
+    return true;
+  } catch (error) {
+    await removeCompactCopy(file);
+    if (classifyStorageError(error) === 'corrupt') throw error;
+    if (!signal.aborted) log.warn(`the warehouse is not compacted, and stays as it is: ${firstLine(error)}`);
+    return false;
+  }
+}
+
+/** The size of a file that is seen for the first time is noted. */
+async function isDue(file: string, now: Date, minBytes: number): Promise<boolean> {
   const { size } = await stat(file);
   if (size < minBytes) return false;
   const last = await readState(file);
@@ -52,40 +71,40 @@ export async function writeCompactCopy(
     await writeState(file, { bytes: size, atMs: now.getTime() });
     return false;
   }
-  if (size <= last.bytes * MAX_GROWTH || now.getTime() - last.atMs < MIN_AGE_MS) return false;
-  try {
-    await copyDatabase(database, files, compactPath(file));
-    return true;
-  } catch (error) {
-    await removeCompactCopy(file);
-    if (classifyStorageError(error) === 'corrupt') throw error;
-    log.warn(`the warehouse is not compacted, and stays as it is: ${firstLine(error)}`);
-    return false;
-  }
+  return size > last.bytes * MAX_GROWTH && now.getTime() - last.atMs >= MIN_AGE_MS;
 }
 
-async function copyDatabase(database: Database, files: SqlFiles, copy: string): Promise<void> {
-  await rm(copy, { force: true });
-  await database.run(await files.read('warehouse/one_thread')); // the copy then keeps the order of rows
-  await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
+async function copyDatabase(database: Database, files: SqlFiles, copy: string, signal: AbortSignal): Promise<void> {
+  const interrupt = () => database.connection.interrupt();
+  signal.addEventListener('abort', interrupt, { once: true });
   try {
+    await rm(copy, { force: true });
+    await database.run(await files.read('warehouse/one_thread')); // the copy then keeps the order of rows
+    await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
     await database.script(await files.render('warehouse/copy_compact', { copy: 'compact' }));
-    await assertSameRows(database, files);
+    await assertSameRows(database, files, signal);
+  } catch (error) {
+    // It fails as well where it was not attached, or a full disk ended DuckDB: the first error is the one to report.
+    await database.run(await files.read('warehouse/detach_compact')).catch(() => undefined);
+    throw error;
   } finally {
-    await database.run(await files.read('warehouse/detach_compact'));
+    signal.removeEventListener('abort', interrupt);
   }
+  await database.run(await files.read('warehouse/detach_compact'));
 }
 
-async function assertSameRows(database: Database, files: SqlFiles): Promise<void> {
+async function assertSameRows(database: Database, files: SqlFiles, signal: AbortSignal): Promise<void> {
   const tables = (await database.rows(await files.read('warehouse/stored_tables'))).map(({ name }) => String(name));
+  // Each name is there twice, of the table and of its copy.
   for (const name of new Set(tables)) {
+    signal.throwIfAborted();
     const [row] = await database.rows(await files.render('warehouse/compare_compact', { table: quoteIdent(name) }));
     if (row?.is_same !== true) throw new Error(`the copy of ${name} has other rows`);
   }
 }
 
 /** Replaces a closed file by its compact copy. */
-export async function replaceWithCompact(file: string, { now, log }: CompactOptions): Promise<void> {
+export async function replaceWithCompact(file: string, { now, log }: ReplaceOptions): Promise<void> {
   const [before, after] = [(await stat(file)).size, (await stat(compactPath(file))).size];
   await chmod(compactPath(file), PRIVATE_FILE);
   await syncPath(compactPath(file));

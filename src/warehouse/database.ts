@@ -199,7 +199,7 @@ export interface LoadSize {
 }
 
 /**
- * Loads a large landing with one thread, and gives DuckDB all of them for what follows. Two threads take a third more processor time, most
+ * Loads a large landing with one thread, and gives DuckDB all of them for what follows. Two threads take half as much processor time again, most
  * of it to wait for each other busily, and write 200,000 workspaces no sooner: the other processor is needed for the next downloads. Each
  * has buffers of 60 to 100 MB. Whenever the number of threads is set, DuckDB gives back the memory that it has freed.
  */

@@ -30,6 +30,8 @@ export interface Warehouse {
 interface WriteOptions {
   /** `work` calls `finishMigration` itself, and uses no view before that. @default the migration is finished before `work` */
   readonly deferMigration?: boolean;
+  /** Compacts the file after `work` if it has grown, unless this signal is aborted. @default never */
+  readonly compactUnless?: AbortSignal;
 }
 
 /** The right to write to the warehouse, while its lock is held. */
@@ -150,7 +152,7 @@ interface LockedSession extends SessionOptions {
 }
 
 async function runSession<T>(
-  { config, now, log, deferMigration = false, paths, lock }: LockedSession,
+  { config, now, log, deferMigration = false, compactUnless: signal, paths, lock }: LockedSession,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
@@ -167,7 +169,9 @@ async function runSession<T>(
     if (!deferMigration) await warehouse.finishMigration();
     const result = await work(warehouse);
     await database.run('checkpoint');
-    isCompact = warehouse.isMigrated && (await writeCompactCopy(database, files, paths.work, { now, log }));
+    if (signal && warehouse.isMigrated) {
+      isCompact = await writeCompactCopy(database, files, paths.work, { now, log, signal });
+    }
     return result;
   } catch (error) {
     isUsable = classifyStorageError(error) === undefined;

@@ -17,6 +17,8 @@ function collectLog() {
   return { lines, log: { info: add, warn: add, error: add } };
 }
 
+const RUNNING = new AbortController().signal;
+
 /** Of random text, which does not shrink. */
 const ROWS = 200_000;
 
@@ -57,7 +59,7 @@ test('a file that has grown by a third is replaced by a copy with the same conte
   const before = await describe(database);
   const { size } = statSync(file);
   const now = new Date('2026-11-20T02:15:00Z');
-  const write = (minBytes = 0) => writeCompactCopy(database, FILES, file, { now, log, minBytes });
+  const write = (minBytes = 0) => writeCompactCopy(database, FILES, file, { now, log, minBytes, signal: RUNNING });
   const setLast = (bytes: number, time = '2026-11-13T02:15:00.000Z') =>
     writeFileSync(join(dirname(file), 'compacted'), `${bytes} bytes at ${time}\n`);
   const readLast = () => readFileSync(join(dirname(file), 'compacted'), 'utf8');
@@ -92,7 +94,12 @@ test('a copy that fails or differs is removed, and the file stays as it is', asy
   const copyWith = (statement: string) => {
     const render: SqlFiles['render'] = async (name, parts) =>
       name === 'warehouse/copy_compact' ? statement : FILES.render(name, parts);
-    return writeCompactCopy(database, { ...FILES, render }, file, { now: new Date(), log, minBytes: 0 });
+    return writeCompactCopy(database, { ...FILES, render }, file, {
+      now: new Date(),
+      log,
+      minBytes: 0,
+      signal: RUNNING,
+    });
   };
   expect(await copyWith('copy from database nothing to compact')).toBe(false);
   expect(await copyWith('create table compact.kept as from kept limit 999')).toBe(false);
@@ -101,13 +108,34 @@ test('a copy that fails or differs is removed, and the file stays as it is', asy
   expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
   expect(await describe(database)).toEqual(before);
   const now = new Date();
-  expect(await writeCompactCopy(database, FILES, file, { now, log, minBytes: 0 }), 'the next time').toBe(true);
+  expect(
+    await writeCompactCopy(database, FILES, file, { now, log, minBytes: 0, signal: RUNNING }),
+    'the next time',
+  ).toBe(true);
+});
+
+test('a copy ends when the command is stopped, and is not begun after that', async () => {
+  const { database, file } = await createFragmented();
+  const { log, lines } = collectLog();
+  await database.script(`create table large as select md5(range::varchar) as a from range(${6 * ROWS}); checkpoint;`);
+  writeFileSync(join(dirname(file), 'compacted'), '1 bytes at 2026-11-01T00:00:00.000Z\n');
+  const stop = new AbortController();
+  const write = () =>
+    writeCompactCopy(database, FILES, file, { now: new Date(), log, minBytes: 0, signal: stop.signal });
+  const writing = write();
+  while (!existsSync(`${file}.compact`)) await new Promise((resolve) => setTimeout(resolve, 1));
+  stop.abort();
+  expect(await writing).toBe(false);
+  expect(await write()).toBe(false);
+  expect(lines).toEqual([]);
+  expect(readdirSync(dirname(file)).sort()).toEqual(['compacted', 'warehouse.duckdb']);
+  expect(await database.rows('select count(*) as n from large')).toEqual([{ n: 6 * ROWS }]);
 });
 
 test('a session publishes the compact file, and removes what a killed one left', async () => {
   const config = mailConfig(await tempFolder());
   const { log, lines } = collectLog();
-  const session = { purpose: 'test', now: new Date(), log, config };
+  const session = { purpose: 'test', now: new Date(), log, config, compactUnless: RUNNING };
   const { work, published } = warehouseFiles(config.data);
   await withWarehouse(session, async ({ database }) => {
     await database.script(
