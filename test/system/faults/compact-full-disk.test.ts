@@ -12,7 +12,6 @@ import { MEBIBYTE, noSmallDisk } from './small-disk.ts';
 
 const ROWS = 400_000;
 
-// A full disk ends DuckDB, whose next error reads like that of a corrupt file.
 test.skipIf(noSmallDisk !== undefined)(
   'a disk that is too full for a compact copy leaves the file as it is',
   async () => {

@@ -208,7 +208,7 @@ describe('secrets planted wherever one can stand', () => {
     }
   });
 
-  test.each(['data/warehouse.duckdb', 'data/work/warehouse.duckdb'])('no row of %s holds one', async (file) => {
+  test.each([join('data', 'warehouse.duckdb'), join('data', 'work', 'warehouse.duckdb')])('no row of %s holds one', async (file) => {
     const rows = await everyTable(join(place.folder, file));
     expect(rows.length).toBeGreaterThan(10_000);
     for (const form of forms) expect(rows).not.toContain(form);
