@@ -208,9 +208,12 @@ describe('secrets planted wherever one can stand', () => {
     }
   });
 
-  test.each([join('data', 'warehouse.duckdb'), join('data', 'work', 'warehouse.duckdb')])('no row of %s holds one', async (file) => {
-    const rows = await everyTable(join(place.folder, file));
-    expect(rows.length).toBeGreaterThan(10_000);
-    for (const form of forms) expect(rows).not.toContain(form);
-  });
+  test.each([join('data', 'warehouse.duckdb'), join('data', 'work', 'warehouse.duckdb')])(
+    'no row of %s holds one',
+    async (file) => {
+      const rows = await everyTable(join(place.folder, file));
+      expect(rows.length).toBeGreaterThan(10_000);
+      for (const form of forms) expect(rows).not.toContain(form);
+    },
+  );
 });
