@@ -198,8 +198,8 @@ function nameProgram(script: string, cwd: string): string {
   return isInstalled ? 'tidemark' : `node ${relative(cwd, script)}`;
 }
 
-/** How long DuckDB's allocator keeps freed memory: docs/decisions/0012-memory-of-loads.md. */
-const ALLOCATOR = 'dirty_decay_ms:1000,muzzy_decay_ms:0';
+/** What DuckDB's allocator keeps of freed memory: docs/decisions/0012-memory-of-loads.md. */
+const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
 /** Runs the command line of this process. */
 export async function main(): Promise<void> {

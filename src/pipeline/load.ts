@@ -4,7 +4,9 @@ import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import type { Manifest } from '../landing/store.ts';
 import {
+  isLargeLoad,
   LARGE_LANDING_BYTES,
+  type LoadMemory,
   type LoadSize,
   loadMemory,
   setMemoryLimit,
@@ -51,9 +53,9 @@ export interface Load {
  */
 export async function loadAlone(load: Load): Promise<PullOutcome> {
   const { memoryLimit } = load.run.config;
-  const { usual, large } = loadMemory(memoryLimit);
-  const limits = new Set([isMemoryLarge(measureLoad(load)) ? large : usual, large, memoryLimit]);
-  return loadWithin(load, usual, [...limits]);
+  const memory = loadMemory(memoryLimit);
+  const limits = new Set([memory[chooseMemory(measureLoad(load))], memory.large, memoryLimit]);
+  return loadWithin(load, memory.usual, [...limits]);
 }
 
 async function loadWithin(
@@ -114,11 +116,14 @@ function measureLoad({ run, manifest }: Load): MeasuredLoad {
 }
 
 /** Lists and responses of JSON are in memory as a whole. */
-function isMemoryLarge({ landingBytes, hasLists, isJson }: MeasuredLoad): boolean {
-  return (isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= MAX_USUAL_LISTS_BYTES);
+function chooseMemory(size: MeasuredLoad): keyof LoadMemory {
+  const { landingBytes, hasLists, isJson } = size;
+  if ((isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= MAX_USUAL_LISTS_BYTES))
+    return 'large';
+  return isLargeLoad(size) ? 'oneThread' : 'usual';
 }
 
-/** The rows of a part of lists, their text and the buffers of the reader fit into the usual memory. */
+/** The rows of a part of lists, their text and the buffers of the reader fit into the memory of a load with one thread. */
 const MAX_USUAL_LISTS_BYTES = 32 * 1024 * 1024;
 
 async function loadTables(load: Load, tables: readonly Table[]): Promise<PullOutcome> {

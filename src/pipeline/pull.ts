@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import type { Config } from '../config/config.ts';
 import { linkSignals } from '../core/abort.ts';
 import type { Context } from '../core/context.ts';
@@ -17,6 +17,7 @@ import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable, packFinished } from './resume.ts';
 import { prepareReuse, type ReuseTools } from './reuse.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
+import { limitTargets } from './target-limit.ts';
 
 /** The pulls of the selected targets and sources. @default all */
 export function selectPulls(
@@ -107,6 +108,7 @@ export async function pullSources(
   const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
   const loads = new LoadQueue(running);
   const tools = { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse };
+  const targets = limitTargets();
   try {
     const pullOrHalt = (pull: Pull) =>
       pullOne(pull, tools).catch((error: unknown) => {
@@ -117,35 +119,34 @@ export async function pullSources(
       shared.delete(target); // it has pages of the target
       await clients.release(target);
     };
-    const ends = await settleByTarget(pulls, TARGETS_AT_ONCE, pullOrHalt, releaseTarget);
+    const ends = await settleByTarget(pulls, targets.limit, pullOrHalt, releaseTarget);
     await migrated;
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   } finally {
     clearTimeout(timer);
+    targets.stop();
     release();
     await clients.close();
     progress.end();
   }
 }
 
-/** More at once are no faster, as one process reads all responses, and each holds connections and buffers. */
-const TARGETS_AT_ONCE = 32;
-
 /**
  * Works on all pulls of some targets at a time.
+ * @param limit of targets
  * @param onEnd called when all pulls of a target have ended
  * @returns how each ended, target by target
  */
 export async function settleByTarget<T>(
   pulls: readonly Pull[],
-  atOnce: number,
+  limit: LimitFunction,
   work: (pull: Pull) => Promise<T>,
   onEnd: (target: string) => Promise<void>,
 ): Promise<readonly PromiseSettledResult<T>[]> {
   const names = new Set(pulls.map(({ target }) => target.name));
-  const ends = await pLimit(atOnce).map([...names], async (name) => {
+  const ends = await limit.map([...names], async (name) => {
     const ended = await Promise.allSettled(pulls.filter(({ target }) => target.name === name).map(work));
     await onEnd(name);
     return ended;

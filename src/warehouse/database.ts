@@ -157,13 +157,15 @@ const MEGABYTES: Readonly<Record<string, number>> = { k: 1 / 1000, m: 1, g: 1000
 /** The limits that DuckDB gets for loads, from a size such as `1GB`. */
 export interface LoadMemory {
   readonly usual: string;
+  /** For a load with one thread (`isLargeLoad`). */
+  readonly oneThread: string;
   /** For data that is in memory as a whole. */
   readonly large: string;
 }
 
 /**
  * Loads get a part of `memoryLimit`, so that the whole process stays within it: Node, the CSV reader's buffers and DuckDB's allocations
- * outside its buffer pool need the rest. A lower limit does not slow loads.
+ * outside its buffer pool need the rest. A lower limit hardly slows loads.
  */
 export function loadMemory(memoryLimit: string, threads: number = availableParallelism()): LoadMemory {
   const [, amount = '', unit = 'g', binary] = /^([\d.]+)\s*([KMGT])(i?)B$/iu.exec(memoryLimit) ?? [];
@@ -171,7 +173,8 @@ export function loadMemory(memoryLimit: string, threads: number = availableParal
   const whole = Number(amount) * (MEGABYTES[unit.toLowerCase()] ?? 0) * (binary ? 1.024 ** power : 1);
   const large = Math.max(whole / 4, Math.min(whole, MIN_MB));
   const usual = Math.min(large, Math.max((whole * 3) / 16, threads * MB_PER_THREAD));
-  return { usual: formatKilobytes(usual), large: formatKilobytes(large) };
+  const oneThread = Math.min(large, Math.max((whole * 3) / 32, MB_PER_THREAD));
+  return { usual: formatKilobytes(usual), oneThread: formatKilobytes(oneThread), large: formatKilobytes(large) };
 }
 
 const formatKilobytes = (megabytes: number): string => `${Math.round(megabytes * 1000)}KB`;
@@ -198,6 +201,11 @@ export interface LoadSize {
   readonly hasLists: boolean;
 }
 
+/** Whether a landing is loaded with one thread. */
+export function isLargeLoad({ landingBytes, hasLists }: LoadSize): boolean {
+  return landingBytes >= (hasLists ? LARGE_LISTS_BYTES : LARGE_LANDING_BYTES);
+}
+
 /**
  * Loads a large landing with one thread, and gives DuckDB all of them for what follows. Two threads take half as much processor time again, most
  * of it to wait for each other busily, and write 200,000 workspaces no sooner: the other processor is needed for the next downloads. Each
@@ -206,10 +214,10 @@ export interface LoadSize {
 export async function withLoadThreads<T>(
   database: Database,
   files: SqlFiles,
-  { landingBytes, hasLists }: LoadSize,
+  size: LoadSize,
   load: () => Promise<T>,
 ): Promise<T> {
-  if (landingBytes < (hasLists ? LARGE_LISTS_BYTES : LARGE_LANDING_BYTES)) return load();
+  if (!isLargeLoad(size)) return load();
   await database.run(await files.read('warehouse/one_thread'));
   const loaded = await load();
   // After a failure one thread is left, which is slower for reports and nothing else.

@@ -202,8 +202,9 @@ async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: 
   await makeFolder(dirname(paths.work));
   if (!existsSync(paths.work)) await copyFromPublished(paths);
   const threads = chooseThreads(existsSync(paths.work) ? (await stat(paths.work)).size : 0);
+  const { usual, oneThread } = loadMemory(memoryLimit);
   const options = {
-    memoryLimit: loadMemory(memoryLimit).usual,
+    memoryLimit: threads === 1 ? oneThread : usual,
     tempDirectory: paths.temp,
     ...(threads !== undefined && { threads }),
   };

@@ -54,6 +54,6 @@ test('DuckDB is loaded with the settings of its allocator, and those of the envi
     return (await startCommand(command, ['sql', 'select 1'], cwd, options).ended).stderr;
   };
   await writeFile(join(cwd, 'tidemark.yaml'), 'targets: []\n');
-  expect(await query({})).toMatch(/^dirty_decay_ms:1000,muzzy_decay_ms:0$/mu);
+  expect(await query({})).toMatch(/^narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0$/mu);
   expect(await query({ DUCKDB_JE_MALLOC_CONF: 'dirty_decay_ms:1' })).toMatch(/^dirty_decay_ms:1$/mu);
 });
