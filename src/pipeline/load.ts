@@ -115,8 +115,8 @@ function measureLoad({ run, manifest }: Load): MeasuredLoad {
   };
 }
 
-/** Lists and responses of JSON are in memory as a whole. */
-function chooseMemory(size: MeasuredLoad): keyof LoadMemory {
+/** The memory to begin a load with. Lists and responses of JSON are in memory as a whole. */
+export function chooseMemory(size: MeasuredLoad): keyof LoadMemory {
   const { landingBytes, hasLists, isJson } = size;
   if ((isJson && landingBytes >= LARGE_LANDING_BYTES) || (hasLists && landingBytes >= MAX_USUAL_LISTS_BYTES))
     return 'large';
