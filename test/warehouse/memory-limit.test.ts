@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { loadMemory } from '../../src/warehouse/database.ts';
+import { withWarehouse } from '../../src/warehouse/session.ts';
+import { mailConfig } from '../helpers/mail-warehouse.ts';
+import { tempFolder } from '../helpers/temp.ts';
 
 test.each([
   ['1GB', 2, '187500KB', '93750KB', '250000KB'],
@@ -20,3 +23,12 @@ test.each([
     expect(loadMemory(limit, threads)).toEqual({ usual, oneThread, large });
   },
 );
+
+test('a new warehouse, which is opened with one thread, gets the memory of one', async () => {
+  const config = mailConfig(await tempFolder());
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const session = { purpose: 'test', now: new Date(), log, config };
+  const sql = "select current_setting('threads')::int as threads, current_setting('memory_limit') as memory";
+  const rows = await withWarehouse(session, ({ database }) => database.rows(sql));
+  expect(rows).toEqual([{ threads: 1, memory: '89.4 MiB' }]); // 93,750 kB
+});
