@@ -18,8 +18,8 @@ const compress = promisify(gzip);
 
 /** What one thread compresses at a time. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Pieces that are compressed at once, of the four threads that Node has for it. */
-const PIECES_AT_ONCE = Math.min(availableParallelism(), 4);
+/** Pieces that are compressed at once, of the four threads that Node has for it. One is left for the files of other targets. */
+const PIECES_AT_ONCE = Math.min(availableParallelism(), 3);
 
 /** What `writeArchive` archives: a text as it is, or a file, which becomes the member NAME.gz. */
 export type ArchiveMember = { readonly name: string; readonly text: string } | FileMember;
@@ -54,6 +54,9 @@ export async function writeArchive(path: string, members: readonly ArchiveMember
     for (const member of members) end = await appendMember(handle, member, { at: end, modified });
     await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
     await handle.sync();
+  } catch (error) {
+    await rm(`${path}.part`, { force: true }); // what fills the disk makes room again
+    throw error;
   } finally {
     await handle.close();
   }

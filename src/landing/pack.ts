@@ -10,8 +10,7 @@ import { archivePath, landingDirectory, parseManifest, parseRunStart } from './s
 const TARGETS_AT_ONCE = 4;
 
 /**
- * Packs the landings of runs that nothing writes to: the complete sources of a target become one archive. What is packed is removed
- * once the archive is on disk, so that a kill at any time loses nothing; readers accept both. Other files stay as they are.
+ * Packs the landings of runs that nothing writes to, as `packLanding`.
  * @param onFailure receives the folder of a target that stays as it is
  */
 export async function packLandings(
@@ -22,23 +21,35 @@ export async function packLandings(
 ): Promise<void> {
   const limit = pLimit(TARGETS_AT_ONCE);
   for (const run of runs) {
-    const startMs = parseRunStart(run);
     const folder = landingDirectory(config, run);
     // A user may keep a file here whose name begins as a run's.
-    if (startMs === undefined || !(await stat(folder)).isDirectory()) continue;
-    await limit.map(await listFolders(folder), async (directory) => {
-      if (signal.aborted) return;
-      await packTarget(directory, new Date(startMs)).catch((error) => onFailure(directory, error));
-    });
+    if (parseRunStart(run) === undefined || !(await stat(folder)).isDirectory()) continue;
+    await limit.map(await listTargets(folder), (target) => packLanding(config, { run, target }, signal, onFailure));
   }
 }
 
-async function listFolders(folder: string): Promise<readonly string[]> {
+async function listTargets(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-async function packTarget(directory: string, modified: Date): Promise<void> {
+/**
+ * Packs the landing of a target to which nothing is written: its complete sources become one archive. What is packed is removed once
+ * the archive is on disk, so that a kill at any time loses nothing; readers accept both. Other files stay as they are.
+ * @param onFailure receives the folder if it stays as it is
+ */
+export async function packLanding(
+  config: Config,
+  { run, target }: { readonly run: string; readonly target: string },
+  signal: AbortSignal,
+  onFailure: (directory: string, error: unknown) => void,
+): Promise<void> {
+  const directory = landingDirectory(config, run, target);
+  if (signal.aborted || !existsSync(directory)) return;
+  await packFolder(directory, new Date(parseRunStart(run) ?? 0)).catch((error) => onFailure(directory, error));
+}
+
+async function packFolder(directory: string, modified: Date): Promise<void> {
   const archive = archivePath(directory);
   const names = await readdir(directory);
   const loose = names.filter((name) => join(directory, name) !== archive && !name.endsWith('.rejected'));

@@ -12,9 +12,10 @@ import { withWarehouseLock } from '../warehouse/session.ts';
 import { createOnce, startRunBound } from './extract.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { LoadQueue } from './load-queue.ts';
+import { type LandingPacker, withLandingPacker } from './packer.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
-import { clearInFlight, findResumable, packFinished } from './resume.ts';
+import { clearInFlight, findResumable } from './resume.ts';
 import { prepareReuse, type ReuseTools } from './reuse.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 import { limitTargets } from './target-limit.ts';
@@ -49,6 +50,11 @@ export interface PullOptions {
   readonly fresh?: boolean;
 }
 
+export interface PullSourcesOptions extends PullOptions {
+  /** Packs the landing of each target whose pulls have ended. */
+  readonly packer: LandingPacker;
+}
+
 export interface PullRunResult extends RunResult {
   /** The publish to the lake; null without one. */
   readonly lake: LakeResult | null;
@@ -69,17 +75,20 @@ export async function runPulls(
   const replay = from === undefined ? undefined : await readLanding(config, from);
   const { pulls } = options;
   const { clock, log } = context;
-  return withWarehouseLock({ config, purpose: 'pull', now: clock.now(), log }, async (writer) => {
-    const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
-    const { result } = await withRun(run, writer, async (begun) => ({
-      pulls: await pullSources(begun, options, replay),
-    }));
-    if (result.status === 'interrupted') return { ...result, lake: null };
-    await clearInFlight(config, 'pull');
-    const lake = await lakeStage(config, context);
-    await packFinished(config, context);
-    return { ...result, lake };
-  });
+  const lock = { config, purpose: 'pull', now: clock.now(), log };
+  const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
+  return withWarehouseLock(lock, (writer) =>
+    withLandingPacker(config, context, async (packer) => {
+      const { result } = await withRun(run, writer, async (begun) => ({
+        pulls: await pullSources(begun, { ...options, packer }, replay),
+      }));
+      if (result.status === 'interrupted') return { ...result, lake: null };
+      await clearInFlight(config, 'pull');
+      const lake = await lakeStage(config, context);
+      await packer.finish();
+      return { ...result, lake };
+    }),
+  );
 }
 
 /**
@@ -88,7 +97,7 @@ export async function runPulls(
  */
 export async function pullSources(
   run: RunContext,
-  { pulls, acceptShrink = [], fresh = false }: PullOptions,
+  { pulls, packer, acceptShrink = [], fresh = false }: PullSourcesOptions,
   replay?: Landing,
 ): Promise<readonly PullOutcome[]> {
   const { config, job, asOf } = run;
@@ -118,6 +127,7 @@ export async function pullSources(
     const releaseTarget = async (target: string) => {
       shared.delete(target); // it has pages of the target
       await clients.release(target);
+      if (!signal.aborted) packer.add(run.runId, target);
     };
     const ends = await settleByTarget(pulls, targets.limit, pullOrHalt, releaseTarget);
     await migrated;

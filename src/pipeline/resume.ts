@@ -3,11 +3,8 @@ import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
-import type { Context } from '../core/context.ts';
-import { formatError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
-import { packLandings } from '../landing/pack.ts';
 import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
 
 /** A run that has begun, and has not done everything that it promised. */
@@ -44,15 +41,6 @@ export async function listInFlight(config: Config): Promise<readonly InFlightRun
   const marks = (await listLandings(config)).map((run) => join(landingDirectory(config, run), MARK));
   const runs = await Promise.all(marks.filter((mark) => existsSync(mark)).map(readMark));
   return runs.filter((run): run is InFlightRun => typeof run?.run_id === 'string');
-}
-
-/** Packs the landings of all runs that are done. One that cannot be packed stays as it is, and the next run tries again. */
-export async function packFinished(config: Config, { log, signal }: Pick<Context, 'log' | 'signal'>): Promise<void> {
-  const inFlight = new Set((await listInFlight(config)).map(({ run_id }) => run_id));
-  const runs = (await listLandings(config)).filter((run) => !inFlight.has(run));
-  await packLandings(config, runs, signal, (path, error) => {
-    log.warn(`the landing ${path} stays unpacked: ${formatError(error)}`);
-  });
 }
 
 async function readMark(file: string): Promise<InFlightRun | null | undefined> {

@@ -20,10 +20,11 @@ import { setMemoryLimit } from '../warehouse/database.ts';
 import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
+import { withLandingPacker } from './packer.ts';
 import { BUILT_IN, type Definitions } from './plugins.ts';
-import { pullSources, selectPulls } from './pull.ts';
+import { type PullSourcesOptions, pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderPublished, renderStage } from './render.ts';
-import { clearInFlight, packFinished } from './resume.ts';
+import { clearInFlight } from './resume.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
 import {
   allDelivered,
@@ -82,23 +83,25 @@ async function runStages(
 ): Promise<JobResult> {
   const pulls = selectJobPulls(config, job, definitions, selection);
   const lock = { config, purpose: job.name, now: context.clock.now(), log: context.log };
-  return withWarehouseLock(lock, async (writer) => {
-    const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
-      updateWarehouse(run, job, pulls, definitions),
-    );
-    const { findings, plans, digests } = stages;
-    if (result.status === 'interrupted') return { ...result, findings, ...NOTHING_DELIVERED };
-    const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
-    const asOf = new Date(result.as_of);
-    const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
-    const hasActions = playbooks.some(({ applied }) => applied !== null);
-    const { reports, sent } = await deliverStages(delivery, writer, hasActions);
-    if (!context.signal.aborted) await clearInFlight(config, job.name);
-    const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
-    const lake = await lakeStage(config, context);
-    await packFinished(config, context);
-    return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail, lake };
-  });
+  return withWarehouseLock(lock, (writer) =>
+    withLandingPacker(config, context, async (packer) => {
+      const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
+        updateWarehouse(run, job, { pulls, packer }, definitions),
+      );
+      const { findings, plans, digests } = stages;
+      if (result.status === 'interrupted') return { ...result, findings, ...NOTHING_DELIVERED };
+      const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
+      const asOf = new Date(result.as_of);
+      const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
+      const hasActions = playbooks.some(({ applied }) => applied !== null);
+      const { reports, sent } = await deliverStages(delivery, writer, hasActions);
+      if (!context.signal.aborted) await clearInFlight(config, job.name);
+      const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
+      const lake = await lakeStage(config, context);
+      await packer.finish();
+      return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail, lake };
+    }),
+  );
 }
 
 /** An interrupted run ends after the pulls: the next one resumes it, and reports what it changed. */
@@ -155,12 +158,12 @@ interface WarehouseStages {
 async function updateWarehouse(
   run: RunContext,
   job: Job,
-  selected: readonly Pull[],
+  selected: PullSourcesOptions,
   definitions: Definitions,
 ): Promise<WarehouseStages> {
   const { config, warehouse, log, asOf } = run;
   const { database, files } = warehouse;
-  const pulls = await pullSources(run, { pulls: selected });
+  const pulls = await pullSources(run, selected);
   if (run.signal.aborted) return { pulls, findings: null, plans: [], digests: { skipped: [], problem: null } };
   await setMemoryLimit(database, files, config.memoryLimit);
   const { thresholds, targets } = config;

@@ -53,7 +53,7 @@ export const withoutKey: PerWay = {
     ...answer,
     data: { ...answer.data, ...(answer.data.keys && { keys: [null] }) },
   })),
-  token: json((items: unknown) => (Array.isArray(items) ? items.map(() => ({ Description: 'nameless' })) : items)),
+  token: json((items: unknown) => (Array.isArray(items) ? items.map(({ Name: _, ...item }) => item) : items)),
   single: json((answer: { Roots: { ID?: string }[] }) => {
     delete answer.Roots[1]?.ID;
     return answer;
