@@ -150,7 +150,7 @@ test('a large file that cannot be read leaves the folder as it was', async () =>
   await mkdir(file);
   const before = await readdir(directory());
   expect(await pack()).toEqual([expect.stringMatching(/acme: .*EISDIR/u)]);
-  expect(await readdir(directory())).toEqual([...before, 'landing.tar.part'].sort());
+  expect(await readdir(directory())).toEqual(before);
   await rm(file, { recursive: true });
   await rename(aside, file);
   expect(await pack()).toEqual([]);

@@ -1,12 +1,15 @@
 import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { FaultHook } from '../../../src/sandbox/router.ts';
+import { startServer } from '../../helpers/http-service.ts';
+import { findArchives } from '../../helpers/landings.ts';
 import { share } from '../../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies, readContents } from '../../helpers/warehouse-checks.ts';
 
 const SIZE = { workspaces: 30 };
+const MESH = 'consul';
 
 const minutesLater = (place: TestProject, minutes: number) =>
   new Date(place.sandbox.now.getTime() + minutes * 60_000).toISOString();
@@ -110,6 +113,33 @@ describe('an interrupted run', () => {
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.stderr).not.toContain('resuming run');
     expect(next.exit).toBe(3);
+  });
+
+  test('has packed what it had pulled of other targets, and is resumed from that', async () => {
+    const silent = await startServer(() => undefined);
+    onTestFinished(() => silent.close());
+    const place = await testProject(SIZE);
+    const setUrl = (origin: string) =>
+      place.configure((config) => {
+        findTarget(config, MESH).url = `${origin}/v1`;
+      });
+    await setUrl(silent.origin);
+    const stop = new AbortController();
+    const words = ['pull', '--source', 'autoscaler_health', '--source', 'ca_roots'];
+    const run = place.tidemark(words, { signal: stop.signal });
+    await expect.poll(() => findArchives(place.folder)).toEqual([expect.stringMatching(/scaler\/landing\.tar$/u)]);
+    stop.abort(new Error('stopped by the test'));
+    expect((await run).exit).toBe(1);
+    await rm(join(place.folder, 'data', 'work'), { recursive: true });
+    await rm(join(place.folder, 'data', 'warehouse.duckdb'));
+    await setUrl(new URL(place.sandbox.urls.mesh).origin);
+    const next = await place.tidemark([...words, '--now', minutesLater(place, 30)]);
+    expect(next.exit, next.stderr).toBe(0);
+    expect(next.stderr).toContain('which was interrupted: 1 source had landed');
+    expect(await place.rows('select source, requests from pulls order by all')).toEqual([
+      { source: 'autoscaler_health', requests: 0 },
+      { source: 'ca_roots', requests: expect.any(Number) },
+    ]);
   });
 
   test.each([
