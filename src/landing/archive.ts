@@ -30,6 +30,12 @@ interface FileMember {
   readonly bytes: number;
 }
 
+export interface ArchiveOptions {
+  /** The time of all members. */
+  readonly modified: Date;
+  readonly signal: AbortSignal;
+}
+
 /** What the content of a member must be. */
 interface ExpectedContent {
   readonly bytes: number;
@@ -45,13 +51,17 @@ export function isArchivable(name: string): boolean {
  * Writes a tar file whose files are compressed one by one, so that each can be read without the others. It has its name when it is
  * complete and on disk.
  * @param members texts first
- * @param modified time of all members
+ * @throws the reason of the signal; there is no archive then
  */
-export async function writeArchive(path: string, members: readonly ArchiveMember[], modified: Date): Promise<void> {
+export async function writeArchive(
+  path: string,
+  members: readonly ArchiveMember[],
+  options: ArchiveOptions,
+): Promise<void> {
   const handle = await open(`${path}.part`, 'w', PRIVATE_FILE);
   try {
     let end = 0;
-    for (const member of members) end = await appendMember(handle, member, { at: end, modified });
+    for (const member of members) end = await appendMember(handle, member, { ...options, at: end });
     await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
     await handle.sync();
   } catch (error) {
@@ -64,16 +74,16 @@ export async function writeArchive(path: string, members: readonly ArchiveMember
   await syncFolder(dirname(path));
 }
 
-interface Place {
-  readonly at: number;
-  readonly modified: Date;
-}
-
 /** @returns where the next member begins */
-async function appendMember(handle: FileHandle, member: ArchiveMember, { at, modified }: Place): Promise<number> {
+async function appendMember(
+  handle: FileHandle,
+  member: ArchiveMember,
+  { at, modified, signal }: ArchiveOptions & { readonly at: number },
+): Promise<number> {
   const start = at + TAR_BLOCK;
   let bytes = 0;
   for await (const chunk of 'text' in member ? [Buffer.from(member.text)] : compressFile(member)) {
+    signal.throwIfAborted();
     await writeWhole(handle, chunk, start + bytes);
     bytes += chunk.length;
   }

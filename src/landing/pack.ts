@@ -3,7 +3,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Config } from '../config/config.ts';
-import { type ArchiveMember, isArchivable, listArchive, writeArchive } from './archive.ts';
+import { type ArchiveMember, type ArchiveOptions, isArchivable, listArchive, writeArchive } from './archive.ts';
 import { archivePath, landingDirectory, parseManifest, parseRunStart } from './store.ts';
 
 /** Compression runs in the threads of Node, of which there are four. */
@@ -35,7 +35,8 @@ async function listTargets(folder: string): Promise<readonly string[]> {
 
 /**
  * Packs the landing of a target to which nothing is written: its complete sources become one archive. What is packed is removed once
- * the archive is on disk, so that a kill at any time loses nothing; readers accept both. Other files stay as they are.
+ * the archive is on disk, so that a kill at any time loses nothing; readers accept both. Other files stay as they are, and all of them
+ * if the signal is aborted.
  * @param onFailure receives the folder if it stays as it is
  */
 export async function packLanding(
@@ -46,10 +47,13 @@ export async function packLanding(
 ): Promise<void> {
   const directory = landingDirectory(config, run, target);
   if (signal.aborted || !existsSync(directory)) return;
-  await packFolder(directory, new Date(parseRunStart(run) ?? 0)).catch((error) => onFailure(directory, error));
+  const modified = new Date(parseRunStart(run) ?? 0);
+  await packFolder(directory, { modified, signal }).catch((error) => {
+    if (!signal.aborted) onFailure(directory, error);
+  });
 }
 
-async function packFolder(directory: string, modified: Date): Promise<void> {
+async function packFolder(directory: string, options: ArchiveOptions): Promise<void> {
   const archive = archivePath(directory);
   const names = await readdir(directory);
   const loose = names.filter((name) => join(directory, name) !== archive && !name.endsWith('.rejected'));
@@ -57,7 +61,7 @@ async function packFolder(directory: string, modified: Date): Promise<void> {
   if (!existsSync(archive)) {
     const members = await listMembers(directory, loose);
     if (members.length === 0) return;
-    await writeArchive(archive, members, modified);
+    await writeArchive(archive, members, options);
   }
   const packed = await listArchive(archive);
   // Nothing writes here any more, so that a `.part` is what a kill has left.

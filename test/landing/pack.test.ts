@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
@@ -197,6 +199,18 @@ test('a file of the user beside the landings stays', async () => {
   );
   expect(await readdir(directory())).toEqual(['landing.tar']);
   expect(await readFile(file, 'utf8')).toBe('mine');
+});
+
+test('a run that is aborted waits for no large file, and leaves the folder as it was', async () => {
+  const manifest = await land('keys', manyLines(110_000));
+  const before = await readdir(directory());
+  const stop = new AbortController();
+  const packed = pack(stop.signal);
+  while (!existsSync(`${archive()}.part`)) await setImmediate();
+  stop.abort();
+  expect(await packed).toEqual([]);
+  expect(await readdir(directory())).toEqual(before);
+  expect(await load(manifest)).toContain('workspace-109999');
 });
 
 test('nothing is packed once the run is aborted', async () => {
