@@ -2,7 +2,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Less is not worth the time: a collection takes 0.1 s of the processors. It counts buffers, which are outside the heap. */
-const MIN_BYTES = 64 * 1024 * 1024;
+const MIN_BYTES = 48 * 1024 * 1024;
 
 let collect: (() => void) | undefined;
 
