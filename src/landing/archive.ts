@@ -58,20 +58,27 @@ export async function writeArchive(
   members: readonly ArchiveMember[],
   options: ArchiveOptions,
 ): Promise<void> {
-  const handle = await open(`${path}.part`, 'w', PRIVATE_FILE);
+  const part = `${path}.part`;
+  const handle = await open(part, 'w', PRIVATE_FILE);
   try {
-    let end = 0;
-    for (const member of members) end = await appendMember(handle, member, { ...options, at: end });
-    await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
-    await handle.sync();
+    await writeMembers(handle, members, options).finally(() => handle.close());
+    await rename(part, path);
   } catch (error) {
-    await rm(`${path}.part`, { force: true }); // what fills the disk makes room again
+    await rm(part, { force: true }); // on a full disk, it takes the space of everything else
     throw error;
-  } finally {
-    await handle.close();
   }
-  await rename(`${path}.part`, path);
   await syncFolder(dirname(path));
+}
+
+async function writeMembers(
+  handle: FileHandle,
+  members: readonly ArchiveMember[],
+  options: ArchiveOptions,
+): Promise<void> {
+  let end = 0;
+  for (const member of members) end = await appendMember(handle, member, { ...options, at: end });
+  await writeWhole(handle, Buffer.alloc(2 * TAR_BLOCK), end);
+  await handle.sync();
 }
 
 /** @returns where the next member begins */

@@ -20,7 +20,7 @@ export async function withLandingPacker<T>(
   }
 }
 
-/** Packs landings while a run goes on. One that cannot be packed stays as it is, with a warning, and the next run tries again. */
+/** Packs landings while a run goes on. One that cannot be packed stays as it is: `finish` tries again and warns, and so does the next run. */
 export class LandingPacker {
   readonly #config: Config;
   readonly #context: Pick<Context, 'log' | 'signal'>;
@@ -34,7 +34,8 @@ export class LandingPacker {
 
   /** Begins to pack the landing of a target to which the run writes nothing any more. */
   add(run: string, target: string): void {
-    void this.#limit(() => packLanding(this.#config, { run, target }, this.#context.signal, this.#warn));
+    const leave = () => undefined; // `finish` tries again
+    void this.#limit(() => packLanding(this.#config, { run, target }, this.#context.signal, leave));
   }
 
   /** Waits for what was added. */
@@ -47,10 +48,8 @@ export class LandingPacker {
     await this.settle();
     const inFlight = new Set((await listInFlight(this.#config)).map(({ run_id }) => run_id));
     const runs = (await listLandings(this.#config)).filter((run) => !inFlight.has(run));
-    await packLandings(this.#config, runs, this.#context.signal, this.#warn);
+    await packLandings(this.#config, runs, this.#context.signal, (directory, error) => {
+      this.#context.log.warn(`the landing ${directory} stays unpacked: ${formatError(error)}`);
+    });
   }
-
-  readonly #warn = (directory: string, error: unknown): void => {
-    this.#context.log.warn(`the landing ${directory} stays unpacked: ${formatError(error)}`);
-  };
 }
