@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { startSandbox } from '../sandbox/index.ts';
+import type { Sandbox } from '../sandbox/types.ts';
 import { run as runCommand } from '../src/cli.ts';
-import { startSandbox } from '../src/sandbox/index.ts';
-import type { Sandbox } from '../src/sandbox/types.ts';
 import { writeConfig } from './estate.ts';
 import { serveMessages } from './processes.ts';
 

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
-import { startSandbox } from '../src/sandbox/index.ts';
-import type { Sandbox, SandboxOptions } from '../src/sandbox/types.ts';
+import { startSandbox } from '../sandbox/index.ts';
+import type { Sandbox, SandboxOptions } from '../sandbox/types.ts';
 import { serveMessages } from './processes.ts';
 
 /** A message to the sandbox, which runs in a separate process so that its work is not measured. */

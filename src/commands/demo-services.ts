@@ -3,8 +3,7 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
-import type { RunningSandbox, StartOptions } from '../sandbox/index.ts';
-import type { SandboxChange } from '../sandbox/types.ts';
+import { loadSandbox, type RunningSandbox, type SandboxChange, type StartOptions } from './load-sandbox.ts';
 
 /** What the services of a demo are started with, beside its configuration. */
 const STATE_FILE = 'sandbox.json';
@@ -34,7 +33,7 @@ export async function startDemoServices(
   folder: string,
   options: StartOptions & { start: Date },
 ): Promise<RunningSandbox> {
-  const { startSandbox } = await import('../sandbox/index.ts');
+  const { startSandbox } = await loadSandbox();
   for (let port = chooseFirstPort(folder), tries = 1; ; port += PORTS, tries++) {
     try {
       const sandbox = await startSandbox({ ...options, port, rate: REQUESTS_PER_SECOND });
@@ -68,7 +67,7 @@ export async function resumeDemo(context: Context, command: string): Promise<(()
 /** Undefined where another command of the same demo serves them now. */
 async function resumeServices(folder: string, clock: () => Date): Promise<RunningSandbox | undefined> {
   const { start, port, workspaces } = JSON.parse(await readFile(join(folder, STATE_FILE), 'utf8')) as DemoState;
-  const { startSandbox } = await import('../sandbox/index.ts');
+  const { startSandbox } = await loadSandbox();
   const file = join(folder, CHANGES_FILE);
   const onChange = (change: SandboxChange) => appendFileSync(file, `${JSON.stringify(change)}\n`);
   const size = workspaces !== undefined && { workspaces };

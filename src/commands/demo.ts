@@ -7,11 +7,9 @@ import { DAY_MS, frozenClock } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { jobExitCode, runJob } from '../pipeline/run-job.ts';
-import type { RunningSandbox } from '../sandbox/index.ts';
-import type { FaultHook } from '../sandbox/router.ts';
-import { describeDay, isIncident, lastDay } from '../sandbox/story.ts';
 import { DemoProgress } from './demo-progress.ts';
 import { startDemoServices } from './demo-services.ts';
+import { type FaultHook, loadSandbox, type RunningSandbox } from './load-sandbox.ts';
 
 /** Begins the configuration of a demo; a folder without it was not made by one. */
 const MARK = '# Made by `tidemark demo`';
@@ -28,6 +26,7 @@ export interface DemoFlags {
 
 /** Plays some nights of a generated estate, the last of which is the latest night before now. */
 export async function demo(context: Context, { nights, workspaces, ...options }: DemoFlags): Promise<void> {
+  const { lastDay } = await loadSandbox();
   const runs = nights ?? options.runs;
   const folder = resolve(context.cwd, 'demo');
   await removeEarlierDemo(folder);
@@ -71,6 +70,7 @@ interface Play {
 }
 
 async function playNights(context: Context, { config, job, sandbox, incident, runs, end }: Play): Promise<void> {
+  const { describeDay, isIncident } = await loadSandbox();
   const progress = new DemoProgress(context, runs);
   // A service that is down is asked again at once: the demo does not show waiting.
   const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };

@@ -1,7 +1,6 @@
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { startSandbox } from '../sandbox/index.ts';
-import type { Flavor } from '../sandbox/types.ts';
+import { type Flavor, loadSandbox } from './load-sandbox.ts';
 
 export interface SandboxFlags {
   readonly workspaces?: number;
@@ -19,6 +18,7 @@ export async function serve(context: Context, { nights, days, latency, ...option
   const clock = () => context.clock.now();
   const start = new Date(clock().getTime() - (nights ?? days) * DAY_MS);
   const latencyMs = latency !== undefined && { latencyMs: latency };
+  const { startSandbox } = await loadSandbox();
   const sandbox = await startSandbox({ ...options, ...latencyMs, start, clock });
   try {
     sandbox.advanceTo(clock());

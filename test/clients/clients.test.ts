@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { describeSandbox } from './facts.ts';
 import { type ClientResult, explain } from './reasons.ts';

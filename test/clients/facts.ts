@@ -1,6 +1,6 @@
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import { createExplorerViews } from '../../src/sandbox/platform/explorer-views.ts';
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import { createExplorerViews } from '../../sandbox/platform/explorer-views.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 
 /** The input of the programs with the vendors' clients: where the services are, and what they must find there. */
 export function describeSandbox({ urls, tokens, services }: RunningSandbox, flavor: Flavor) {

@@ -1,4 +1,4 @@
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 
 /** One operation through one client; `error` is null where the client accepted the answer and it was the expected one. */
 export interface ClientResult {

@@ -1,4 +1,4 @@
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 import { type ClientResult, explain } from './reasons.ts';
 
 /** The results of the clients of one language with one flavor. */

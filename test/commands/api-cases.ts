@@ -1,5 +1,5 @@
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import type { SecretsState } from '../../sandbox/secrets/index.ts';
 
 /** What one operation must send, and what must come of it, at a sandbox of its own. */
 export interface Case {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 import { operations } from '../../src/services/index.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 import type { CliRun } from '../helpers/cli.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { runApi } from './api-harness.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 import { operations } from '../../src/services/index.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type ApiInput, runApi } from './api-harness.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import type { Flavor } from '../../sandbox/types.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import type { Flavor } from '../../src/sandbox/types.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables } from '../../src/warehouse/tables.ts';
 import { expectedTables } from './expected/index.ts';

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
+import { LIST_ALIAS, withListMethod } from '../../sandbox/list-method.ts';
 import type { Target, TargetKind } from '../../src/config/config.ts';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { TargetLimiter } from '../../src/http/rate-limiter.ts';
 import { createRequestMetrics, type RequestMetrics } from '../../src/http/request-metrics.ts';
-import { LIST_ALIAS, withListMethod } from '../../src/sandbox/list-method.ts';
 import { createServiceClient, type ServiceClient, type ServiceClientOptions } from '../../src/services/client.ts';
 
 export interface TestServer {

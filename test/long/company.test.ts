@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../sandbox/index.ts';
 
 /** The sizes of the unit test are up to 10,000. */
 test('200,000 workspaces of the company have names of their own', async () => {

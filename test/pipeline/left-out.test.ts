@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { FaultHook } from '../../sandbox/router.ts';
 import { HOUR_MS } from '../../src/core/clock.ts';
-import type { FaultHook } from '../../src/sandbox/router.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
 const noKeyManagement: FaultHook = ({ path }, service) =>

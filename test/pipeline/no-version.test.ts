@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 import { pulledProject } from '../helpers/test-project.ts';
 
 const FIRST = '2026-10-01T02:15:00Z';

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { testProject } from '../helpers/test-project.ts';
 import { change, claimed, POLICIES, pullAt, pullOnce, scheduler, unclaimed } from './pull-again.ts';

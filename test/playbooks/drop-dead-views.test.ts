@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Response } from '../../src/sandbox/types.ts';
+import type { Response } from '../../sandbox/types.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 
 interface Row {

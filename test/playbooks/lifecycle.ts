@@ -1,6 +1,6 @@
 import { beforeAll, expect } from 'vitest';
+import type { RequestRecord } from '../../sandbox/types.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import type { RequestRecord } from '../../src/sandbox/types.ts';
 import {
   copyState,
   listWrites,

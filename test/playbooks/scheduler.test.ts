@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ANONYMOUS_WRITE_JSON } from '../../src/sandbox/scheduler/estate.ts';
-import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
+import { ANONYMOUS_WRITE_JSON } from '../../sandbox/scheduler/estate.ts';
+import { volumeKey } from '../../sandbox/scheduler/volumes.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { expectResolved, sharePlaybooks } from './lifecycle.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FaultHook } from '../../src/sandbox/router.ts';
+import type { FaultHook } from '../../sandbox/router.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 
 /** An apply reads a key to check the precondition, and the client reads it once more before it updates it. */

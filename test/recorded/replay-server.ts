@@ -1,6 +1,6 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { LIST_ALIAS, withListMethod } from '../../src/sandbox/list-method.ts';
+import { LIST_ALIAS, withListMethod } from '../../sandbox/list-method.ts';
 import { type Recorded, readRecorded } from './recorded.ts';
 
 export interface ReplayServer {

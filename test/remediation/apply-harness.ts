@@ -1,10 +1,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import type { AgentRecord } from '../../sandbox/platform/agents.ts';
+import type { FaultHook } from '../../sandbox/router.ts';
 import type { ActionResult } from '../../src/remediation/execute-action.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
-import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
-import type { FaultHook } from '../../src/sandbox/router.ts';
 import {
   copyState,
   listWrites,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
+import type { AgentRecord } from '../../sandbox/platform/agents.ts';
 import { cli } from '../helpers/cli.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { type Applied, applyHarness } from './apply-harness.ts';

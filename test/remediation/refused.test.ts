@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { volumeKey } from '../../src/sandbox/scheduler/volumes.ts';
+import { volumeKey } from '../../sandbox/scheduler/volumes.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';
 import { applyHarness } from './apply-harness.ts';
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { data, read } from './secrets-client.ts';
 

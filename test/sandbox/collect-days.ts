@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/sandbox/types.ts';
+import type { Sandbox } from '../../sandbox/types.ts';
 
 /** The result of `find` on day 0 and on each of the following days. */
 export function collectDays(sandbox: Sandbox, days: number, find: () => Set<string>): Set<string>[] {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type RunningSandbox, startSandbox } from '../../sandbox/index.ts';
 
 const TIB = 1024n ** 4n;
 

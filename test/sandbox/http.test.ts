@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { RateWindow, type ServiceServer, type ServiceServerOptions, serve } from '../../src/sandbox/http.ts';
-import { ListRewriter } from '../../src/sandbox/list-method.ts';
-import type { RequestRecord, Service } from '../../src/sandbox/types.ts';
+import { RateWindow, type ServiceServer, type ServiceServerOptions, serve } from '../../sandbox/http.ts';
+import { ListRewriter } from '../../sandbox/list-method.ts';
+import type { RequestRecord, Service } from '../../sandbox/types.ts';
 
 const echo: Service = {
   kind: 'secrets',

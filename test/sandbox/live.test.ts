@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import type { SandboxChange } from '../../src/sandbox/types.ts';
+import { startSandbox } from '../../sandbox/index.ts';
+import type { SandboxChange } from '../../sandbox/types.ts';
 import { call } from './platform-client.ts';
 import { ask, read } from './secrets-client.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type Answer, ask, read, type Sending } from './secrets-client.ts';
 

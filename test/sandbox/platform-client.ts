@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/sandbox/types.ts';
+import type { Sandbox } from '../../sandbox/types.ts';
 
 export interface Row {
   readonly id: string;

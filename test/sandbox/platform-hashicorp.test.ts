@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import { LIVE_RUN_STATUSES } from '../../src/sandbox/platform/workspaces.ts';
-import type { Flavor } from '../../src/sandbox/types.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import { LIVE_RUN_STATUSES } from '../../sandbox/platform/workspaces.ts';
+import type { Flavor } from '../../sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 
 let sandbox: RunningSandbox;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import type { PlatformState } from '../../src/sandbox/platform/seed.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import type { PlatformState } from '../../sandbox/platform/seed.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { call, json, ORGANIZATION, refusal } from './platform-client.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AgentPoolRecord } from '../../src/sandbox/platform/agent-pool-body.ts';
-import type { AgentRecord } from '../../src/sandbox/platform/agents.ts';
-import { PlatformService } from '../../src/sandbox/platform/index.ts';
-import type { PlatformState } from '../../src/sandbox/platform/seed.ts';
+import type { AgentPoolRecord } from '../../sandbox/platform/agent-pool-body.ts';
+import type { AgentRecord } from '../../sandbox/platform/agents.ts';
+import { PlatformService } from '../../sandbox/platform/index.ts';
+import type { PlatformState } from '../../sandbox/platform/seed.ts';
 
 const START = new Date('2026-10-01T02:15:00Z');
 const DAY = 86_400_000;

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { allRows, call, json, ORGANIZATION, type Paged, refusal } from './platform-client.ts';
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { RunningSandbox, StartOptions } from '../../sandbox/index.ts';
+import { KINDS } from '../../sandbox/types.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import type { RunningSandbox, StartOptions } from '../../src/sandbox/index.ts';
-import { KINDS } from '../../src/sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { call, ORGANIZATION } from './platform-client.ts';
 

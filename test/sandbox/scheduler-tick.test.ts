@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningSandbox, startSandbox } from '../../src/sandbox/index.ts';
-import type { SchedulerState } from '../../src/sandbox/scheduler/index.ts';
-import type { StoragePlugin } from '../../src/sandbox/scheduler/plugins.ts';
-import type { VolumeRecord } from '../../src/sandbox/scheduler/volumes.ts';
+import { type RunningSandbox, startSandbox } from '../../sandbox/index.ts';
+import type { SchedulerState } from '../../sandbox/scheduler/index.ts';
+import type { StoragePlugin } from '../../sandbox/scheduler/plugins.ts';
+import type { VolumeRecord } from '../../sandbox/scheduler/volumes.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 import { ask, read } from './secrets-client.ts';

@@ -1,4 +1,4 @@
-import type { Kind, Sandbox } from '../../src/sandbox/types.ts';
+import type { Kind, Sandbox } from '../../sandbox/types.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import type { SecretsState } from '../../src/sandbox/secrets/index.ts';
-import type { KeyRecord } from '../../src/sandbox/secrets/keys.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import type { SecretsState } from '../../sandbox/secrets/index.ts';
+import type { KeyRecord } from '../../sandbox/secrets/keys.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { collectDays, missingFrom } from './collect-days.ts';
 

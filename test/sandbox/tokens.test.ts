@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RunningSandbox } from '../../src/sandbox/index.ts';
-import type { Kind } from '../../src/sandbox/types.ts';
+import type { RunningSandbox } from '../../sandbox/index.ts';
+import type { Kind } from '../../sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { ask } from './secrets-client.ts';
 

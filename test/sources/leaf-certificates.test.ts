@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FaultHook } from '../../src/sandbox/router.ts';
+import type { FaultHook } from '../../sandbox/router.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 
 const LEAF = '/v1/agent/connect/ca/leaf/';

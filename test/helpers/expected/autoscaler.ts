@@ -1,5 +1,5 @@
-import type { AutoscalerState, Gauge, MetricSeries } from '../../../src/sandbox/autoscaler.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
+import type { AutoscalerState, Gauge, MetricSeries } from '../../../sandbox/autoscaler.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { digits, object, type Tables, time } from './values.ts';
 
 const target = 'scaler';

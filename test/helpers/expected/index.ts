@@ -1,5 +1,5 @@
-import type { RunningSandbox } from '../../../src/sandbox/index.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
+import type { RunningSandbox } from '../../../sandbox/index.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { autoscalerTables } from './autoscaler.ts';
 import { meshTables } from './mesh.ts';
 import { platformTables } from './platform.ts';

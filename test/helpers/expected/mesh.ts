@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { MeshState } from '../../../sandbox/mesh/index.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
-import type { MeshState } from '../../../src/sandbox/mesh/index.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
 import { digits, type Tables, wholeSeconds } from './values.ts';
 
 const target = 'consul';

@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
-import { type AgentPoolRecord, RELATED } from '../../../src/sandbox/platform/agent-pool-body.ts';
-import type { AgentRecord } from '../../../src/sandbox/platform/agents.ts';
-import { type ExplorerResult, runExplorerQuery } from '../../../src/sandbox/platform/explorer-query.ts';
-import { createExplorerViews } from '../../../src/sandbox/platform/explorer-views.ts';
-import { type SavedViewRecord, toExplorerQuery } from '../../../src/sandbox/platform/saved-views.ts';
-import type { PlatformState } from '../../../src/sandbox/platform/seed.ts';
-import type { Workspace } from '../../../src/sandbox/platform/workspaces.ts';
-import { HttpError } from '../../../src/sandbox/responses.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
+import { type AgentPoolRecord, RELATED } from '../../../sandbox/platform/agent-pool-body.ts';
+import type { AgentRecord } from '../../../sandbox/platform/agents.ts';
+import { type ExplorerResult, runExplorerQuery } from '../../../sandbox/platform/explorer-query.ts';
+import { createExplorerViews } from '../../../sandbox/platform/explorer-views.ts';
+import { type SavedViewRecord, toExplorerQuery } from '../../../sandbox/platform/saved-views.ts';
+import type { PlatformState } from '../../../sandbox/platform/seed.ts';
+import type { Workspace } from '../../../sandbox/platform/workspaces.ts';
+import { HttpError } from '../../../sandbox/responses.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { filled, object, type Rows, type Tables, time, wholeSeconds } from './values.ts';
 
 const target = 'acme';

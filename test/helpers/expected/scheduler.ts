@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { createRandom } from '../../../src/sandbox/random.ts';
-import { type Allocation, toNanoseconds } from '../../../src/sandbox/scheduler/allocations.ts';
-import type { SchedulerState } from '../../../src/sandbox/scheduler/index.ts';
-import { providerNodeId, type StoragePlugin } from '../../../src/sandbox/scheduler/plugins.ts';
-import { type Policy, tryRulesJson } from '../../../src/sandbox/scheduler/policies.ts';
-import type { VolumeRecord } from '../../../src/sandbox/scheduler/volumes.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
+import { createRandom } from '../../../sandbox/random.ts';
+import { type Allocation, toNanoseconds } from '../../../sandbox/scheduler/allocations.ts';
+import type { SchedulerState } from '../../../sandbox/scheduler/index.ts';
+import { providerNodeId, type StoragePlugin } from '../../../sandbox/scheduler/plugins.ts';
+import { type Policy, tryRulesJson } from '../../../sandbox/scheduler/policies.ts';
+import type { VolumeRecord } from '../../../sandbox/scheduler/volumes.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { digits, filled, object, type Rows, type Tables, time } from './values.ts';
 
 const target = 'nomad';

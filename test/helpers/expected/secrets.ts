@@ -1,6 +1,6 @@
-import type { SecretsState } from '../../../src/sandbox/secrets/index.ts';
-import type { MeshRoleRecord } from '../../../src/sandbox/secrets/mesh-roles.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
+import type { SecretsState } from '../../../sandbox/secrets/index.ts';
+import type { MeshRoleRecord } from '../../../sandbox/secrets/mesh-roles.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { filled, type Tables, time } from './values.ts';
 
 const target = 'vault';

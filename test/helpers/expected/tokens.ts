@@ -1,8 +1,8 @@
+import type { RunningSandbox } from '../../../sandbox/index.ts';
+import { createRandom } from '../../../sandbox/random.ts';
+import { type TokenRecord, TokenStore } from '../../../sandbox/tokens.ts';
+import type { Flavor } from '../../../sandbox/types.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
-import type { RunningSandbox } from '../../../src/sandbox/index.ts';
-import { createRandom } from '../../../src/sandbox/random.ts';
-import { type TokenRecord, TokenStore } from '../../../src/sandbox/tokens.ts';
-import type { Flavor } from '../../../src/sandbox/types.ts';
 import { type Tables, time } from './values.ts';
 
 type TokenKind = 'platform' | 'secrets' | 'scheduler' | 'mesh';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import type { RunningSandbox } from '../../../sandbox/index.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import type { RunningSandbox } from '../../../src/sandbox/index.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { startTestSandbox } from '../../helpers/test-sandbox.ts';
 

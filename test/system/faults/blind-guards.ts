@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { FaultHook } from '../../../src/sandbox/router.ts';
-import type { Kind } from '../../../src/sandbox/types.ts';
+import type { FaultHook } from '../../../sandbox/router.ts';
+import type { Kind } from '../../../sandbox/types.ts';
 import {
   copyState,
   listWrites,

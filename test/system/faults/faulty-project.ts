@@ -1,8 +1,8 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import type { Kind } from '../../../sandbox/types.ts';
 import type { HttpTimeouts } from '../../../src/core/context.ts';
-import type { Kind } from '../../../src/sandbox/types.ts';
 import { type CliRun, cli } from '../../helpers/cli.ts';
 import { startWithEmptyWarehouse } from '../../helpers/prepared.ts';
 import { readRows } from '../../helpers/rows.ts';

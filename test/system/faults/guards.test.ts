@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { volumeKey } from '../../../sandbox/scheduler/volumes.ts';
 import type { Plan } from '../../../src/remediation/plan-file.ts';
-import { volumeKey } from '../../../src/sandbox/scheduler/volumes.ts';
 import {
   copyState,
   listWrites,

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../src/sandbox/types.ts';
+import type { Kind } from '../../../sandbox/types.ts';
 
 export interface PlaybookCase {
   readonly playbook: string;

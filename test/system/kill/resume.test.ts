@@ -1,7 +1,7 @@
 import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { FaultHook } from '../../../src/sandbox/router.ts';
+import type { FaultHook } from '../../../sandbox/router.ts';
 import { startServer } from '../../helpers/http-service.ts';
 import { findArchives } from '../../helpers/landings.ts';
 import { share } from '../../helpers/temp.ts';

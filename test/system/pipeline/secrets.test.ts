@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { FaultHook } from '../../../src/sandbox/router.ts';
-import type { Response } from '../../../src/sandbox/types.ts';
+import type { FaultHook } from '../../../sandbox/router.ts';
+import type { Response } from '../../../sandbox/types.ts';
 import { openDatabase } from '../../../src/warehouse/database.ts';
 import type { CliRun } from '../../helpers/cli.ts';
 import { unpackLandings } from '../../helpers/landings.ts';

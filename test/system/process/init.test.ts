@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { startSandbox } from '../../../src/sandbox/index.ts';
+import { startSandbox } from '../../../sandbox/index.ts';
 import { buildCommand } from '../../helpers/built-command.ts';
 import { tempFolder } from '../../helpers/temp.ts';
 import { noTerminal, runInTerminal } from '../../helpers/terminal.ts';

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { TokenGrant } from '../../../sandbox/types.ts';
 import {
   collectRights,
   formatPermissions,
@@ -8,7 +9,6 @@ import {
   requiredRights,
 } from '../../../src/pipeline/permissions.ts';
 import { ledgerFile } from '../../../src/remediation/ledger.ts';
-import type { TokenGrant } from '../../../src/sandbox/types.ts';
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
 import { listPlugins } from '../../../src/services/scheduler/bodies.ts';

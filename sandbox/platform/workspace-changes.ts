@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../core/clock.ts';
+import { HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { Workspace } from './workspaces.ts';
 

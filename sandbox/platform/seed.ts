@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom, type Random } from '../random.ts';
 import type { Flavor } from '../types.ts';
 import type { AgentPoolRecord } from './agent-pool-body.ts';

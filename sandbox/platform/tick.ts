@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { AgentRecord, AgentStatus } from './agents.ts';
 import type { AgentLife, PlatformEstate } from './estate.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import { GIB } from './estate.ts';
 import { addExternal, addSnapshot, EBS, HEX, type StoragePlugin } from './plugins.ts';

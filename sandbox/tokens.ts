@@ -1,4 +1,4 @@
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS } from '../src/core/clock.ts';
 import { createRandom, uuid } from './random.ts';
 import type { Kind, Request, TokenGrant } from './types.ts';
 

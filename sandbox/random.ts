@@ -1,4 +1,4 @@
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS } from '../src/core/clock.ts';
 
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../core/clock.ts';
+import { DAY_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { EstateName } from '../types.ts';
 import { BACKUP_PROVIDER, createRole } from './estate.ts';

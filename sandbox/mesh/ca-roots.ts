@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import { createCertificate, EcKey, keyIdentifier } from '../pki.ts';
 import { createRandom, formatWholeSeconds, HOSTILE_TEXTS, type Random } from '../random.ts';
 import { jsonResponse } from '../responses.ts';

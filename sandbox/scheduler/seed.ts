@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import { daysBefore, type Random, scaleCount, uuid } from '../random.ts';
 import type { EstateName, ServiceOptions } from '../types.ts';
 import type { Allocations, ClaimMode } from './allocations.ts';

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../core/clock.ts';
+import { MINUTE_MS } from '../../src/core/clock.ts';
 import { createRandom } from '../random.ts';
 import { TokenStore } from '../tokens.ts';
 import type { EstateName, Request, Resource, Response, Route, Service, ServiceOptions, TokenGrant } from '../types.ts';

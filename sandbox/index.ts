@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS } from '../src/core/clock.ts';
 import { AutoscalerService } from './autoscaler.ts';
 import { type ServiceServer, serve } from './http.ts';
 import { MeshService } from './mesh/index.ts';
@@ -35,6 +35,10 @@ function createServices(options: ServiceOptions) {
 }
 
 export type Services = ReturnType<typeof createServices>;
+
+export type { FaultHook } from './router.ts';
+export { describeDay, isIncident, lastDay } from './story.ts';
+export type { Flavor, SandboxChange } from './types.ts';
 
 export interface StartOptions extends SandboxOptions {
   /** Replaces responses of the services: outages, login pages, interrupted transfers (a body that throws). */

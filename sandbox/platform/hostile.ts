@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/clock.ts';
 import type { Random } from '../random.ts';
 import type { AgentStatus } from './agents.ts';
 import { equals, type Place, type PlatformEstate, type PlatformEvent, type PoolPlan, type ViewPlan } from './estate.ts';
