@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
+import { assertTimeMovedOn, planTimes } from './last-known-time.ts';
 import { type Action, type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
 import type { PublishedReads } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';
@@ -39,15 +40,12 @@ function withApproval(plan: Plan, { by, now, irreversible }: ApproveOptions): Pl
   return { ...plan, approval: { ...approval, digest: approvalDigest(plan, approval) } };
 }
 
-/** @throws TidemarkError UNSAFE for a plan that has expired, or that was created in the future. */
-function assertNotExpired({ plan_id, created_at, expires_at }: Plan, now: Date): void {
+/** @throws TidemarkError UNSAFE for a plan that has expired, or that was created or approved in the future. */
+function assertNotExpired(plan: Plan, now: Date): void {
+  assertTimeMovedOn(now, planTimes(plan));
+  const { plan_id, expires_at } = plan;
   if (now.getTime() >= Date.parse(expires_at)) {
     throw new TidemarkError('UNSAFE', `plan ${plan_id} expired at ${expires_at}`, { hint: 'make a new plan' });
-  }
-  if (now.getTime() < Date.parse(created_at)) {
-    throw new TidemarkError('UNSAFE', `plan ${plan_id} was created at ${created_at}, which is in the future`, {
-      hint: 'check the clock',
-    });
   }
 }
 

@@ -27,6 +27,20 @@ test('an expired plan is refused, one second before it is not', async () => {
   expect(rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
 });
 
+test('a time before the approval is refused: it would make an expired plan valid again', async () => {
+  const plan = await harness.place.plan(['--max-percent', '100']);
+  const hours = (count: number) => new Date(Date.parse(plan.created_at) + count * 3_600_000).toISOString();
+  await harness.place.approve(['--now', hours(20)]);
+  harness.place.sandbox.log.length = 0;
+  const early = await harness.place.apply(['--now', hours(2)], 6);
+  expect(early.stderr).toContain(
+    `plan ${plan.plan_id} was approved by the operator at ${hours(20)}, which is in the future of ${hours(2)}`,
+  );
+  expect(harness.place.sandbox.log).toEqual([]);
+  expect((await harness.place.approve(['--now', hours(19)], 6)).stderr).toContain('which is in the future');
+  await harness.apply(['--now', hours(20)]);
+});
+
 test('a plan of another warehouse is refused', async () => {
   await harness.useApprovedPlan();
   const moved = join(harness.place.folder, 'elsewhere');
