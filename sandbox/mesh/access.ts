@@ -52,16 +52,26 @@ export class MeshAccess implements Resource {
     throw new HttpError(403, `Permission denied: ${who} lacks permission 'service:${right}' on "${service}"`);
   }
 
-  /** Whether a list shows the service to the caller. */
-  seesService(request: Request, service: string): boolean {
+  /** Whether a list shows the service to the caller. The catalog needs the right to read its nodes as well. */
+  seesService(request: Request, service: string, node?: string): boolean {
     const token = this.#tokens.find(request);
-    return token !== undefined && this.#allowsService(token, service, 'read');
+    if (token === undefined || !this.#allowsService(token, service, 'read')) return false;
+    return node === undefined || this.#allows(token, 'node', node, 'read');
+  }
+
+  /** A list does not tell a caller without a token that it leaves something out. */
+  tellsFiltered(request: Request): boolean {
+    return this.#tokens.find(request) !== undefined;
   }
 
   #allowsService(token: TokenRecord, service: string, right: MeshRight): boolean {
+    return this.#allows(token, 'service', service, right);
+  }
+
+  #allows(token: TokenRecord, type: 'service' | 'node', name: string, right: MeshRight): boolean {
     if (token.scope !== 'rules') return true;
-    const items = token.policies.flatMap((name) => parseRuleItems(this.policies.get(name) ?? ''));
-    const policy = closestPolicy(items, 'service', service);
+    const items = token.policies.flatMap((policy) => parseRuleItems(this.policies.get(policy) ?? ''));
+    const policy = closestPolicy(items, type, name);
     return policy === 'write' || (right === 'read' && policy === 'read');
   }
 

@@ -35,7 +35,7 @@ export class MeshService implements Service {
     this.#seed = seed;
     this.#isHashicorp = flavor === 'hashicorp';
     this.#tokens = new TokenStore('mesh', options, ['x-consul-token']);
-    this.#access = new MeshAccess(this.#tokens, flavor, [CA_ROOTS_PATH]);
+    this.#access = new MeshAccess(this.#tokens, flavor, [CA_ROOTS_PATH, CATALOG]);
     const random = createRandom(`${seed}/mesh/estate`);
     const context = new MeshContext(`${uuid(random)}.consul`);
     const authorization = new Authorization(flavor, random, this.#access);
@@ -77,6 +77,9 @@ export class MeshService implements Service {
   }
 }
 
+const CATALOG = '/catalog/services';
+const NODE = 'node-1';
+
 /** The services that are registered, with the flavor of the real products: the catalog and the agent's own. */
 class Catalog implements Resource {
   readonly #flavor: Flavor;
@@ -92,34 +95,34 @@ class Catalog implements Resource {
   get routes(): readonly Route[] {
     if (this.#flavor === 'spec') return [];
     return [
-      { method: 'GET', path: '/catalog/services', handle: (request) => this.#listCatalog(request) },
+      { method: 'GET', path: CATALOG, handle: (request) => this.#listCatalog(request) },
       { method: 'GET', path: '/agent/services', handle: (request) => this.#listAgent(request) },
     ];
   }
 
   /** The tags of each service by its name. */
   #listCatalog(request: Request): Response {
-    const seen = this.#seen(request);
+    const registered = ['consul', ...this.#services];
+    const seen = registered.filter((name) => this.#access.seesService(request, name, NODE));
+    const isFiltered = seen.length < registered.length && this.#access.tellsFiltered(request);
     const headers = {
       'x-consul-index': '40',
       'x-consul-knownleader': 'true',
       'x-consul-lastcontact': '0',
-      ...(seen.length < this.#services.length ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
+      'x-consul-effective-consistency': 'leader',
+      ...(isFiltered ? { 'x-consul-results-filtered-by-acls': 'true' } : {}),
     };
-    return jsonResponse(Object.fromEntries([['consul', []], ...seen.map((name) => [name, []])]), headers);
+    return jsonResponse(Object.fromEntries(seen.map((name) => [name, []])), headers);
   }
 
   #listAgent(request: Request): Response {
-    const entries = this.#seen(request).map((name) => {
+    const seen = this.#services.filter((name) => this.#access.seesService(request, name));
+    const entries = seen.map((name) => {
       return [
         name,
         { ID: name, Service: name, Tags: [], Meta: {}, Port: 8080, Address: '', Datacenter: 'dc1' },
       ] as const;
     });
     return jsonResponse(Object.fromEntries(entries));
-  }
-
-  #seen(request: Request): readonly string[] {
-    return this.#services.filter((name) => this.#access.seesService(request, name));
   }
 }

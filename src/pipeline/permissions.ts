@@ -204,9 +204,13 @@ function formatNomadPolicy({ rights, target }: TokenRights): Format {
 
 function formatConsulRules({ rights, target }: TokenRights): Format {
   const lines = rights.flatMap(({ right, neededBy }) => {
+    if (target.services.length === 0) return [];
+    if (right.scope === 'prefix') {
+      return [reason({ neededBy }), `${right.kind} "" {\n  policy = "${right.policy}"\n}`];
+    }
     if (right.scope !== 'service') return [];
     const blocks = target.services.map((name) => `service ${JSON.stringify(name)} {\n  policy = "${right.policy}"\n}`);
-    return blocks.length === 0 ? [] : [reason({ neededBy }), ...blocks];
+    return [reason({ neededBy }), ...blocks];
   });
   return {
     usage: 'consul acl policy create -name tidemark -rules @FILE',
@@ -232,6 +236,8 @@ type Right =
   | { readonly scope: 'namespace'; readonly capability: string }
   | { readonly scope: 'plugin'; readonly policy: string }
   | { readonly scope: 'service'; readonly policy: string }
+  /** Everything of a kind, such as all nodes. */
+  | { readonly scope: 'prefix'; readonly kind: string; readonly policy: string }
   | { readonly scope: 'organization'; readonly access: OrganizationAccess }
   /** Only a token that may do everything has it. */
   | { readonly scope: 'management' }
@@ -270,11 +276,12 @@ function parseAccess(permission: string): Right {
   return { scope: 'other', permission };
 }
 
-/** `namespace:csi-list-volume`, `plugin:read`, `service:write`, `management`. */
+/** `namespace:csi-list-volume`, `plugin:read`, `service:write`, `node_prefix:read`, `management`. */
 function parseClause(clause: string): Right {
   if (clause === 'management') return { scope: 'management' };
   const [scope, value = ''] = clause.split(':');
   if (scope === 'namespace' && value !== '') return { scope, capability: value };
   if ((scope === 'plugin' || scope === 'service') && value !== '') return { scope, policy: value };
+  if (scope?.endsWith('_prefix')) return { scope: 'prefix', kind: scope, policy: value };
   return { scope: 'other', permission: clause };
 }

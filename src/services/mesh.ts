@@ -72,6 +72,7 @@ export const listServices = defineOperation({
   mutates: false,
   retryPolicy: 'safe',
   reversible: true,
-  permission: 'service:read',
+  permission: 'none',
+  hashicorpPermission: 'node_prefix:read, service_prefix:read',
   docsUrl: 'docs/services/mesh.md#leaf-certificates',
 });

@@ -1,5 +1,5 @@
 import { mesh } from '../services/mesh.ts';
-import { requiredArray, type SourceDefinition } from './source.ts';
+import { requiredArray, requiredString, type SourceDefinition } from './source.ts';
 
 /** The CA roots that the mesh trusts. */
 export const caRoots: SourceDefinition = {
@@ -8,6 +8,8 @@ export const caRoots: SourceDefinition = {
   operations: [mesh['ca-roots'].read],
   async extract({ client, landing }) {
     const response = await client.call(mesh['ca-roots'].read);
+    // A mesh whose authority is set up always has an active root; an answer without one says nothing about the others.
+    requiredString(response.json(), 'ActiveRootID', 'ca_roots', 0);
     landing.expectRows(requiredArray(response.json(), 'Roots', 'ca_roots').length);
     await landing.writeJson({}, response.text);
   },

@@ -19,13 +19,15 @@ describe('doctor', () => {
       /^.v1.keymgmt.key.[^/]+$/u,
       /^.v1.mesh.roles.[^/]+$/u,
       /^.v1.volume.csi./u,
-      /ca.leaf./u,
+      /connect.authorize$/u,
       /volumes.external$/u,
     ];
     const place = await testProject({
       workspaces: 5,
       faultHook: ({ path, method }, service) =>
-        method === 'GET' && reads.some((read) => read.test(path)) ? service.error(403, 'permission denied') : undefined,
+        method !== 'LIST' && reads.some((read) => read.test(path))
+          ? service.error(403, 'permission denied')
+          : undefined,
     });
     const { exit, stdout } = await place.tidemark(['doctor', '--json', '--now', new Date().toISOString()]);
     expect(exit).toBe(1);

@@ -159,6 +159,13 @@ const CONSUL: Readonly<Record<string, Case>> = {
   'authorize-allow': { line: AUTHORIZE, body: connection('api') },
   'authorize-bad': { line: AUTHORIZE, body: connection('api', 'x'), text: true },
   'authorize-deny': { line: AUTHORIZE, body: connection('none') },
+  'catalog-services-anonymous': { line: 'GET /catalog/services', token: () => undefined, text: true },
+  'catalog-services-full': { line: 'GET /catalog/services', differs: ['.checkout "β", <b>: added'] },
+  'catalog-services-service-write-only': {
+    line: 'GET /catalog/services',
+    token: () => sandbox.createToken('mesh', { rules: { writes: 'service "web" { policy = "write" }' } }),
+    text: true,
+  },
   'leaf-bad-token-cached': { line: 'GET /agent/connect/ca/leaf/web', ...unknown },
   'leaf-bad-token-uncached': { line: 'GET /agent/connect/ca/leaf/other', ...unknown, text: true },
   'leaf-ns': { line: 'GET /agent/connect/ca/leaf/web?ns=team', text: true },
@@ -166,6 +173,11 @@ const CONSUL: Readonly<Record<string, Case>> = {
   leaf: { line: 'GET /agent/connect/ca/leaf/web' },
   roots: { line: 'GET /agent/connect/ca/roots', differs: ['.Roots[].DaysRemaining: added'] }, // in newer versions
   'token-self-bad': { line: 'GET /acl/token/self', ...unknown, text: true },
+  'token-self-expired': {
+    line: 'GET /acl/token/self',
+    token: () => sandbox.createToken('mesh', { expiresAt: new Date(0) }),
+    text: true,
+  },
   'token-self': { line: 'GET /acl/token/self' },
 };
 

@@ -217,8 +217,13 @@ describe('Consul', () => {
   });
 
   test('the catalog shows the services that the token may read', async () => {
-    const one = sandbox.createToken('mesh', { rules: { one: 'service "web" { policy = "read" }' } });
-    expect(await send('mesh', 'GET /catalog/services', one)).toMatchObject({ body: { consul: [], web: [] } });
+    const web = 'service "web" { policy = "read" }';
+    const blind = sandbox.createToken('mesh', { rules: { blind: web } });
+    expect(await send('mesh', 'GET /catalog/services', blind)).toMatchObject({ status: 200, body: {} });
+    const one = sandbox.createToken('mesh', { rules: { one: `${web} node_prefix "" { policy = "read" }` } });
+    const seen = await send('mesh', 'GET /catalog/services', one);
+    expect(seen).toMatchObject({ body: { web: [] } });
+    expect(await send('mesh', 'GET /catalog/services', undefined)).toMatchObject({ status: 200, body: {} });
     const all = await send('mesh', 'GET /catalog/services', sandbox.tokens.mesh.read);
     expect(Object.keys(all.body as object)).toEqual(['consul', 'web', 'api', 'billing', 'checkout "β", <b>']);
   });

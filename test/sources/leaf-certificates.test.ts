@@ -1,51 +1,138 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
+import { readRecorded } from '../recorded/recorded.ts';
 
 const LEAF = '/v1/agent/connect/ca/leaf/';
 
-/** A mesh whose target names one registered service and one that nobody registered. @returns the services whose leaf was read */
-async function readLeaves(catalog: { readonly flavor: 'spec' | 'hashicorp'; readonly answer?: ReturnType<FaultHook> }) {
+interface Catalog {
+  readonly flavor: 'spec' | 'hashicorp';
+  readonly answer?: ReturnType<FaultHook>;
+  /** @default true */
+  readonly hasToken?: boolean;
+}
+
+/** A mesh whose target names one registered service and one that nobody registered. */
+async function meshProject({ flavor, answer, hasToken = true }: Catalog) {
   const read: string[] = [];
   const project = await testProject({
     workspaces: 2,
-    flavor: catalog.flavor,
+    flavor,
     faultHook: ({ path }) => {
       if (path.startsWith(LEAF)) read.push(path.slice(LEAF.length));
-      return path === '/v1/catalog/services' ? catalog.answer : undefined;
+      return path === '/v1/catalog/services' ? answer : undefined;
     },
   });
   await project.configure((config) => {
-    findTarget(config, 'consul').services = ['web', 'nobody'];
+    const mesh = findTarget(config, 'consul');
+    mesh.services = ['web', 'nobody'];
+    config.targets = [mesh];
+    if (!hasToken) delete mesh.token;
   });
-  await project.pull(['--source', 'leaf_certificates']);
-  const [pull] = await project.rows('select note from pulls');
-  return { read: read.sort(), note: pull?.note };
+  return { project, read };
 }
 
-const services = (headers: Readonly<Record<string, string>>) => ({
+/** Pulls. @returns the services whose leaf was read, and the pull */
+async function readLeaves(catalog: Catalog, exit = 0) {
+  const { project, read } = await meshProject(catalog);
+  await project.pull(['--source', 'leaf_certificates'], exit);
+  const [pull] = await project.rows('select status, note, error from pulls');
+  return { read: read.sort(), status: pull?.status, note: pull?.note, error: pull?.error };
+}
+
+const services = (headers: Readonly<Record<string, string>>, names: readonly string[] = ['consul', 'web']) => ({
   status: 200,
   headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify({ consul: [], web: ['v1'] }),
+  body: JSON.stringify(Object.fromEntries(names.map((name) => [name, []]))),
 });
 
+const DENY = { 'X-Consul-Default-Acl-Policy': 'deny' };
+
 test('the leaf of a service that the catalog does not know is not read, and so not minted', async () => {
-  expect(await readLeaves({ flavor: 'hashicorp', answer: services({}) })).toEqual({
+  expect(await readLeaves({ flavor: 'hashicorp', answer: services(DENY) })).toEqual({
     read: ['web'],
+    status: 'complete',
+    error: null,
     note: 'service nobody is not in the catalog: its leaf is not read',
   });
 });
 
-test('a catalog that the token does not see whole proves nothing', async () => {
-  const answer = services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' });
-  expect(await readLeaves({ flavor: 'hashicorp', answer })).toEqual({ read: ['nobody', 'web'], note: null });
+const UNKNOWN: Readonly<Record<string, Catalog>> = {
+  'that says the token does not see all of it': {
+    flavor: 'hashicorp',
+    answer: services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' }),
+  },
+  'as Consul answers a token with the right to write services alone': {
+    flavor: 'hashicorp',
+    answer: readRecorded('consul/catalog-services-service-write-only'),
+  },
+  'as Consul answers without a token': {
+    flavor: 'hashicorp',
+    answer: readRecorded('consul/catalog-services-anonymous'),
+    hasToken: false,
+  },
+  'without a token, of which a part may be hidden': { flavor: 'hashicorp', answer: services(DENY), hasToken: false },
+  'without the servers themselves': { flavor: 'hashicorp', answer: services({}, ['web']) },
+  'that may not be read': {
+    flavor: 'hashicorp',
+    answer: { status: 403, headers: { 'content-type': 'text/plain' }, body: 'Permission denied' },
+  },
+};
+
+describe.each(Object.entries(UNKNOWN))('a catalog %s', (_, catalog) => {
+  test('proves nothing: no leaf is read, and the pull fails', async () => {
+    const { read, status, error } = await readLeaves(catalog, 3);
+    expect({ read, status }).toEqual({ read: [], status: 'failed' });
+    expect(error).toMatch(/mesh.catalog.services at consul: .*forbidden/u);
+  });
+
+  test('fails the check of doctor', async () => {
+    const { project, read } = await meshProject(catalog);
+    const { exit, stdout } = await project.tidemark(['doctor']);
+    expect(stdout).toMatch(/^FAIL +consul +leaf_certificates .*mesh.catalog.services/mu);
+    expect({ exit, read }).toEqual({ exit: 1, read: [] });
+  });
 });
 
-test('a catalog that may not be read proves nothing', async () => {
-  const answer = { status: 403, headers: { 'content-type': 'text/plain' }, body: 'Permission denied' };
-  expect(await readLeaves({ flavor: 'hashicorp', answer })).toEqual({ read: ['nobody', 'web'], note: null });
+test('without a token and without ACLs, the catalog is whole', async () => {
+  const answer = services({ 'X-Consul-Default-Acl-Policy': 'allow' });
+  const { project, read } = await meshProject({ flavor: 'hashicorp', answer, hasToken: false });
+  await project.tidemark(['pull', '--source', 'leaf_certificates']);
+  expect(read).toEqual(['web']);
 });
 
 test('the API documents have no catalog: every leaf is read', async () => {
-  expect(await readLeaves({ flavor: 'spec' })).toEqual({ read: ['nobody', 'web'], note: null });
+  expect(await readLeaves({ flavor: 'spec' })).toMatchObject({ read: ['nobody', 'web'], status: 'complete' });
+});
+
+test.each(['spec', 'hashicorp'] as const)('doctor mints no leaf of flavor %s', async (flavor) => {
+  const { project, read } = await meshProject({ flavor });
+  const { stdout } = await project.tidemark(['doctor']);
+  expect(stdout).toMatch(/^ok +consul +leaf_certificates +permitted/mu);
+  expect(read).toEqual([]);
+});
+
+test('doctor says that the token may not read the leaf of one of the services', async () => {
+  const { project } = await meshProject({ flavor: 'hashicorp' });
+  const rules =
+    'service "web" { policy = "write" }\nservice_prefix "" { policy = "read" }\nnode_prefix "" { policy = "read" }';
+  await project.configure((config) => {
+    const mesh = findTarget(config, 'consul');
+    mesh.services = ['web', 'api'];
+    mesh.token = project.sandbox.createToken('mesh', { rules: { rules } });
+  });
+  const { stdout } = await project.tidemark(['doctor']);
+  expect(stdout).toMatch(/^FAIL +consul +leaf_certificates .*lacks permission 'service:write' on "api"/mu);
+});
+
+test('an answer without an active root empties nothing', async () => {
+  const empty = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"Roots":[]}' };
+  let isEmpty = false;
+  const faultHook: FaultHook = ({ path }) => (isEmpty && path.endsWith('/ca/roots') ? empty : undefined);
+  const project = await testProject({ workspaces: 2, flavor: 'hashicorp', faultHook });
+  await project.pull(['--source', 'ca_roots']);
+  const before = await project.rows('select count(*)::int as n from ca_roots');
+  isEmpty = true;
+  await project.pull(['--source', 'ca_roots'], 3);
+  expect(await project.rows('select count(*)::int as n from ca_roots')).toEqual(before);
 });
