@@ -46,12 +46,11 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
   context.exit(pullExitCode(result));
 }
 
-/** The pulls that a run landed: loading it again does not fail for what it never extracted. */
+/** The pulls of a run. Those that it did not land fail. */
 async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
-  const { manifests, damaged } = await readLanding(config, run);
-  return pulls.filter(
-    ({ target, source }) => manifests.has(`${target.name}/${source.name}`) || damaged.has(target.name),
-  );
+  const { manifests, damaged, planned } = await readLanding(config, run);
+  const keys = new Set([...manifests.keys(), ...(planned ?? [])]);
+  return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`) || damaged.has(target.name));
 }
 
 /** One line: run, status, and how many sources are complete. */

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config, Target } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import { changedFile, readTexts, unpackFile } from './archive.ts';
 
 /** A data file of a landing: CSV with a header, or JSON with one response per line. */
@@ -38,6 +39,8 @@ export interface Manifest {
   readonly expected_rows: number | null;
   /** What a reader of the rows should know, such as a plugin that could not list. */
   readonly notes?: readonly string[];
+  /** Why its load was quarantined: it is loaded only when a person accepts that. */
+  readonly quarantined?: string;
   /** Which objects may be in it that were read for an earlier landing; absent where a source reads no objects. */
   readonly reads?: ReadState;
 }
@@ -73,6 +76,47 @@ interface Manifests {
 /** The landing of a run. */
 export interface Landing extends Manifests {
   readonly asOf: Date;
+  /** What the run was to pull, as `TARGET/SOURCE`; undefined for a run that did not record it. */
+  readonly planned: ReadonlySet<string> | undefined;
+}
+
+/** In the landing of a run: what the run was to pull. */
+const PLAN = 'run.json';
+
+export async function recordPlanned(config: Config, runId: string, pulls: readonly string[]): Promise<void> {
+  const directory = landingDirectory(config, runId);
+  await makeFolder(directory);
+  await writeFile(join(directory, PLAN), `${JSON.stringify({ pulls })}\n`, { mode: PRIVATE_FILE });
+}
+
+/** Undefined where it is missing or incomplete. */
+async function readPlanned(config: Config, runId: string): Promise<ReadonlySet<string> | undefined> {
+  const text = await readFile(join(landingDirectory(config, runId), PLAN), 'utf8').catch(() => 'null');
+  try {
+    const plan = JSON.parse(text) as { readonly pulls?: readonly string[] } | null;
+    return Array.isArray(plan?.pulls) ? new Set(plan.pulls) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes the folder of a run that landed nothing. */
+export async function removeEmptyLanding(config: Config, runId: string): Promise<void> {
+  const directory = landingDirectory(config, runId);
+  if ((await readdir(directory)).every((name) => name === PLAN)) await rm(directory, { recursive: true, force: true });
+}
+
+/** Keeps a landing for a person who accepts it. */
+export function quarantineLanding(config: Config, manifest: Manifest, reason: string): Promise<void> {
+  const directory = landingDirectory(config, manifest.run_id, manifest.target);
+  return writeManifest(directory, { ...manifest, quarantined: reason });
+}
+
+export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  await makeFolder(directory);
+  const file = join(directory, `${manifest.source}.json`);
+  await writeFile(`${file}.part`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: PRIVATE_FILE });
+  await rename(`${file}.part`, file);
 }
 
 export function landingDirectory(config: Config, runId: string, target?: string): string {
@@ -103,7 +147,7 @@ export async function readLanding(config: Config, runId: string): Promise<Landin
   const [first] = manifests.values();
   const [problem] = damaged.values();
   if (!first) throw problem ?? new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
-  return { asOf: new Date(first.as_of), manifests, damaged };
+  return { asOf: new Date(first.as_of), manifests, damaged, planned: await readPlanned(config, runId) };
 }
 
 /** Manifests of the complete sources of a run. */

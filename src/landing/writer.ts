@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
-import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
+import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
 import { dropColumns, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import { type LandingFile, type Manifest, type ReadState, targetFingerprint } from './store.ts';
+import { type LandingFile, type Manifest, type ReadState, targetFingerprint, writeManifest } from './store.ts';
 
 /** Characters of rows that are written at once: a service may send all rows of a view in one page. */
 const MAX_COLLECTED = 128 * 1024;
@@ -282,13 +282,6 @@ function toOneLine(json: string): string {
 
 function hasLineBreak(text: string): boolean {
   return text.includes('\n') || text.includes('\r');
-}
-
-async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  await makeFolder(directory);
-  const file = join(directory, `${manifest.source}.json`);
-  await writeFile(`${file}.part`, `${JSON.stringify(manifest, null, 2)}\n`, { mode: PRIVATE_FILE });
-  await rename(`${file}.part`, file);
 }
 
 /** Renames a rejected file, so that a later attempt cannot be mistaken for it. */

@@ -1,5 +1,5 @@
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { type Manifest, withLandingFiles } from '../landing/store.ts';
+import { type Manifest, quarantineLanding, withLandingFiles } from '../landing/store.ts';
 import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import {
@@ -51,13 +51,14 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
   for (;;) {
     const [strategy, ...rest] = strategies as [Strategy, ...Strategy[]];
     const landing = openLanding(run, pull);
-    let hasLanded = false;
+    let manifest: Manifest | undefined;
     try {
-      const manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
-      hasLanded = true;
+      manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
       return await options.loads.add(pull, manifest, options.acceptDrop);
     } catch (error) {
-      if (hasLanded && !isInvalidData(error)) throw error; // interrupted, or out of memory: the landing can be loaded later
+      const isQuarantined = error instanceof RowDropError;
+      if (manifest && isQuarantined) await quarantineLanding(run.config, manifest, error.message);
+      if (manifest && (isQuarantined || !isInvalidData(error))) throw error; // its landing can be loaded later
       await (classifyStorageError(error) ? landing.discard() : landing.reject());
       if (error instanceof MissingColumnError) missing ??= error;
       strategies = rest.filter((next) => canRetryWith(next, strategy, error));
@@ -72,21 +73,49 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
   }
 }
 
-/** Loads an earlier landing again, unless newer rows are loaded: history is never written backwards. */
+/**
+ * Loads an earlier landing again, unless newer rows are loaded: history is never written backwards. Where nothing is loaded, the state of
+ * the source stays as it is.
+ */
 async function replayLanding(
   run: RunContext,
   pull: ActivePull,
   options: PullSourceOptions,
-  manifest: Manifest | TidemarkError,
+  replay: Manifest | TidemarkError,
 ): Promise<PullOutcome> {
-  if (manifest instanceof TidemarkError) throw manifest;
+  const refuse = (error: TidemarkError) =>
+    toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
+  if (replay instanceof TidemarkError) return refuse(replay);
+  const newer = await findNewerRows(run, pull, replay);
+  return newer ? refuse(newer) : loadLanding(run, pull, options, replay);
+}
+
+async function findNewerRows(
+  run: RunContext,
+  pull: ActivePull,
+  manifest: Manifest,
+): Promise<TidemarkError | undefined> {
   const { at, age } = await currentVersion(run, pull, manifest);
-  if (age === 'newer') {
-    throw new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, {
-      hint: 'see the past with `tidemark sql --as-of`',
+  if (age !== 'newer') return undefined;
+  return new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, {
+    hint: 'see the past with `tidemark sql --as-of`',
+  });
+}
+
+/** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
+function loadLanding(
+  { config }: RunContext,
+  pull: ActivePull,
+  { loads, acceptDrop }: PullSourceOptions,
+  manifest: Manifest,
+): Promise<PullOutcome> {
+  const { quarantined, source, run_id } = manifest;
+  if (quarantined !== undefined && !acceptDrop) {
+    throw new RowDropError('DATA', quarantined, {
+      hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
     });
   }
-  return withLandingFiles(run.config, manifest, () => options.loads.add(pull, manifest, options.acceptDrop));
+  return withLandingFiles(config, manifest, () => loads.add(pull, manifest, acceptDrop));
 }
 
 /**
@@ -104,7 +133,7 @@ async function resumeLanding(
   if (age === 'same') return run.writes(() => carryForward(run, pull, manifest));
   if (age === 'newer') return undefined;
   try {
-    return await withLandingFiles(run.config, manifest, () => options.loads.add(pull, manifest, options.acceptDrop));
+    return await loadLanding(run, pull, options, manifest);
   } catch (error) {
     const isRejected = error instanceof TidemarkError && error.code === 'DATA';
     if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;

@@ -204,7 +204,10 @@ async function pullOne(
 }
 
 function findReplay({ manifests, damaged }: Landing, pull: Pull): Manifest | TidemarkError {
-  const missing = () => new TidemarkError('DATA', 'the named run has no complete landing of this source');
+  const missing = () =>
+    new TidemarkError('DATA', 'that run did not land this source', {
+      hint: `extract it with \`tidemark pull --target ${pull.target.name} --source ${pull.source.name}\``,
+    });
   return manifests.get(pullKey(pull)) ?? damaged.get(pull.target.name) ?? missing();
 }
 

@@ -1,11 +1,18 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
-import { landingDirectory, listLandings, type Manifest, readManifests, targetFingerprint } from '../landing/store.ts';
+import {
+  landingDirectory,
+  listLandings,
+  type Manifest,
+  readManifests,
+  removeEmptyLanding,
+  targetFingerprint,
+} from '../landing/store.ts';
 
 /** A run that has begun, and has not done everything that it promised. */
 interface InFlightRun {
@@ -30,9 +37,8 @@ export async function markInFlight(config: Config, run: InFlightRun): Promise<vo
 /** Removes the marks of a job: it leaves no run to resume. */
 export async function clearInFlight(config: Config, job: string): Promise<void> {
   for (const { run_id } of (await listInFlight(config)).filter((run) => run.job === job)) {
-    const directory = landingDirectory(config, run_id);
-    await rm(join(directory, MARK), { force: true });
-    if ((await readdir(directory)).length === 0) await rmdir(directory);
+    await rm(join(landingDirectory(config, run_id), MARK), { force: true });
+    await removeEmptyLanding(config, run_id);
   }
 }
 

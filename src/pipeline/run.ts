@@ -4,7 +4,7 @@ import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
-import { landingDirectory, pruneLandings } from '../landing/store.ts';
+import { landingDirectory, pruneLandings, recordPlanned } from '../landing/store.ts';
 import { prunePlans } from '../remediation/plan-store.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import type { Delta } from '../warehouse/history.ts';
@@ -85,7 +85,14 @@ async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): P
     job,
     started_at: asOf.toISOString(),
   });
-  if (!options.asOf) await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
+  if (!options.asOf) {
+    await recordPlanned(
+      config,
+      runId,
+      pulls.map(({ target, source }) => `${target.name}/${source.name}`),
+    );
+    await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
+  }
   return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
 }
 

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/pipeline/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
@@ -80,4 +82,40 @@ test('renaming all workspaces changes rows and deletes none', async () => {
   for (const workspace of place.sandbox.services.platform.state.workspaces) workspace.name += '-renamed';
   const { pulls } = (await place.pull(SOURCE)).json<RunResult>();
   expect(pulls).toMatchObject([{ changed: 10, deleted: 0, inserted: 0 }]);
+});
+
+describe('the landing of a quarantined source', () => {
+  const QUARANTINED = ['--source', 'workspaces', '--source', 'agent_pools'];
+
+  /** A run that quarantined `workspaces`, and loaded `agent_pools`. */
+  async function quarantined(): Promise<{ readonly place: TestProject; readonly run: string }> {
+    const place = await fork();
+    const { run_id } = (await place.pull(QUARANTINED, 1)).json<RunResult>();
+    return { place, run: run_id };
+  }
+
+  test('is not loaded again without acceptance, which --from says', async () => {
+    const { place, run } = await quarantined();
+    const { stdout, stderr, exit } = await place.tidemark(['pull', '--from', run]);
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: expect.stringContaining('incomplete, 1 of 2 sources') });
+    expect(stderr).toContain(`tidemark pull --from ${run} --accept-shrink workspaces`);
+    expect(await present(place)).toBe(20);
+  });
+
+  test('can be accepted later, without the network', async () => {
+    const { place, run } = await quarantined();
+    const asked = place.sandbox.log.length;
+    const { pulls } = (await place.pull(['--from', run, '--accept-shrink', 'workspaces'])).json<RunResult>();
+    expect(pulls).toMatchObject([{ source: 'workspaces', status: 'complete', deleted: 11 }]);
+    expect(place.sandbox.log.length).toBe(asked);
+    expect(await present(place)).toBe(9);
+  });
+
+  test('is not taken for the rows of a new warehouse', async () => {
+    const { place, run } = await quarantined();
+    await rm(join(place.folder, 'data', 'warehouse.duckdb'), { force: true });
+    await rm(join(place.folder, 'data', 'work'), { recursive: true });
+    await place.pull(['--from', run], 1);
+    expect(await present(place)).toBe(0);
+  });
 });

@@ -35,13 +35,15 @@ test('landings restore an empty warehouse without the network, and stay one pack
   const { run_id } = await pullJson(place, CHANGED);
   const second = { id: run_id, tables: await contents(place) };
   expect(second.tables).not.toEqual(first.tables);
-  const pack = (target: string) => [target, `${target}/landing.tar`];
+  const pack = (folder: string) => [folder, `${folder}/landing.tar`];
   const packed = [
     first.id,
     ...['acme', 'consul', 'nomad', 'scaler', 'vault'].flatMap((target) => pack(`${first.id}/${target}`)),
+    `${first.id}/run.json`,
     second.id,
+    `${second.id}/run.json`,
     ...pack(`${second.id}/vault`),
-  ];
+  ].sort();
   expect((await listLandings()).sort()).toEqual(packed);
   await removeWarehouse(place);
   const asked = place.sandbox.log.length;
@@ -77,6 +79,23 @@ test('an unknown run is reported with the closest match; a run of some sources i
   const failed = ofVault.pulls.filter((pull) => pull.status === 'failed').map(({ source }) => source);
   expect(failed).not.toContain('keys');
   expect(failed).toContain('mesh_roles');
+});
+
+test('a run says which of its sources it did not land, and what it landed is loaded', async () => {
+  let isDown = true;
+  const place = await testProject({
+    workspaces: 10,
+    faultHook: ({ path }, service) => (isDown && path.includes('/kms') ? service.error(403, 'not today') : undefined),
+  });
+  const { run_id } = await pullJson(place, CHANGED, 1);
+  isDown = false;
+  await place.pull(['--source', 'kms_providers']);
+  const { exit, stdout, stderr } = await place.tidemark(['pull', '--from', run_id]);
+  expect({ exit, stdout }).toEqual({ exit: 1, stdout: expect.stringContaining('incomplete, 1 of 2 sources') });
+  expect(stderr).toContain('vault: kms_providers: failed: that run did not land this source');
+  expect(await place.rows("select status from source_state where source = 'kms_providers'")).toEqual([
+    { status: 'complete' }, // it was pulled since: that another run did not land it changes nothing
+  ]);
 });
 
 test('a landed file that has changed is rejected', async () => {
