@@ -11,7 +11,7 @@ import { writeFileAtomic } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { completeSql, readNames } from '../query/completion.ts';
 import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
-import { isTerminated } from '../query/statement.ts';
+import { isTerminated } from '../query/terminated.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './definitions/define.ts';
 import { listSavedQueries, printQuery, type QueryRequest, selectScreen } from './run-query.ts';

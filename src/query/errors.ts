@@ -14,10 +14,12 @@ export function stopError(reason: unknown): TidemarkError {
   return reason instanceof TidemarkError ? reason : new TidemarkError('INCOMPLETE', errorMessage(reason));
 }
 
-/** DuckDB's message, or which limit the query met. */
-export function queryError(error: unknown, limits: QueryLimits): TidemarkError {
+/** DuckDB's message without the path of the temporary folder, or which limit the query met. */
+export function queryError(error: unknown, limits: QueryLimits, temporary: string): TidemarkError {
   if (error instanceof TidemarkError) return error;
-  const message = errorMessage(error).replace(/^Failed to \w+ statements?: /u, '');
+  const message = errorMessage(error)
+    .replace(/^Failed to \w+ statements?: /u, '')
+    .replaceAll(temporary, 'the temporary folder');
   if (/Out of Memory Error/u.test(message)) {
     const isDisk = message.includes('max_temp_directory_size');
     const [what, key] = isDisk

@@ -10,11 +10,11 @@ import { noWarehouseError } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { createTemporaryFolder, removeAbandonedFolders } from '../warehouse/temporary-folder.ts';
-import { type Row, StatementType, toValue, type Value } from '../warehouse/values.ts';
+import { type Row, toValue, type Value } from '../warehouse/values.ts';
 import { queryError, stopError, timeoutError } from './errors.ts';
 import type { QueryLimits } from './limits.ts';
 import { type ResultColumn, textSql } from './sql-text.ts';
-import { assertSafeFunctions, trimStatement } from './statement.ts';
+import { readStatement, type Statement } from './statement.ts';
 
 /** What a session takes from the configuration. */
 export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
@@ -101,11 +101,10 @@ export class QuerySession {
    */
   async prepare(query: string, params: QueryParams = {}, maxRows?: number): Promise<PreparedQuery> {
     return this.#run(async () => {
-      const text = trimStatement(query);
-      assertSafeFunctions(text);
-      const statement = await this.#prepareStatement(text);
-      const values = bindValues(statement, params);
-      const whole = await this.#asSubquery(text, statement, values);
+      const statement = await readStatement(this.#connection, this.#files, query);
+      const prepared = await this.#connection.prepare(statement.text);
+      const values = bindValues(prepared, params);
+      const whole = await this.#asSubquery(statement, prepared, values);
       const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
       const probe = await this.#stream(await this.#files.render('query/columns', { source }), values);
       const names = probe.deduplicatedColumnNames();
@@ -174,22 +173,12 @@ export class QuerySession {
     await this.#connection.run('set lock_configuration = true');
   }
 
-  async #prepareStatement(text: string): Promise<DuckDBPreparedStatement> {
-    const statements = await this.#connection.extractStatements(text);
-    if (statements.count !== 1) throw new TidemarkError('DATA', `expected one statement, got ${statements.count}`);
-    const prepared = await statements.prepare(0);
-    if (prepared.statementType !== StatementType.SELECT && prepared.statementType !== StatementType.EXPLAIN) {
-      throw new TidemarkError('DATA', 'the warehouse is read-only: give a SELECT, DESCRIBE, SUMMARIZE or EXPLAIN');
-    }
-    return prepared;
-  }
-
-  /** The query in parentheses. EXPLAIN and PRAGMA are not valid there: they run now, and their few rows replace them. */
-  async #asSubquery(text: string, statement: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
-    if (SHOW_TABLES.test(text)) return `(${await this.#files.render('query/tables', {})})`;
-    if (statement.statementType === StatementType.SELECT && !/^\s*pragma\b/iu.test(text)) return `(${text}\n)`;
-    statement.bind(values);
-    const reader = await statement.runAndReadUntil(MAX_LITERAL_ROWS);
+  /** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows replace it. */
+  async #asSubquery(statement: Statement, prepared: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
+    if (statement.showsTables) return `(${await this.#files.render('query/tables', {})})`;
+    if (!statement.isExplain) return `(${statement.text}\n)`;
+    prepared.bind(values);
+    const reader = await prepared.runAndReadUntil(MAX_LITERAL_ROWS);
     const names = reader.deduplicatedColumnNames().map(quoteIdent);
     const rows = reader.getRows().map((row) => `(${row.map((value) => literalSql(toValue(value))).join(', ')})`);
     const none = `select ${names.map(() => 'null').join(', ')} where false`;
@@ -212,7 +201,7 @@ export class QuerySession {
       return result;
     } catch (error) {
       this.#assertRunning();
-      throw queryError(error, this.#limits);
+      throw queryError(error, this.#limits, this.#temporary);
     }
   }
 
@@ -230,9 +219,7 @@ export interface PreparedQuery {
   readonly values: QueryParams;
 }
 
-const SHOW_TABLES = /^\s*(?:show\s+tables|describe)\s*$/iu;
-
-/** EXPLAIN and PRAGMA have fewer rows. */
+/** EXPLAIN has fewer rows. */
 const MAX_LITERAL_ROWS = 10_000;
 
 function resolveLimits({ config, limits }: QuerySessionOptions): QueryLimits {

@@ -1,92 +1,76 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { TidemarkError } from '../core/errors.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { type Row, toRows } from '../warehouse/values.ts';
 
-/** The tokens of SQL that matter here, as DuckDB's lexer reads them; whatever is in quotes is one token. */
-const TOKEN =
-  /(?<text>[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|\$(?<tag>\w*)\$[\s\S]*?\$\k<tag>\$)|(?<quoted>"(?:[^"]|"")*")|(?<space>--[^\n]*|\s+)|(?<open>\/\*)|(?<name>[\p{L}_][\p{L}\p{N}_$]*)|(?<other>[\s\S])/uy;
-const COMMENT_EDGE = /\/\*|\*\//gu;
-
-interface Token {
-  readonly kind: 'text' | 'name' | 'space' | 'other';
-  /** The text; of a quoted name, the name. */
-  readonly value: string;
-  /** Offset of the first character after the token. */
-  readonly end: number;
+/** A statement that a query may be. */
+export interface Statement {
+  /** Without what ends it, so that it is valid in parentheses. */
+  readonly text: string;
+  readonly isExplain: boolean;
+  /** SHOW TABLES, or DESCRIBE alone. */
+  readonly showsTables: boolean;
 }
 
-function* tokenize(sql: string): Generator<Token, void, undefined> {
-  for (let at = 0; at < sql.length; ) {
-    TOKEN.lastIndex = at;
-    const match = TOKEN.exec(sql);
-    const value = match?.[0] ?? '';
-    const groups = match?.groups ?? {};
-    const end = groups.open === undefined ? at + value.length : endOfComment(sql, at);
-    if (groups.text !== undefined) yield { kind: 'text', value, end };
-    else if (groups.quoted !== undefined) yield { kind: 'name', value: value.slice(1, -1).replaceAll('""', '"'), end };
-    else if (groups.name !== undefined) yield { kind: 'name', value, end };
-    else if (groups.other !== undefined) yield { kind: 'other', value, end };
-    else yield { kind: 'space', value, end };
-    at = end;
-  }
-}
-
-/** Block comments nest. */
-function endOfComment(sql: string, start: number): number {
-  let depth = 0;
-  COMMENT_EDGE.lastIndex = start;
-  for (let edge = COMMENT_EDGE.exec(sql); edge !== null; edge = COMMENT_EDGE.exec(sql)) {
-    depth += edge[0] === '/*' ? 1 : -1;
-    if (depth === 0) return edge.index + 2;
-  }
-  return sql.length;
-}
-
-/** A statement without the semicolon, comments and spaces after it, so that it is valid in parentheses. */
-export function trimStatement(sql: string): string {
-  let end = 0;
-  for (const token of tokenize(sql)) {
-    if (token.kind !== 'space' && token.value !== ';') end = token.end;
-  }
-  return sql.slice(0, end);
-}
-
-/** Whether the text ends with a semicolon outside quotes and comments: the shell runs it then. */
-export function isTerminated(sql: string): boolean {
-  let last = '';
-  for (const token of tokenize(sql)) {
-    if (token.kind !== 'space') last = token.kind === 'other' ? token.value : '';
-  }
-  return last === ';';
+/** `queries/query/check.sql`. */
+interface Parsed extends Row {
+  readonly is_select: boolean;
+  readonly is_malformed: boolean;
+  readonly statements: number;
+  readonly shows_tables: boolean;
+  readonly names: readonly string[];
 }
 
 /**
- * Functions that act although a SELECT calls them: they change the instance, run SQL in a text, or read memory by address. The
- * settings of a query cannot forbid them, and `enable_logging` even ends the process.
+ * EXPLAIN and its options, which DuckDB's parser does not describe. What follows begins with a token of its own, so that it is parsed
+ * as it is within the statement.
  */
-const UNSAFE_FUNCTIONS = new Set([
-  'arrow_scan',
-  'arrow_scan_dumb',
-  'checkpoint',
-  'disable_logging',
-  'disable_profiling',
-  'enable_logging',
-  'enable_profiling',
-  'force_checkpoint',
-  'json_execute_serialized_sql',
-  'pandas_scan',
-  'python_map_function',
-  'query',
-  'truncate_duckdb_logs',
-  'write_log',
-]);
+const EXPLAIN =
+  /^(?:[ \t\r\n]|--[^\r\n]*[\r\n])*explain(?:[ \t\r\n]+analyze)?(?:[ \t\r\n]*\((?:analyze|format)\b[\w, \t\r\n]*\))?(?=[ \t\r\n(])/iu;
 
-/** @throws TidemarkError DATA if the statement calls a function that acts. */
-export function assertSafeFunctions(sql: string): void {
-  let name = '';
-  for (const token of tokenize(sql)) {
-    if (token.kind === 'space') continue;
-    if (token.value === '(' && token.kind === 'other' && UNSAFE_FUNCTIONS.has(name)) {
-      throw new TidemarkError('DATA', `the function ${name} is not available`);
-    }
-    name = token.kind === 'name' ? token.value.toLowerCase() : '';
+/**
+ * Asks DuckDB's parser what a text is, and refuses all but one SELECT, DESCRIBE, SUMMARIZE or EXPLAIN of names that are harmless.
+ * Nothing of the text is bound or run.
+ * @throws TidemarkError DATA; DuckDB's error if the syntax is wrong.
+ */
+export async function readStatement(connection: DuckDBConnection, files: SqlFiles, text: string): Promise<Statement> {
+  const parse = async (sql: string) => {
+    const reader = await connection.runAndReadAll(await files.read('query/check'), { text: sql });
+    return toRows(reader)[0] as Parsed;
+  };
+  const whole = await parse(text);
+  const [explain = ''] = EXPLAIN.exec(text) ?? [];
+  const parsed = whole.is_select || explain === '' ? whole : await parse(text.slice(explain.length));
+  if (whole.is_malformed || parsed.is_malformed) await connection.extractStatements(text); // DuckDB's message shows the place
+  if (!parsed.is_select) {
+    throw new TidemarkError('DATA', 'the warehouse is read-only: give a SELECT, DESCRIBE, SUMMARIZE or EXPLAIN');
   }
+  if (parsed.statements !== 1) throw new TidemarkError('DATA', `expected one statement, got ${parsed.statements}`);
+  await assertHarmless(connection, files, parsed.names);
+  if (parsed !== whole) return { text, isExplain: true, showsTables: false };
+  return { text: await trimEnd(text, parse), isExplain: false, showsTables: parsed.shows_tables };
+}
+
+/** DuckDB's catalogue is the same for as long as the process lives. */
+let refusedNames: ReadonlySet<string> | undefined;
+
+async function assertHarmless(connection: DuckDBConnection, files: SqlFiles, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  if (!refusedNames) {
+    const rows = toRows(await connection.runAndReadAll(await files.read('query/refused')));
+    refusedNames = new Set(rows.map(({ kind, name }) => `${kind}:${name}`));
+  }
+  const refused = names.find((name) => refusedNames?.has(name));
+  if (refused === undefined) return;
+  const [kind, name] = refused.split(':', 2);
+  throw new TidemarkError('DATA', `the ${kind} ${name} is not available`);
+}
+
+/** Cuts a semicolon that ends the statement, and what follows it: the text is cut until it is valid in parentheses. */
+async function trimEnd(text: string, parse: (sql: string) => Promise<Parsed>): Promise<string> {
+  for (let end = text.length; end > 0; end = text.lastIndexOf(';', end - 1)) {
+    const rest = text.slice(0, end);
+    if (!rest.includes(';') || (await parse(`from (${rest}\n)`)).is_select) return rest;
+  }
+  return text;
 }

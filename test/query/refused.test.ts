@@ -140,6 +140,62 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     'vacuum',
     'analyze',
   ],
+  'tell paths, the host or the user': [
+    ...[
+      'duckdb_databases',
+      'duckdb_settings',
+      'duckdb_extensions',
+      'duckdb_secrets',
+      'duckdb_temporary_files',
+      'duckdb_logs',
+    ].flatMap((name) => [`from ${name}()`, `select (select count(*) from system.main."${name.toUpperCase()}"())`]),
+    'from duckdb_databases',
+    'from main.pragma_database_list',
+    'from pg_catalog.pg_settings',
+    'from "PG_Database"',
+    'describe duckdb_databases',
+    'summarize pragma_database_list',
+    'pragma database_list',
+    'pragma user_agent',
+    `select current_setting('temp_directory')`,
+    `select system.main.current_setting('home_directory')`,
+    'explain analyze from duckdb_settings()',
+    `from query_table('duckdb_settings')`,
+    `from histogram('duckdb_settings', 'value')`,
+    `from duckdb_profiling_settings()`,
+    `select json_serialize_plan('from duckdb_settings()')`,
+  ],
+  'hide a function from the check': [
+    ...['\u200b', '\u2060', '\ufeff', '\u00a0', '\u3000', '\u180e', ' /* ( */ ', ' -- (\n'].flatMap((space) =>
+      ["query('select 1')", 'enable_logging()', 'force_checkpoint()', "json_execute_serialized_sql('{}')"].flatMap(
+        (call) => [`from ${call.replace('(', `${space}(`)}`, `from ${space}${call}`, `explain${space} from ${call}`],
+      ),
+    ),
+    `select 1 as 😀$x$, (select count(*) from query('select 1')) as b$x$`,
+    `select 1 as 😀$x$, (select count(*) from enable_logging()), 2 as b$x$ --$x$`,
+    `select '\\', (select 1 from query('select 1')) --'`,
+    `select e'\\', (select 1 from query('select 1')) --'`,
+    `/* /* */ */ explain analyze from query('select 1')`,
+    `-- x\nexplain analyze from query('select 1')`,
+    `explain (analyze) from query('select 1')`,
+    `explain (select 1 from query('select 1'))`,
+    `explain (format json) from enable_logging()`,
+    `select 'x'.write_log()`,
+    `select * replace ((select 1 from query('select 1')) as n) from (select 1 as n)`,
+    `select sum(1) filter (exists (from query('select 1'))) over (partition by (from query('select 1')))`,
+    `with recursive t as (select 1 union all from query('select 1')) from t`,
+    `pivot (from query('select 1')) on a in (1)`,
+    `unpivot (from query('select 1')) on a`,
+    `select 1 order by (from query('select 1')) limit (from query('select 1'))`,
+    `from range((from query('select 1')))`,
+    `from (select 1), lateral (from query('select 1'))`,
+    `select [x for x in (from query('select [1]'))]`,
+    `describe from query('select 1')`,
+    `summarize from query('select 1')`,
+    `show (from query('select 1'))`,
+    `select 1; from query('select 1')`,
+    `select $1::varchar from query('select 1')`,
+  ],
   'load code and other databases': [
     `attach 'FOLDER/other.duckdb'`,
     `attach ':memory:' as m`,
@@ -205,6 +261,60 @@ describe.each(Object.entries(REFUSED))('a query cannot %s', (_, statements) => {
     expect(await readdir(place.folder)).toEqual(before);
   });
 });
+
+test('what is pure, or is known to be harmless, is allowed, in every form of a statement', async () => {
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
+  const session = await QuerySession.open({ config, signal: new AbortController().signal });
+  for (const statement of ALLOWED) expect(await run(session, statement), statement).toEqual(expect.any(Array));
+  expect(await run(session, `select 'query(' as "query(", 1 /* enable_logging() */ as n; -- ; query('x');`)).toEqual([
+    { 'query(': 'query(', n: 1 },
+  ]);
+  await session.close();
+});
+
+const ALLOWED = [
+  'from ca_roots',
+  'from ca_roots;;',
+  'from ca_roots ; /* ; */ -- ;',
+  `from ca_roots_at('2026-01-01')`,
+  `select ';' as a, e'\\';' as b, $$;$$ as c;`,
+  'select query from (select 1 as query)',
+  'select histogram(i) as h from range(10) t(i)',
+  'select uuid() is not null and random() < 2 as ok, now() > today() as later',
+  `select semver_key('1.2.3') as k`,
+  'from duckdb_columns()',
+  'from duckdb_tables',
+  'from information_schema.columns',
+  `from json_each('{"a": 1}')`,
+  'from generate_series(1, 3) a(i), unnest([1, 2]) b(j)',
+  'pivot (select 1 as a, 2 as b) on a in (1) using sum(b)',
+  'show tables',
+  'describe',
+  'describe ca_roots',
+  'summarize ca_roots',
+  'explain from ca_roots;',
+  'EXPLAIN ANALYZE select 1',
+  'explain (format json) select 1',
+  'explain (select 1) union all (select 2)',
+  '-- a comment\nexplain select 1',
+];
+
+test('the pure functions whose names sound as if they acted or told something are those that were looked at', async () => {
+  const config = loadConfig(join(place.folder, 'tidemark.yaml'), {}, new Redactor());
+  const session = await QuerySession.open({ config, signal: new AbortController().signal });
+  const names = (await run(
+    session,
+    `select distinct function_name as name from duckdb_functions() where internal
+    and function_type in ('scalar', 'macro') and coalesce(stability, '') <> 'VOLATILE'
+    and regexp_matches(function_name, 'setting|serialize|query|execute|plan|log|file|path|secret|env|user|role|host|inet|addr|sleep|search')
+    order by name`,
+  )) as { name: string }[];
+  await session.close();
+  expect(names.map(({ name }) => name).join(' ')).toBe(LOOKED_AT);
+});
+
+const LOOKED_AT =
+  'current_catalog current_query current_role current_setting current_user in_search_path inet_client_addr inet_client_port inet_server_addr inet_server_port json_deserialize_sql json_extract_path json_extract_path_text json_serialize_plan json_serialize_sql log log10 log2 parse_dirpath parse_duckdb_log_message parse_filename parse_path pg_has_role pg_sleep session_user user';
 
 test('at least 150 attempts', () => {
   expect(Object.values(REFUSED).flat().length).toBeGreaterThanOrEqual(150);
