@@ -1,4 +1,5 @@
 import type { Colors } from '../core/color.ts';
+import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { ApplyResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
@@ -62,6 +63,7 @@ export function formatPlan(
     ...(details === '' ? [] : [details]),
     ...formatSkipped(plan, colors),
     `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
+    ...formatTargets(plan).map((line) => stripControls(line)),
     `${formatApproval(plan)}; valid until ${plan.expires_at}`,
     '',
   ].join('\n');
@@ -87,9 +89,25 @@ function formatSkipped({ skipped }: Plan, colors: Colors): readonly string[] {
   return [formatTable(['skipped', 'reason'], rows, { colors })];
 }
 
-function formatApproval({ approval }: Plan): string {
-  if (approval === null) return 'not approved';
-  return `approved by ${approval.by} at ${approval.at}${approval.irreversible ? ', irreversible actions included' : ''}`;
+function formatApproval({ approvals }: Plan): string {
+  if (approvals.length === 0) return 'not approved';
+  return approvals
+    .map(({ by, at, irreversible, signature }) => {
+      const signed = signature === undefined ? '' : ', signed';
+      return `approved by ${by} at ${at}${signed}${irreversible ? ', irreversible actions included' : ''}`;
+    })
+    .join('; ');
+}
+
+/** Where a plan acts, and what the services there say they are. */
+function formatTargets({ targets, planned_by }: Plan): readonly string[] {
+  const planner = planned_by === null ? [] : [`planned by ${planned_by.who} with ${planned_by.how}`];
+  const lines = (targets ?? []).map(({ name, url, organization, namespace, identity }) => {
+    const parts = { organization, namespace, ...identity };
+    const known = Object.entries(parts).flatMap(([field, value]) => (value === null ? [] : [`${field} ${value}`]));
+    return `target ${name}: ${[url, ...known].join(', ')}`;
+  });
+  return [...lines, ...planner];
 }
 
 export function formatApplyResult({ rows, stopped }: ApplyResult, { actions }: Plan, colors: Colors): string {

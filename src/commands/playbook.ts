@@ -6,13 +6,14 @@ import { EXIT } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import { applyExitCode, applyPlan, findFinishedResult } from '../remediation/apply.ts';
+import { approvalStatement } from '../remediation/approvals.ts';
+import { approvePlan, assertApprovable } from '../remediation/approve.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
 import { readRecordedLedger, restoreLedger } from '../remediation/ledger-table.ts';
 import { createPlan } from '../remediation/plan.ts';
 import { type Plan, readPlan, writePlan } from '../remediation/plan-file.ts';
 import { findPlanFile, keepPlan, setPlanAside } from '../remediation/plan-store.ts';
-import { approvePlan } from '../remediation/preconditions.ts';
 import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
 import { settleLedger } from '../remediation/settle-ledger.ts';
 import { createUndoPlan } from '../remediation/undo.ts';
@@ -27,6 +28,7 @@ import {
   toPlaybookRow,
 } from './playbook-output.ts';
 import { formatActions } from './playbook-show.ts';
+import { obtainSignature } from './sign-approval.ts';
 
 export interface PlanFlags {
   readonly output?: string;
@@ -38,6 +40,9 @@ export interface PlanFlags {
 export interface ApproveFlags {
   readonly by: string;
   readonly irreversible?: boolean;
+  readonly print?: boolean;
+  readonly key?: string;
+  readonly signature?: string;
 }
 
 export async function list(context: Context): Promise<void> {
@@ -86,7 +91,7 @@ async function writeNewPlan(
 ): Promise<void> {
   await keepPlan(config, created);
   if (output !== undefined) {
-    await setOutputAside(context, output, ({ approval }) => approval === null);
+    await setOutputAside(context, output, ({ approvals }) => approvals.length === 0);
     await writePlan(resolve(context.cwd, output), created);
   }
   writeResult(context, created, () => formatPlan(created, context.colors));
@@ -117,17 +122,24 @@ export async function show(context: Context, reference: string): Promise<void> {
   writeResult(context, shown, () => formatPlan(shown, context.colors, { entries, details: details() }));
 }
 
-export async function approve(context: Context, reference: string, { by, irreversible = false }: ApproveFlags) {
+export async function approve(context: Context, reference: string, flags: ApproveFlags): Promise<void> {
   const config = readConfig(context);
-  const now = context.clock.now();
-  const approved = await approvePlan(await findPlanFile(config, context.cwd, reference), { by, irreversible, now });
+  const file = await findPlanFile(config, context.cwd, reference);
+  const { by, irreversible = false } = flags;
+  const options = { config, by, irreversible, now: context.clock.now() };
+  const given = await readPlan(file);
+  assertApprovable(given, options);
+  const statement = approvalStatement(given, { by: by.trim(), irreversible });
+  if (flags.print) return context.stdout(statement);
+  const signature = await obtainSignature(context, flags, statement);
+  const approved = await approvePlan(file, { ...options, ...(signature !== undefined && { signature }) });
   await keepPlan(config, approved);
-  const { plan_id, actions, approval, expires_at } = approved;
+  const { plan_id, actions, approvals, expires_at } = approved;
   writeResult(
     context,
-    { plan_id, actions: actions.length, approval, expires_at },
+    { plan_id, actions: actions.length, approvals, expires_at },
     () =>
-      `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approval?.by}; valid until ${expires_at}\n`,
+      `plan ${plan_id} with ${plural(actions.length, 'action')} is approved by ${approvals.map((each) => each.by).join(', ')}; valid until ${expires_at}\n`,
   );
   context.log.info(`apply it with \`tidemark playbook apply ${plan_id}\``);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { approvalRule, approver, approvers, validateApprovers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { links, validateLinks } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
@@ -123,6 +124,8 @@ export const configSchema = z.strictObject({
   reportDays: positive.default(90),
   subjectPages: z.int().nonnegative().default(1000).describe('subjects with a page of their own'),
   planDays: positive.default(90),
+  planHours: positive.default(24).describe('hours in which a plan must be approved and applied'),
+  approvers: approvers.optional().describe('who may approve plans, with a signature'),
   groupRead: z.boolean().default(false).describe('the group may read the published warehouse'),
   shrinkPercent: z.number().gt(0).max(100).default(50),
   maxWait: positive.default(120).describe('seconds'),
@@ -158,6 +161,10 @@ export function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
     thresholds: Object.keys(thresholds.shape),
     schedule: ['listen', 'catchUpHours'],
   };
+  if (path[0] === 'approvers') {
+    const shape = path[1] === 'people' ? approver : path[1] === 'rules' ? approvalRule : approvers;
+    return Object.keys(shape.shape);
+  }
   if (path[0] === 'mail' && path.length > 1) return Object.keys(route.shape);
   return shapes[String(last)] ?? Object.keys(target.shape);
 }
@@ -178,6 +185,10 @@ export function validateConfig(document: unknown): readonly ValidationIssue[] {
     ...findDuplicateNames(targets),
     ...validateLake(document.lake),
     ...validateMail(document.mail),
+    ...validateApprovers(
+      document.approvers,
+      targets.map(({ name }) => name),
+    ),
   ];
 }
 

@@ -13,6 +13,7 @@ import { copyLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
+import { assertSameInstallations } from './plan-targets.ts';
 import { assertApplicable } from './preconditions.ts';
 import { PublishedReads } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
@@ -47,12 +48,13 @@ async function applyPublished(plan: Plan, options: ApplyOptions): Promise<ApplyR
   }
 }
 
-async function applyLocked(plan: Plan, options: ApplyOptions, published: PublishedReads): Promise<ApplyResult> {
+async function applyLocked(given: Plan, options: ApplyOptions, published: PublishedReads): Promise<ApplyResult> {
   const { config, context, playbooks } = options;
   const now = context.clock.now();
-  const definitions = await assertApplicable(plan, { config, published, now, playbooks });
+  const { plan, definitions } = await assertApplicable(given, { config, published, now, playbooks });
   const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
   try {
+    await assertSameInstallations(plan, config, context);
     await keepPlan(config, plan);
     return await applyActions(plan, definitions, options, { lock, published });
   } finally {

@@ -85,7 +85,7 @@ export function newIntent({ plan, context }: ApplyContext, action: Action): Acti
     params: action.params,
     finding_id: action.finding_id,
     reason: null,
-    approved_by: plan.approval?.by ?? '',
+    approved_by: plan.approvals.map(({ by }) => by).join(', '),
     started_at: context.clock.now().toISOString(),
     before: null,
     after: null,

@@ -6,12 +6,12 @@ import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
+import { approvePlan } from './approve.ts';
 import type { Playbook } from './define.ts';
 import { isUnsettled, readLedger } from './ledger.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { findUnfinishedPlans, keepPlan } from './plan-store.ts';
-import { approvePlan } from './preconditions.ts';
 import { getPlaybook, isReversible, loadPlaybooks } from './registry.ts';
 import { settleLedger } from './settle-ledger.ts';
 
@@ -43,14 +43,16 @@ export async function validateJobPlaybooks(
 ): Promise<void> {
   if (job.playbooks.length === 0) return;
   const known = await loadPlaybooks(config, playbooks);
-  const problems = job.playbooks.flatMap((entry, index) => findProblems(entry, known, `playbooks[${index}]`));
+  const problems = job.playbooks.flatMap((entry, index) =>
+    findProblems(entry, { known, approvers: config.approvers }, `playbooks[${index}]`),
+  );
   if (problems.length === 0) return;
   throw new TidemarkError('CONFIG', problems.map((problem) => `jobs/${job.name}.yaml: ${problem}`).join('\n'));
 }
 
 function findProblems(
   { name, mode, approvedBy }: JobPlaybook,
-  known: readonly Playbook[],
+  { known, approvers }: { readonly known: readonly Playbook[]; readonly approvers: Config['approvers'] },
   path: string,
 ): readonly string[] {
   const playbook = known.find((candidate) => candidate.name === name);
@@ -64,6 +66,9 @@ function findProblems(
     ...(isReversible(playbook)
       ? []
       : [`${path}.mode: ${name} has actions that cannot be undone: use mode plan, and approve each plan by hand`]),
+    ...(approvers
+      ? [`${path}.mode: apply has no signature, which \`approvers:\` in tidemark.yaml asks for: use mode plan`]
+      : []),
   ];
 }
 
@@ -93,7 +98,7 @@ export async function planJobPlaybooks(
   const plans: JobPlan[] = [];
   for (const entry of job.playbooks) {
     if (context.signal.aborted) break;
-    plans.push(...(await planEntry(config, context, entry, playbooks, warehouse)));
+    plans.push(...(await planEntry(config, context, job.name, entry, playbooks, warehouse)));
   }
   return plans;
 }
@@ -102,6 +107,7 @@ export async function planJobPlaybooks(
 async function planEntry(
   config: Config,
   context: Context,
+  job: string,
   { name, mode, approvedBy = '' }: JobPlaybook,
   playbooks: readonly Playbook[],
   warehouse: Warehouse | undefined,
@@ -115,7 +121,15 @@ async function planEntry(
     plans.push(...unfinished.map(({ plan, file }) => ({ ...base, plan, file, refused: null })));
     if (mode === 'apply') await settleInterrupted(config, context, name, playbooks, warehouse);
     const excluded = new Map(unfinished.flatMap(({ plan }) => plan.actions.flatMap(findingIds)).map(toContinued));
-    const options = { config, context, playbook, limits: DEFAULT_LIMITS, excluded, ...(warehouse && { warehouse }) };
+    const options = {
+      config,
+      context,
+      playbook,
+      job,
+      limits: DEFAULT_LIMITS,
+      excluded,
+      ...(warehouse && { warehouse }),
+    };
     const plan = await createPlan(options);
     return { plan, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) };
   });
@@ -153,10 +167,10 @@ export async function applyJobPlaybooks(
       continue;
     }
     const applied = await catchRefusal(context, name, async () => {
-      const isContinued = plan !== null && plan.approval !== null;
+      const isContinued = plan !== null && plan.approvals.length > 0;
       const approved = isContinued
         ? plan
-        : await approvePlan(file, { by: approvedBy, now: context.clock.now(), irreversible: false });
+        : await approvePlan(file, { config, by: approvedBy, now: context.clock.now(), irreversible: false });
       return applyPlan(approved, { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true });
     });
     results.push(

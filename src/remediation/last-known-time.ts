@@ -24,9 +24,9 @@ export function assertTimeMovedOn(now: Date, known: readonly KnownTime[]): void 
 }
 
 /** When a plan was created and approved. */
-export function planTimes({ plan_id, created_at, approval }: Plan): readonly KnownTime[] {
+export function planTimes({ plan_id, created_at, approvals }: Plan): readonly KnownTime[] {
   return [
     { what: `plan ${plan_id} was created`, at: created_at },
-    ...(approval ? [{ what: `plan ${plan_id} was approved by ${approval.by}`, at: approval.at }] : []),
+    ...approvals.map(({ by, at }) => ({ what: `plan ${plan_id} was approved by ${by}`, at })),
   ];
 }

@@ -6,7 +6,7 @@ import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { withRequiredSize } from '../services/paged-list.ts';
 import { validateRequest } from '../services/validate-request.ts';
-import type { GuardRead, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
+import type { ActionDefinition, ParameterSources, PlanContext, PlannedAction, Playbook } from './define.ts';
 import type { Action, Plan } from './plan-file.ts';
 import { getOperation, isReversibleAction } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
@@ -129,26 +129,22 @@ export function buildAction(
 ): NewAction {
   const [first] = findings;
   if (!first) throw new TidemarkError('USAGE', 'an action needs a finding');
-  const inputs = definition.parseInputs(given);
+  const { params, body, guard } = deriveCall(definition, given);
   const operation = getOperation(definition.operation);
-  const params = resolveParams(definition.params, inputs);
-  const body = definition.buildBody(inputs);
   validateRequest(operation, target, params, body, NO_LOG);
+  for (const read of Object.values(guard.reads)) validateRead(read, target);
   return {
     operation: operation.name,
     target: target.name,
     params,
-    ...(body !== undefined && { body: z.json().parse(body) }),
+    ...(body !== undefined && { body }),
     finding_id: first.finding_id,
     ...(findings.length > 1 && { finding_ids: findings.map(({ finding_id }) => finding_id) }),
     subject_name: findings.length > 1 ? null : first.subject_name,
     summary,
     why: findings.length > 1 ? `${findings.length} findings, the oldest: ${first.title}` : first.title,
     since: first.since,
-    guard: {
-      reads: resolveReads(definition.reads, inputs, target),
-      inputs: z.record(z.string(), z.json()).parse(inputs),
-    },
+    guard,
     ...(!isReversibleAction(definition, isUndo) && { irreversible: true as const }),
   };
 }
@@ -156,19 +152,28 @@ export function buildAction(
 /** The arguments come from the warehouse: the user cannot act on warnings about them. */
 const NO_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
-function resolveReads(
-  reads: Readonly<Record<string, GuardRead>>,
-  inputs: Readonly<Record<string, unknown>>,
-  target: Target,
-): Action['guard']['reads'] {
-  const resolved = Object.entries(reads).map(([name, { params: sources, absence: _, ...read }]) => {
-    const params = resolveParams(sources, inputs);
-    const operation = getOperation(read.operation);
-    const sent = read.allPages ? withRequiredSize(operation, target, params) : params;
-    validateRequest(operation, target, sent, undefined, NO_LOG);
-    return [name, { ...read, params }];
-  });
-  return Object.fromEntries(resolved);
+function validateRead({ operation: name, params, allPages }: Action['guard']['reads'][string], target: Target): void {
+  const operation = getOperation(name);
+  const sent = allPages ? withRequiredSize(operation, target, params) : params;
+  validateRequest(operation, target, sent, undefined, NO_LOG);
+}
+
+/**
+ * What an action sends and reads. Both follow from its inputs alone, so that it acts on the subject that its guard reads.
+ * @throws ZodError when an input is missing.
+ */
+export function deriveCall(definition: ActionDefinition, given: unknown): Pick<Action, 'params' | 'body' | 'guard'> {
+  const inputs = definition.parseInputs(given);
+  const body = definition.buildBody(inputs);
+  const reads = Object.entries(definition.reads).map(([name, { params, absence: _, ...read }]) => [
+    name,
+    { ...read, params: resolveParams(params, inputs) },
+  ]);
+  return {
+    params: resolveParams(definition.params, inputs),
+    ...(body !== undefined && { body: z.json().parse(body) }),
+    guard: { reads: Object.fromEntries(reads), inputs: z.record(z.string(), z.json()).parse(inputs) },
+  };
 }
 
 /** The values of parameters; an input that is null is left out. */

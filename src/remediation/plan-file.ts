@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
-
-/** A plan must be approved and applied within this time. */
-export const PLAN_VALID_MS = DAY_MS;
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
@@ -44,33 +40,65 @@ const action = z.strictObject({
   irreversible: z.literal(true).optional(),
 });
 
+const time = z.iso.datetime();
+
 const approval = z.strictObject({
   by: z.string(),
-  at: z.string(),
+  at: time,
   /** Whether actions that cannot be undone are approved as well. */
   irreversible: z.boolean(),
+  /** Over the statement of the approval, as `ssh-keygen -Y sign` writes it. */
+  signature: z.string().max(4096).optional(),
   /** SHA-256 over the digest of the plan and the fields above. */
   digest: z.string(),
+});
+
+/** The installation that a target is: another one may have the same names. */
+const planTarget = z.strictObject({
+  name: z.string(),
+  kind: z.string(),
+  url: z.string(),
+  organization: z.string().nullable(),
+  namespace: z.string().nullable(),
+  mounts: z.record(z.string(), z.json()),
+  /** What the service says it is, such as its `cluster_id`; null where it does not say. */
+  identity: z.record(z.string(), z.string()).nullable(),
 });
 
 const planSchema = z.strictObject({
   plan_id: z.string(),
   playbook: z.string(),
-  created_at: z.string(),
-  expires_at: z.string(),
+  /** Null in a plan of version 0.1, which did not record it; so is `targets`. */
+  planned_by: z.strictObject({ who: z.string(), how: z.string() }).nullable(),
+  created_at: time,
+  expires_at: time,
   run_id: z.string().nullable(),
   warehouse_id: z.string(),
   /** The plan whose applied actions this one undoes. */
   undoes: z.string().optional(),
   digest: z.string(),
+  /** Those of the actions. */
+  targets: z.array(planTarget).nullable(),
   actions: z.array(action),
   skipped: z.array(z.strictObject({ finding_id: z.string(), reason: z.string() })),
-  approval: approval.nullable(),
+  approvals: z.array(approval),
 });
+
+/** Version 0.1 wrote one approval, which the next one replaced, and neither planner nor targets. */
+const legacySchema = planSchema
+  .omit({ planned_by: true, targets: true, approvals: true })
+  .extend({ approval: approval.nullable() })
+  .transform(({ approval: only, ...plan }) => ({
+    ...plan,
+    planned_by: null,
+    targets: null,
+    approvals: only === null ? [] : [only],
+  }));
 
 export type Plan = z.infer<typeof planSchema>;
 export type Action = Plan['actions'][number];
 export type Approval = z.infer<typeof approval>;
+export type PlanTarget = z.infer<typeof planTarget>;
 
 /** The IDs of the findings that an action answers. */
 export function findingIds({ finding_id, finding_ids }: Action): readonly string[] {
@@ -90,21 +118,21 @@ function sha256(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** SHA-256 over everything except the approval and the digest itself. */
+/** SHA-256 over everything except the approvals and the digest itself. */
 export function planDigest(plan: Readonly<Record<string, unknown>>): string {
-  const { approval: _approval, digest: _digest, ...content } = plan;
+  const { approval: _approval, approvals: _approvals, digest: _digest, ...content } = plan;
   return sha256(content);
 }
 
 export function approvalDigest(
   { digest }: Pick<Plan, 'digest'>,
-  { by, at, irreversible }: Omit<Approval, 'digest'>,
+  { by, at, irreversible, signature }: Omit<Approval, 'digest'>,
 ): string {
-  return sha256({ digest, by, at, irreversible });
+  return sha256({ digest, by, at, irreversible, signature });
 }
 
 /**
- * Reads a plan and verifies both digests.
+ * Reads a plan and verifies all digests.
  * @throws TidemarkError USAGE when the file cannot be read, DATA when it is not JSON, UNSAFE when it was changed.
  */
 export async function readPlan(file: string): Promise<Plan> {
@@ -118,10 +146,9 @@ export async function readPlan(file: string): Promise<Plan> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return reject('is not a plan');
   const content = value as Readonly<Record<string, unknown>>;
   if (content.digest !== planDigest(content)) return reject('was changed since it was made: its digest does not match');
-  const plan = planSchema.safeParse(content);
+  const plan = ('approvals' in content ? planSchema : legacySchema).safeParse(content);
   if (!plan.success) return reject('is not a plan of this version of tidemark', plan.error);
-  const given = plan.data.approval;
-  if (given !== null && given.digest !== approvalDigest(plan.data, given)) {
+  if (plan.data.approvals.some((given) => given.digest !== approvalDigest(plan.data, given))) {
     return reject('was changed since it was approved');
   }
   return plan.data;

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
 import { isUnsettled, type LedgerEntry, readLedger } from './ledger.ts';
-import { PLAN_VALID_MS, type Plan, readPlan, writePlan } from './plan-file.ts';
+import { type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */
 
@@ -17,7 +17,7 @@ export function planFile({ data }: DataFolder, planId: string): string {
   return join(data, 'plans', `${planId}.json`);
 }
 
-/** Keeps a plan, or its approval. @returns its file */
+/** Keeps a plan, or its approvals. @returns its file */
 export async function keepPlan(config: DataFolder, plan: Plan): Promise<string> {
   const file = planFile(config, plan.plan_id);
   await writePlan(file, plan);
@@ -88,10 +88,10 @@ async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
 
 /** Removes expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
 export async function prunePlans(
-  config: Pick<Config, 'data' | 'planDays'>,
+  config: Pick<Config, 'data' | 'planDays' | 'planHours'>,
   { now, log }: { readonly now: Date; readonly log: Log },
 ): Promise<void> {
-  const minAgeMs = Math.max(config.planDays * DAY_MS, PLAN_VALID_MS);
+  const minAgeMs = Math.max(config.planDays * DAY_MS, config.planHours * HOUR_MS);
   const old = (await listPlanIds(config)).filter((id) => {
     const createdMs = parseRunStart(id.slice('p-'.length));
     return createdMs !== undefined && now.getTime() - createdMs > minAgeMs;
@@ -131,7 +131,7 @@ export async function findUnfinishedPlans(config: Config, wanted: Wanted): Promi
 }
 
 function isUnfinished(plan: Plan, entries: readonly LedgerEntry[], { approvedBy, now }: Wanted): boolean {
-  if (plan.approval?.by !== approvedBy || plan.undoes !== undefined) return false;
+  if (!plan.approvals.some(({ by }) => by === approvedBy) || plan.undoes !== undefined) return false;
   if (now.getTime() >= Date.parse(plan.expires_at)) return false;
   return plan.actions.some(({ action_id }) => {
     const entry = entries.find(({ row }) => row.plan_id === plan.plan_id && row.action_id === action_id);

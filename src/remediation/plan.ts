@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { accountName } from '../core/account.ts';
 import type { PlanLimits } from '../core/choices.ts';
+import { HOUR_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { readRecordedLedger } from './ledger-table.ts';
 import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
-import { PLAN_VALID_MS, type Plan, planDigest } from './plan-file.ts';
+import { type Plan, planDigest } from './plan-file.ts';
+import { describeTargets } from './plan-targets.ts';
 import { ensureWarehouseId, openIdentified } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 import { excludeFindings, selectFindings } from './select-findings.ts';
@@ -22,6 +25,8 @@ export interface PlanOptions {
   readonly targets?: readonly string[];
   /** Findings that are skipped, with the reason. */
   readonly excluded?: ReadonlyMap<string, string>;
+  /** The job that plans. @default a person's command */
+  readonly job?: string;
   /** The working warehouse of a run in progress, before it is published. @default the published one */
   readonly warehouse?: Warehouse;
 }
@@ -72,14 +77,25 @@ async function planFrom(
     const rowCounts = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
     enforceLimits(limits, planned.actions.length, countAffected(playbook.table, planned.affected, rowCounts));
     const [run] = await database.rows(await files.read('remediation/last_run'));
-    return buildPlan(playbook, planned, { now, warehouseId, runId: run ? String(run.run_id) : null });
+    return await buildPlan(playbook, planned, {
+      config,
+      remote,
+      now,
+      how: options.job === undefined ? 'tidemark playbook plan' : `job ${options.job}`,
+      warehouseId,
+      runId: run ? String(run.run_id) : null,
+    });
   } finally {
     await remote.close();
   }
 }
 
 interface PlanOrigin {
+  readonly config: Pick<Config, 'targets' | 'planHours'>;
+  readonly remote: Pick<RemoteServices, 'identify'>;
   readonly now: Date;
+  /** The command or job that plans. */
+  readonly how: string;
   readonly warehouseId: string;
   readonly runId: string | null;
   /** The plan that is undone. */
@@ -87,26 +103,32 @@ interface PlanOrigin {
 }
 
 /** A plan with its digest, not approved. */
-export function buildPlan(
+export async function buildPlan(
   { name }: Pick<Playbook, 'name'>,
   { actions, skipped }: Pick<PlannedActions, 'actions' | 'skipped'>,
-  { now, warehouseId, runId, undoes }: PlanOrigin,
-): Plan {
+  { config, remote, now, how, warehouseId, runId, undoes }: PlanOrigin,
+): Promise<Plan> {
   const width = String(actions.length).length;
   const plan = {
     plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
     playbook: name,
+    planned_by: { who: accountName(), how },
     created_at: now.toISOString(),
-    expires_at: new Date(now.getTime() + PLAN_VALID_MS).toISOString(),
+    expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
     run_id: runId,
     warehouse_id: warehouseId,
     ...(undoes !== undefined && { undoes }),
+    targets: await describeTargets(
+      actions.map(({ target }) => target),
+      config,
+      remote,
+    ),
     actions: actions.map((action, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...action })),
     skipped,
   };
   // The digest is over what the file will hold, which has no undefined fields.
   const stored = JSON.parse(JSON.stringify(plan)) as typeof plan;
-  return { ...stored, digest: planDigest(stored), approval: null };
+  return { ...stored, digest: planDigest(stored), approvals: [] };
 }
 
 /** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */

@@ -1,53 +1,13 @@
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { assertApproved } from './approvals.ts';
+import { assertValidAt } from './approve.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
-import { assertTimeMovedOn, planTimes } from './last-known-time.ts';
-import { type Action, type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
+import { deriveCall } from './plan-actions.ts';
+import { type Action, canonicalJson, type Plan } from './plan-file.ts';
+import { assertNamesTargets } from './plan-targets.ts';
 import type { PublishedReads } from './published-reads.ts';
 import { isReversibleAction } from './registry.ts';
-
-interface ApproveOptions {
-  /** Who approves. */
-  readonly by: string;
-  readonly now: Date;
-  /** Approves actions that cannot be undone as well. */
-  readonly irreversible: boolean;
-}
-
-/**
- * Approves exactly the actions of a plan, in its file. On any error the plan stays unapproved.
- * @throws TidemarkError UNSAFE for a plan that was changed, has expired, or needs `irreversible`.
- */
-export async function approvePlan(file: string, options: ApproveOptions): Promise<Plan> {
-  const approved = withApproval(await readPlan(file), options);
-  await writePlan(file, approved);
-  return approved;
-}
-
-function withApproval(plan: Plan, { by, now, irreversible }: ApproveOptions): Plan {
-  if (by.trim() === '') throw new TidemarkError('USAGE', 'an approval needs a name', { hint: 'use --by NAME' });
-  assertNotExpired(plan, now);
-  const permanent = plan.actions.filter((action) => action.irreversible);
-  if (permanent.length > 0 && !irreversible) {
-    const examples = permanent.slice(0, 3).map(({ summary }) => summary);
-    throw new TidemarkError(
-      'UNSAFE',
-      `${permanent.length} of ${plan.actions.length} actions cannot be undone, such as: ${examples.join('; ')}`,
-      { hint: 'approve them with --irreversible' },
-    );
-  }
-  const approval = { by: by.trim(), at: now.toISOString(), irreversible };
-  return { ...plan, approval: { ...approval, digest: approvalDigest(plan, approval) } };
-}
-
-/** @throws TidemarkError UNSAFE for a plan that has expired, or that was created or approved in the future. */
-function assertNotExpired(plan: Plan, now: Date): void {
-  assertTimeMovedOn(now, planTimes(plan));
-  const { plan_id, expires_at } = plan;
-  if (now.getTime() >= Date.parse(expires_at)) {
-    throw new TidemarkError('UNSAFE', `plan ${plan_id} expired at ${expires_at}`, { hint: 'make a new plan' });
-  }
-}
 
 interface ApplicableContext {
   readonly config: Config;
@@ -57,29 +17,28 @@ interface ApplicableContext {
   readonly playbooks: readonly Playbook[];
 }
 
+/** A plan that may be applied. */
+export interface ApplicablePlan {
+  /** With the approvals that count. */
+  readonly plan: Plan;
+  readonly definitions: ReadonlyMap<Action, ActionDefinition>;
+}
+
 /**
- * Verifies that a plan may be applied, before anything is read or sent. Returns the definition of each action.
+ * Verifies that a plan may be applied, before anything is read or sent. `assertSameInstallations` is left to the caller.
  * @throws TidemarkError UNSAFE for a plan that is not approved, has expired, is of another warehouse, or does not match the playbook.
  */
 export async function assertApplicable(
   plan: Plan,
   { config, published, now, playbooks }: ApplicableContext,
-): Promise<ReadonlyMap<Action, ActionDefinition>> {
-  const approval = assertApproved(plan);
-  assertNotExpired(plan, now);
+): Promise<ApplicablePlan> {
+  assertNamesTargets(plan);
+  const approvals = await assertApproved(plan, config, playbooks);
+  assertValidAt(plan, now, config);
   await assertSameWarehouse(plan, config, published);
   const definitions = resolveDefinitions(plan, playbooks);
-  if (!approval.irreversible) assertReversible(plan, definitions);
-  return definitions;
-}
-
-function assertApproved({ plan_id, approval }: Plan): Approval {
-  if (approval === null) {
-    throw new TidemarkError('UNSAFE', `plan ${plan_id} is not approved`, {
-      hint: `review it with \`tidemark playbook show ${plan_id}\`, then run \`tidemark playbook approve ${plan_id} --by NAME\``,
-    });
-  }
-  return approval;
+  if (!approvals.every(({ irreversible }) => irreversible)) assertReversible(plan, definitions);
+  return { plan: { ...plan, approvals: [...approvals] }, definitions };
 }
 
 /** The playbook decides, not the plan: the mark may have been removed from the plan. */
@@ -106,8 +65,8 @@ export function resolveDefinitions(plan: Plan, playbooks: readonly Playbook[]): 
   return new Map(
     plan.actions.map((action) => {
       const definition = candidateDefinition(plan, action, playbooks);
-      if (definition && hasMatchingGuard(definition, action)) return [action, definition];
-      const mismatch = definition ? `has another guard for ${action.operation}` : `does not call ${action.operation}`;
+      const mismatch = explainMismatch(definition, action);
+      if (definition && mismatch === undefined) return [action, definition];
       throw new TidemarkError('UNSAFE', `playbook ${plan.playbook} ${mismatch}`, { hint: 'make a new plan' });
     }),
   );
@@ -120,7 +79,7 @@ export function findDefinition(
   playbooks: readonly Playbook[],
 ): ActionDefinition | undefined {
   const definition = candidateDefinition(plan, action, playbooks);
-  return definition && hasMatchingGuard(definition, action) ? definition : undefined;
+  return explainMismatch(definition, action) === undefined ? definition : undefined;
 }
 
 function candidateDefinition(
@@ -133,9 +92,16 @@ function candidateDefinition(
   return definitions.find((definition) => definition.operation === operation);
 }
 
-/** Whether the plan's guard has the reads and inputs of the definition: another version may have made the plan. */
-function hasMatchingGuard(definition: ActionDefinition, { guard }: Action): boolean {
-  const reads = Object.entries(definition.reads);
-  const hasSameReads = reads.every(([name, { operation }]) => guard.reads[name]?.operation === operation);
-  return hasSameReads && reads.length === Object.keys(guard.reads).length && definition.isValidInput(guard.inputs);
+/**
+ * Why an action is not the one that the playbook makes of the inputs in its guard: another version made the plan, or the file was
+ * changed, so that it acts on one subject and reads another.
+ */
+function explainMismatch(definition: ActionDefinition | undefined, action: Action): string | undefined {
+  const { operation, params, body, guard } = action;
+  if (!definition) return `does not call ${operation}`;
+  if (!definition.isValidInput(guard.inputs)) return `has another guard for ${operation}`;
+  const call = deriveCall(definition, guard.inputs);
+  if (canonicalJson(call.guard) !== canonicalJson(guard)) return `has another guard for ${operation}`;
+  const isSame = canonicalJson([call.params, call.body]) === canonicalJson([params, body]);
+  return isSame ? undefined : `makes another call of ${operation} from the inputs of ${action.action_id}`;
 }

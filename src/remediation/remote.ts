@@ -4,6 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
 import { ServiceClients } from '../services/clients.ts';
+import { identifyService, type ServiceIdentity } from '../services/identity.ts';
 import type { Args, Operation } from '../services/operation.ts';
 import { LockError } from '../warehouse/lock.ts';
 import type { ReadResult, ReadResults } from './define.ts';
@@ -31,6 +32,12 @@ export class RemoteServices {
   /** How long a change at the target may take until readings show it. */
   lagMs(target: string): number {
     return this.#target(target).lag * 1000;
+  }
+
+  /** What the service of a target says it is, in no namespace: null where it does not say. @throws ServiceError */
+  identify(name: string): Promise<ServiceIdentity | null> {
+    const { namespace: _, ...target } = this.#target(name);
+    return identifyService(this.#clients.get({ ...target, name: `${name} (identity)` }));
   }
 
   /** Reads once. "Not found" is a result. @throws ServiceError for any other failure, unless `allowFailure`. */

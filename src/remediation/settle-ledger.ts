@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
 import { acquireLock } from '../warehouse/lock.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
@@ -8,7 +9,8 @@ import { type ActionResult, settleOnly } from './execute-action.ts';
 import { isUnsettled, Ledger, type LedgerEntry } from './ledger.ts';
 import { copyLedger, syncLedger } from './ledger-table.ts';
 import { readKeptPlan } from './plan-store.ts';
-import { resolveDefinitions } from './preconditions.ts';
+import { assertSameInstallations } from './plan-targets.ts';
+import { findDefinition } from './preconditions.ts';
 import { PublishedReads } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
 
@@ -80,15 +82,23 @@ interface SettleDeps {
 async function settleEntry(
   entry: LedgerEntry,
   deps: SettleDeps,
-  { config, playbooks }: SettleLedgerOptions,
+  { config, context, playbooks }: SettleLedgerOptions,
 ): Promise<SettledAction> {
   const { row } = entry;
   const plan = await readKeptPlan(config, row.plan_id);
   const action = plan?.actions.find(({ action_id }) => action_id === row.action_id);
-  const definition = plan && action && resolveDefinitions(plan, playbooks).get(action);
-  if (!plan || !action || !definition) {
-    const reason = `plan ${row.plan_id} is not in ${join(config.data, 'plans')}: check the subject`;
+  const definition = plan && action && findDefinition(plan, action, playbooks);
+  const unread = (reason: string): SettledAction => {
     return { ...row, status: 'unconfirmed', reason, satisfied: false, finished_at: null, isSettled: false };
+  };
+  if (!plan || !action || !definition) {
+    return unread(`plan ${row.plan_id} is not in ${join(config.data, 'plans')} as it was applied: check the subject`);
+  }
+  try {
+    await assertSameInstallations(plan, config, context);
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    return unread(formatError(error));
   }
   const result = await settleOnly({ ...deps, plan }, action, definition, entry);
   return { ...result, isSettled: result.status !== 'unconfirmed' };

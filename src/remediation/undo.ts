@@ -8,6 +8,7 @@ import { observeAction } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { buildAction, type NewAction } from './plan-actions.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
+import { assertNamesTargets, assertSameInstallations } from './plan-targets.ts';
 import { resolveDefinitions } from './preconditions.ts';
 import { PublishedReads } from './published-reads.ts';
 import { getPlaybook, isReversible } from './registry.ts';
@@ -28,12 +29,14 @@ export interface UndoOptions {
  */
 export async function createUndoPlan(plan: Plan, { config, context, playbooks }: UndoOptions): Promise<Plan> {
   const playbook = assertUndoable(plan, playbooks);
+  assertNamesTargets(plan);
   const entries = await readRecordedLedger(config);
   const applied = selectApplied(plan, entries);
   const skipped = [...listUnsettled(plan, entries)];
   if (applied.length + skipped.length === 0) {
     throw new TidemarkError('UNSAFE', `no action of plan ${plan.plan_id} was applied`);
   }
+  await assertSameInstallations(plan, config, context);
   const remote = new RemoteServices(config, context, context.signal);
   const published = new PublishedReads(config, context);
   const definitions = resolveDefinitions(plan, playbooks);
@@ -46,13 +49,22 @@ export async function createUndoPlan(plan: Plan, { config, context, playbooks }:
       if (typeof planned === 'string') skipped.push({ finding_id: action.finding_id, reason: planned });
       else actions.push(planned);
     }
+    if (actions.length === 0) throw nothingToUndo(plan, skipped);
+    const { plan_id: undoes, warehouse_id: warehouseId, run_id: runId } = plan;
+    const origin = {
+      config,
+      remote,
+      now: context.clock.now(),
+      how: 'tidemark playbook undo',
+      warehouseId,
+      runId,
+      undoes,
+    };
+    return await buildPlan(playbook, { actions, skipped }, origin);
   } finally {
     published.close();
     await remote.close();
   }
-  if (actions.length === 0) throw nothingToUndo(plan, skipped);
-  const origin = { now: context.clock.now(), warehouseId: plan.warehouse_id, runId: plan.run_id };
-  return buildPlan(playbook, { actions, skipped }, { ...origin, undoes: plan.plan_id });
 }
 
 function assertUndoable({ plan_id, playbook: name, undoes }: Plan, playbooks: readonly Playbook[]): Playbook {

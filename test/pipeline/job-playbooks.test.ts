@@ -36,7 +36,7 @@ test('a job plans and applies its playbooks: the action is in `actions`, the ser
   const plans = await readdir(join(place.folder, 'data', 'plans'));
   const kept = await Promise.all(plans.map((file) => readFile(join(place.folder, 'data', 'plans', file), 'utf8')));
   const reap = kept.map((text) => JSON.parse(text)).find(({ playbook }) => playbook === 'reap-dead-agents');
-  expect(reap.approval).toBeNull();
+  expect(reap.approvals).toEqual([]);
 });
 
 test('a job that would apply irreversible actions is rejected before the run starts', async () => {

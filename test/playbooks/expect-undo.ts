@@ -57,7 +57,7 @@ export async function expectUndo(playbook: string, flavor: Flavor): Promise<void
   const made = await place.tidemark(['playbook', 'undo', plan.plan_id, '--json']);
   expect(made.exit, made.stderr).toBe(0);
   const undo = made.json<Plan>();
-  expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approval: null });
+  expect(undo).toMatchObject({ playbook, undoes: plan.plan_id, approvals: [] });
   expect(undo.actions).toHaveLength(plan.actions.length);
   expect((await place.tidemark(['playbook', 'apply', undo.plan_id])).exit, 'not approved').toBe(6);
   expect(listWrites(place.sandbox.log), 'an undo plan only reads').toEqual([]);

@@ -34,7 +34,7 @@ test('mode plan writes a plan file, and changes nothing', async () => {
   const [result] = await runJob([{ name: 'reap-dead-agents', mode: 'plan' }]);
   expect(result).toMatchObject({ name: 'reap-dead-agents', applied: null, refused: null, exit: 0 });
   expect(await readPlan(result!.file!)).toEqual(result?.plan);
-  expect(result?.plan).toMatchObject({ approval: null, actions: [{}, {}, {}] });
+  expect(result?.plan).toMatchObject({ approvals: [], actions: [{}, {}, {}], planned_by: { how: 'job acting' } });
   expect(harness.writes()).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test('an action that an expired plan left open is settled before the job plans a
   await writeFile(file, `${intent}\n`);
   const kept = join(harness.place.folder, 'data', 'plans', `${first!.plan!.plan_id}.json`);
   const plan = JSON.parse(await readFile(kept, 'utf8'));
-  const expired = { ...plan, expires_at: plan.created_at, approval: null };
+  const expired = { ...plan, expires_at: plan.created_at, approvals: [] };
   await writePlan(kept, { ...expired, digest: planDigest(expired) });
   harness.place.sandbox.log.length = 0;
 

@@ -30,10 +30,12 @@ test('three of the agents are within the limits, and the plan has every document
       'digest',
       'actions',
       'skipped',
-      'approval',
+      'approvals',
+      'planned_by',
+      'targets',
     ]),
   );
-  expect(plan).toMatchObject({ playbook: 'reap-dead-agents', approval: null, skipped: [] });
+  expect(plan).toMatchObject({ playbook: 'reap-dead-agents', approvals: [], skipped: [] });
   const [{ run_id } = {}] = await harness.place.rows('select max(run_id) as run_id from runs');
   expect(plan.run_id).toBe(run_id);
   for (const action of plan.actions) {
@@ -120,10 +122,9 @@ test('approving needs --irreversible only for irreversible actions', async () =>
 
   await harness.place.tidemark(['playbook', 'plan', 'pin-drift-view', '-o', harness.place.planFile]);
   expect((await harness.place.tidemark(approve)).exit).toBe(0);
-  expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approval).toMatchObject({
-    by: 'the operator',
-    irreversible: false,
-  });
+  expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approvals).toMatchObject([
+    { by: 'the operator', irreversible: false },
+  ]);
 });
 
 test('a plan is kept under its ID, and show, approve and apply take the ID, its beginning, or a file', async () => {
@@ -152,22 +153,22 @@ test('an approval without a name, or of an expired plan, is refused', async () =
   expect((await harness.place.tidemark([...approve, '--by', ' '])).exit).toBe(2);
   expect((await harness.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-02T05:00:00Z'])).exit).toBe(6);
   expect((await harness.place.tidemark([...approve, '--by', 'x', '--now', '2026-10-01T04:59:59Z'])).exit).toBe(6);
-  expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approval).toBeNull();
+  expect(JSON.parse(await readFile(harness.place.planFile, 'utf8')).approvals).toEqual([]);
 });
 
 test('a target that is no longer configured receives no request', async () => {
-  await harness.place.plan();
+  const plan = await harness.place.plan();
   await harness.place.approve();
   await harness.place.configure((config) => {
     findTarget(config, 'acme').name = 'renamed';
   });
-  const { rows } = (await harness.place.apply([], 1)).json<{ rows: { status: string; reason: string }[] }>();
+  harness.place.sandbox.log.length = 0;
+  const { stderr } = await harness.place.apply([], 6);
   await harness.place.configure((config) => {
     findTarget(config, 'renamed').name = 'acme';
   });
-  expect(new Set(rows.map(({ status, reason }) => `${status}: ${reason}`))).toEqual(
-    new Set(['failed: the subject could not be read: target acme is not configured: configure it, or make a new plan']),
-  );
+  expect(stderr).toContain(`target acme of plan ${plan.plan_id} is not configured`);
+  expect(harness.place.sandbox.log).toEqual([]);
 });
 
 test('the table shows action, target, reason, since and reversible', async () => {

@@ -22,16 +22,16 @@ test('an irreversible plan needs --irreversible, and is refused at apply where t
   ]);
   const refused = await place.tidemark(['playbook', 'approve', place.planFile, '--by', 'the operator']);
   expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining('3 of 3 actions cannot be undone')]);
-  expect((await readPlan(place.planFile)).approval).toBeNull();
+  expect((await readPlan(place.planFile)).approvals).toEqual([]);
 
   const half = { by: 'the operator', at: plan.created_at, irreversible: false };
-  await writePlan(place.planFile, { ...plan, approval: { ...half, digest: approvalDigest(plan, half) } });
+  await writePlan(place.planFile, { ...plan, approvals: [{ ...half, digest: approvalDigest(plan, half) }] });
   expect((await place.apply([], 6)).stderr).toContain('cannot be undone and were not approved');
 
   // Removing the mark from the plan does not help: the playbook decides.
   const harmless = { ...plan, actions: plan.actions.map(({ irreversible: _, ...action }) => action) };
   const remade = { ...harmless, digest: planDigest(harmless) };
-  await writePlan(place.planFile, { ...remade, approval: { ...half, digest: approvalDigest(remade, half) } });
+  await writePlan(place.planFile, { ...remade, approvals: [{ ...half, digest: approvalDigest(remade, half) }] });
   expect((await place.apply([], 6)).stderr).toContain('cannot be undone and were not approved');
   expect(listWrites(place.sandbox.log)).toEqual([]);
 });

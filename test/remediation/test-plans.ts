@@ -5,11 +5,23 @@ export function buildTestPlan(change: (plan: Plan) => void = () => {}): Plan {
   const plan: Plan = {
     plan_id: 'p-20261001T021500Z-00000000',
     playbook: 'reap-dead-agents',
+    planned_by: { who: 'alice@build-1', how: 'tidemark playbook plan' },
     created_at: '2026-10-01T02:15:00.000Z',
     expires_at: '2026-10-02T02:15:00.000Z',
     run_id: '20261001T021500Z',
     warehouse_id: 'here',
     digest: '',
+    targets: [
+      {
+        name: 'acme',
+        kind: 'platform',
+        url: 'https://app.acme.example/api/v2',
+        organization: 'acme',
+        namespace: null,
+        mounts: { keymgmt: 'keymgmt', mesh: 'mesh' },
+        identity: { organization_id: 'org-1' },
+      },
+    ],
     actions: ['a1', 'a2'].map((action_id) => ({
       action_id,
       operation: 'platform.agents.delete',
@@ -31,7 +43,7 @@ export function buildTestPlan(change: (plan: Plan) => void = () => {}): Plan {
       irreversible: true,
     })),
     skipped: [{ finding_id: 'f-3', reason: 'stale' }],
-    approval: null,
+    approvals: [],
   };
   change(plan);
   plan.digest = planDigest(plan);
@@ -40,5 +52,5 @@ export function buildTestPlan(change: (plan: Plan) => void = () => {}): Plan {
 
 export function withTestApproval(plan: Plan, by: string): Plan {
   const approval = { by, at: '2026-10-01T03:00:00.000Z', irreversible: true };
-  return { ...plan, approval: { ...approval, digest: approvalDigest(plan, approval) } };
+  return { ...plan, approvals: [...plan.approvals, { ...approval, digest: approvalDigest(plan, approval) }] };
 }

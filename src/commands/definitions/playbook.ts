@@ -71,10 +71,17 @@ function defineApplying(group: Command, context: () => Context): void {
       .argument('<plan>', PLAN)
       .requiredOption('--by <name>', 'who approves')
       .option('--irreversible', 'include actions that cannot be undone')
+      .option('--key <file>', 'sign with this SSH key, or with the agent where it is a public key; needs ssh-keygen')
+      .option('--print', 'print what to sign with `ssh-keygen -Y sign -n tidemark-plan`, and approve nothing')
+      .option('--signature <file>', 'the signature of what --print prints')
       .action(async (reference: string, flags: ApproveFlags) =>
         (await import('../playbook.ts')).approve(context(), reference, flags),
       ),
-    ['tidemark playbook approve PLAN --by "A. Reviewer"', 'approve exactly these actions for 24 hours'],
+    ['tidemark playbook approve PLAN --by "A. Reviewer"', 'approve exactly these actions while the plan is valid'],
+    [
+      'tidemark playbook approve PLAN --by alice --key ~/.ssh/id_ed25519',
+      'the same, where `approvers:` are configured',
+    ],
   );
   addExamples(
     group

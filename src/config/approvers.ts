@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { SEVERITIES } from '../core/choices.ts';
+import { parseSshKey } from '../core/ssh-signature.ts';
+import type { ValidationIssue } from './yaml.ts';
+
+/** The section `approvers:` of `tidemark.yaml`: who may approve plans with a signature (docs/approvals.md). */
+
+const nonEmpty = z.string().min(1, 'must not be empty');
+const count = z.int().positive();
+
+export const approver = z.strictObject({
+  name: z.string().regex(/^[^\p{C}\s,][^\p{C},]*$/u, 'must be one line without a comma'),
+  key: z
+    .string()
+    .refine((line) => parseSshKey(line) !== undefined, 'must be the line of an Ed25519 key, such as ssh-ed25519 AAAA…'),
+  groups: z.array(nonEmpty).default([]),
+  accounts: z
+    .array(nonEmpty)
+    .optional()
+    .describe('login names that the person plans with; the name of the approver unless set'),
+});
+
+export const approvalRule = z.strictObject({
+  playbook: nonEmpty.optional(),
+  severity: z
+    .enum(SEVERITIES, `must be one of ${SEVERITIES.join(', ')}`)
+    .optional()
+    .describe('that, or a more severe one, of the findings'),
+  target: nonEmpty.optional(),
+  group: nonEmpty,
+  approvals: count.optional().describe('of the group; those of `approvers` unless set'),
+});
+
+export const approvers = z.strictObject({
+  approvals: count.default(1).describe('approvers who must sign a plan'),
+  people: z.array(approver, 'must be a list of approvers').min(1, 'must name at least one approver'),
+  rules: z.array(approvalRule, 'must be a list of rules').default([]),
+});
+
+export type Approvers = z.infer<typeof approvers>;
+export type Approver = z.infer<typeof approver>;
+
+/** What the schema cannot express. A section of another shape has its own issues. */
+export function validateApprovers(section: unknown, targets: readonly unknown[]): ValidationIssue[] {
+  const { data } = approvers.safeParse(section);
+  if (!data) return [];
+  const issues: ValidationIssue[] = [];
+  const report = (path: readonly (string | number)[], message: string) =>
+    issues.push({ path: ['approvers', ...path], message });
+  checkPeople(data, report);
+  for (const [index, rule] of data.rules.entries()) {
+    const members = data.people.filter(({ groups }) => groups.includes(rule.group)).length;
+    const needed = rule.approvals ?? data.approvals;
+    if (members < needed) {
+      report(
+        ['rules', index, 'group'],
+        `${rule.group} has ${members} of the ${needed} approvers that the rule asks for`,
+      );
+    }
+    if (rule.target !== undefined && !targets.includes(rule.target)) {
+      report(['rules', index, 'target'], `no target has the name ${rule.target}`);
+    }
+    if (rule.playbook === undefined && rule.severity === undefined && rule.target === undefined) {
+      report(['rules', index], 'needs a playbook, a severity or a target');
+    }
+  }
+  return issues;
+}
+
+function checkPeople({ people, approvals }: Approvers, report: (path: (string | number)[], message: string) => void) {
+  for (const [index, { name, key }] of people.entries()) {
+    const earlier = people.slice(0, index);
+    if (earlier.some((other) => other.name === name)) report(['people', index, 'name'], `${name} is there twice`);
+    const same = earlier.find((other) => parseSshKey(other.key)?.equals(parseSshKey(key) as Buffer));
+    if (same) report(['people', index, 'key'], `is the key of ${same.name}: one key must not count as two people`);
+  }
+  if (people.length < approvals) report(['approvals'], `${approvals} must sign, and ${people.length} are named`);
+}

@@ -1,0 +1,83 @@
+import type { Config, Target } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { stripControls } from '../core/log.ts';
+import { canonicalJson, type Plan, type PlanTarget } from './plan-file.ts';
+import { RemoteServices } from './remote.ts';
+
+/** Which installations a plan is for: its targets as the configuration names them and as their services say they are. */
+
+type Identifier = Pick<RemoteServices, 'identify'>;
+
+export async function describeTargets(
+  names: readonly string[],
+  { targets }: Pick<Config, 'targets'>,
+  remote: Identifier,
+): Promise<PlanTarget[]> {
+  const used = targets.filter(({ name }) => names.includes(name));
+  return Promise.all(
+    used.map(async (target) => ({ ...configured(target), identity: await remote.identify(target.name) })),
+  );
+}
+
+function configured({ name, kind, url, organization, namespace, mounts }: Target): Omit<PlanTarget, 'identity'> {
+  return { name, kind, url, organization: organization ?? null, namespace: namespace ?? null, mounts };
+}
+
+/**
+ * Verifies that the targets of a plan are the installations that it was made on. Nothing is asked where the configuration differs.
+ * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
+ */
+export async function assertSameInstallations(plan: Plan, config: Config, context: Context): Promise<void> {
+  const targets = assertNamesTargets(plan);
+  for (const target of targets) assertConfigured(plan, target, config);
+  const remote = new RemoteServices(config, context, context.signal);
+  try {
+    for (const target of targets) await assertIdentity(plan, target, remote);
+  } finally {
+    await remote.close();
+  }
+}
+
+/** @throws TidemarkError UNSAFE for a plan of version 0.1, or with an action on a target that it does not describe. */
+export function assertNamesTargets({ plan_id, targets, actions }: Plan): readonly PlanTarget[] {
+  const known = targets?.map(({ name }) => name);
+  const missing = actions.find(({ target }) => !known?.includes(target));
+  if (targets !== null && missing === undefined) return targets;
+  throw new TidemarkError('UNSAFE', `plan ${plan_id} does not say which installation it was made for`, {
+    hint: 'it is of an earlier version of tidemark, or was changed: plan again',
+  });
+}
+
+function assertConfigured({ plan_id }: Plan, planned: PlanTarget, { targets }: Pick<Config, 'targets'>): void {
+  const target = targets.find(({ name }) => name === planned.name);
+  if (!target) {
+    throw new TidemarkError('UNSAFE', `target ${planned.name} of plan ${plan_id} is not configured`, {
+      hint: 'configure it, or plan again',
+    });
+  }
+  const now = configured(target);
+  const { identity: _, ...then } = planned;
+  for (const [field, value] of Object.entries(then)) {
+    const present = now[field as keyof typeof now];
+    if (canonicalJson(value) !== canonicalJson(present)) throw differs(plan_id, planned, field, value, present);
+  }
+}
+
+async function assertIdentity({ plan_id }: Plan, planned: PlanTarget, remote: Identifier): Promise<void> {
+  if (planned.identity === null) return;
+  const present = await remote.identify(planned.name);
+  for (const [field, value] of Object.entries(planned.identity)) {
+    if (present?.[field] !== value) throw differs(plan_id, planned, field, value, present?.[field] ?? null);
+  }
+}
+
+function differs(planId: string, { name }: PlanTarget, field: string, then: unknown, now: unknown): TidemarkError {
+  const shown = (value: unknown) =>
+    value === null ? 'not known' : stripControls(typeof value === 'string' ? value : JSON.stringify(value));
+  return new TidemarkError(
+    'UNSAFE',
+    `plan ${planId} was made for another installation of target ${name}: its ${field} was ${shown(then)} and is ${shown(now)}`,
+    { hint: 'check the configuration, or plan again' },
+  );
+}

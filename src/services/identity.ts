@@ -1,0 +1,112 @@
+import type { TargetKind } from '../config/config.ts';
+import { ServiceError } from '../http/errors.ts';
+import type { ServiceClient } from './client.ts';
+import { mesh } from './mesh.ts';
+import { defineOperation, type Operation } from './operation.ts';
+import { textField, toFields } from './token/describe-token.ts';
+
+/** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
+export type ServiceIdentity = Readonly<Record<string, string>>;
+
+interface Question {
+  readonly operation: Operation;
+  /** Only the real products have the endpoint. */
+  readonly isHashicorp: boolean;
+  readonly read: (body: unknown) => Readonly<Record<string, string | null>>;
+}
+
+const read = { method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true, params: {} } as const;
+
+const QUESTIONS: Readonly<Record<TargetKind, Question | undefined>> = {
+  platform: {
+    operation: defineOperation({
+      ...read,
+      kind: 'platform',
+      name: 'platform.organization.read',
+      path: '/organizations/{organization_name}',
+      description: 'shows the organization',
+      responseType: 'document',
+      permission: 'any token of the organization',
+      docsUrl: 'docs/services/platform.md#authentication',
+    }),
+    isHashicorp: true,
+    read: (body) => ({
+      organization_id: textField(toFields(toFields(toFields(body).data).attributes), 'external-id'),
+    }),
+  },
+  secrets: {
+    operation: defineOperation({
+      ...read,
+      kind: 'secrets',
+      name: 'secrets.health.read',
+      path: '/sys/health',
+      description: 'shows the cluster',
+      responseType: 'object',
+      permission: 'none',
+      docsUrl: 'docs/services/secrets.md#authentication',
+      // Without these, a standby answers with an error.
+      hashicorp: (draft) => ({
+        ...draft,
+        query: [
+          ['standbyok', 'true'],
+          ['perfstandbyok', 'true'],
+        ],
+      }),
+    }),
+    isHashicorp: true,
+    read: (body) => ({
+      cluster_id: textField(toFields(body), 'cluster_id'),
+      cluster_name: textField(toFields(body), 'cluster_name'),
+    }),
+  },
+  scheduler: {
+    operation: defineOperation({
+      ...read,
+      kind: 'scheduler',
+      name: 'scheduler.agent.self',
+      path: '/agent/self',
+      description: 'shows the agent and its region',
+      responseType: 'object',
+      permission: 'agent:read',
+      docsUrl: 'docs/services/scheduler.md#authentication',
+    }),
+    isHashicorp: true,
+    read: (body) => ({ region: textField(toFields(toFields(body).config), 'Region') }),
+  },
+  autoscaler: undefined,
+  mesh: {
+    operation: mesh['ca-roots'].read,
+    isHashicorp: false,
+    read: (body) => ({ trust_domain: textField(toFields(body), 'TrustDomain') }),
+  },
+};
+
+/**
+ * Asks a service what it is; null where it does not say: it has no such endpoint, or the token may not read it.
+ * @throws ServiceError where the service cannot answer.
+ */
+export async function identifyService(client: ServiceClient): Promise<ServiceIdentity | null> {
+  const { kind, flavor } = client.target;
+  const question = QUESTIONS[kind];
+  if (!question || (question.isHashicorp && flavor !== 'hashicorp')) return null;
+  const body = await askUnlessRefused(client, question.operation);
+  const said = Object.entries(question.read(body)).flatMap(([field, value]) =>
+    value === null ? [] : [[field, value.slice(0, MAX_LENGTH)]],
+  );
+  return said.length === 0 ? null : Object.fromEntries(said);
+}
+
+async function askUnlessRefused(client: ServiceClient, operation: Operation): Promise<unknown> {
+  try {
+    return (await client.call(operation)).json();
+  } catch (error) {
+    if (error instanceof ServiceError && REFUSED.includes(error.status ?? 0)) return undefined;
+    throw error;
+  }
+}
+
+/** More than any name or ID has. */
+const MAX_LENGTH = 200;
+
+/** Every other status says that the service is at fault, not that it does not tell. */
+const REFUSED = [400, 401, 403, 404, 405];
