@@ -1,5 +1,5 @@
 -- grain: one row per finding of mail_routes; digest_state: `new`, `open` or `resolved` in the period of the digest; null for a
--- finding that is accepted or was resolved earlier
+-- finding that is accepted, was resolved earlier, or is of what the configuration leaves out
 -- parameters: $as_of; $since: null for the first digest, in which every current finding is open
 create or replace temp table mail_findings as
 with
@@ -8,7 +8,8 @@ with
     select
       finding_id,
       arg_max(state, changed_at) filter (where changed_at <= $as_of::timestamptz) in ('new', 'open') as is_current,
-      arg_max(state, changed_at) filter (where changed_at <= $as_of::timestamptz) = 'resolved' as resolved,
+      arg_max(state, changed_at) filter (where changed_at <= $as_of::timestamptz) = 'resolved'
+      and arg_max(reason, changed_at) filter (where changed_at <= $as_of::timestamptz) <> 'left out' as resolved,
       coalesce(arg_max(state, changed_at) filter (where changed_at <= $since::timestamptz), 'none') as state_before,
       coalesce(bool_or(reason = 'baseline') filter (where changed_at > $since::timestamptz), false) as baseline,
     from finding_events

@@ -1,5 +1,5 @@
--- parameters: $run_id, $as_of, $left_out: a JSON list of {target, source}
--- Ends the state of sources that the configuration leaves out, until they are pulled again.
+-- parameters: $run_id, $as_of, $left_out: a JSON list of {target, source}; $targets: the configured ones, null if others may exist
+-- Ends the state of sources that the configuration leaves out, and of targets that it has no more, until they are pulled again.
 insert into pulls by name
 select
   $run_id as run_id,
@@ -10,7 +10,9 @@ select
   $as_of::timestamptz as finished_at,
   $as_of::timestamptz as as_of,
 from source_state
-semi join (
-  select unnest(from_json($left_out, '[{"target": "varchar", "source": "varchar"}]'), recursive := true)
-) as left_out
-  using (target, source);
+where
+  not list_contains($targets::varchar[], target)
+  or (target, source) in (
+    select (left_out.target, left_out.source)
+    from (select unnest(from_json($left_out, '[{"target": "varchar", "source": "varchar"}]')) as left_out)
+  );

@@ -1,5 +1,6 @@
 -- grain: one row per finding that this evaluation touches, as it is afterwards; change: the event to record, if any
--- Unknown is never reported as clean: only an assessed rule that neither returns a subject nor calls it unknown resolves a finding.
+-- Unknown is never reported as clean: only an assessed rule that neither returns a subject nor calls it unknown resolves a finding. What
+-- the configuration leaves out ends as well, with a reason of its own.
 create or replace temp table transition as
 with
   ranks as (select * from (values ('info', 1), ('warning', 2), ('critical', 3)) as levels (severity, rank)),
@@ -35,6 +36,23 @@ with
       and json_contains(findings.detail, scopes.detail)
     group by findings.rule, findings.target, findings.subject_id
   ),
+  -- rules that need what the configuration leaves out of a target
+  left_out as (
+    select target, source
+    from pulls
+    group by target, source
+    having arg_max(status, as_of) = 'left-out'
+  ),
+  not_watched as (
+    select rule, left_out.target
+    from evaluated_rules
+    join left_out on list_contains(evaluated_rules.sources, left_out.source)
+    union
+    select rule, target
+    from evaluated_rules
+    cross join (from left_out anti join source_state using (target)) as gone
+    where len(evaluated_rules.sources) = 0
+  ),
   known as (
     select findings.*, ranks.rank as accepted_rank
     from findings
@@ -62,6 +80,7 @@ with
         when assessed.assessed and doubts.why is not null then 'unsure'
         when assessed.assessed then 'gone'
         when assessed.tried then 'unsure'
+        when not_watched.rule is not null then 'left out'
         else 'untouched'
       end as verdict,
       case
@@ -71,6 +90,7 @@ with
       end as why,
     from matched
     left join assessments as assessed using (rule, target)
+    left join not_watched using (rule, target)
     left join doubts using (rule, target, subject_id)
     left join interrupted_runs as interrupted on interrupted.started_at = matched.known.state_since
   ),
@@ -79,7 +99,7 @@ with
       *,
       case
         when known.state is null and verdict = 'found' then if(baseline, 'baseline', 'found')
-        when known.state <> 'resolved' and verdict = 'gone' then 'gone'
+        when known.state <> 'resolved' and verdict in ('gone', 'left out') then verdict
         when known.state = 'resolved' and verdict = 'found' then 'reopened'
         when known.state = 'accepted' and verdict = 'found' and seen.rank > known.accepted_rank then 'got worse'
         when known.state = 'accepted' and verdict = 'found' and seen.weight > known.accepted_weight then 'got worse'
@@ -102,10 +122,11 @@ select
     when 'found' then seen.detail
     when 'unsure' then json_merge_patch(coalesce(known.detail, '{}'), json_object('unassessed', why))
     when 'gone' then json_merge_patch(coalesce(known.detail, '{}'), '{"unassessed": null}')
+    when 'left out' then json_merge_patch(coalesce(known.detail, '{}'), '{"unassessed": null}')
     else known.detail
   end as detail,
   case
-    when change = 'gone' then 'resolved'
+    when change in ('gone', 'left out') then 'resolved'
     when change in ('found', 'reopened', 'got worse', 'acceptance ended') then 'new'
     when change in ('baseline', 'no longer new') then 'open'
     else known.state
@@ -113,7 +134,7 @@ select
   coalesce(known.first_seen, $as_of::timestamptz) as first_seen,
   if(verdict = 'found', $as_of::timestamptz, known.last_seen) as last_seen,
   case
-    when change = 'gone' then $as_of::timestamptz
+    when change in ('gone', 'left out') then $as_of::timestamptz
     when change = 'reopened' then null
     else known.resolved_at
   end as resolved_at,
@@ -126,12 +147,12 @@ select
     when verdict = 'unsure' then coalesce(known.unassessed_since, $as_of::timestamptz)
     when verdict = 'untouched' then known.unassessed_since
   end as unassessed_since,
-  if(change = 'gone', null, known.accepted_at) as accepted_at,
-  if(change = 'gone', null, known.accepted_until) as accepted_until,
-  if(change = 'gone', null, known.accepted_reason) as accepted_reason,
-  if(change = 'gone', null, known.accepted_owner) as accepted_owner,
-  if(change = 'gone', null, known.accepted_severity) as accepted_severity,
-  if(change = 'gone', null, known.accepted_weight) as accepted_weight,
+  if(change in ('gone', 'left out'), null, known.accepted_at) as accepted_at,
+  if(change in ('gone', 'left out'), null, known.accepted_until) as accepted_until,
+  if(change in ('gone', 'left out'), null, known.accepted_reason) as accepted_reason,
+  if(change in ('gone', 'left out'), null, known.accepted_owner) as accepted_owner,
+  if(change in ('gone', 'left out'), null, known.accepted_severity) as accepted_severity,
+  if(change in ('gone', 'left out'), null, known.accepted_weight) as accepted_weight,
   change,
 from changed
 where

@@ -211,7 +211,10 @@ function findReplay({ manifests, damaged }: Landing, pull: Pull): Manifest | Tid
   return manifests.get(pullKey(pull)) ?? damaged.get(pull.target.name) ?? missing();
 }
 
-/** A source that the configuration leaves out has no state, so that nothing reports it as failed or stale. */
+/**
+ * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. The targets of a shard
+ * say nothing about others.
+ */
 async function recordLeftOut({
   config,
   runId,
@@ -220,8 +223,8 @@ async function recordLeftOut({
   writes,
 }: RunContext): Promise<void> {
   const { pairs } = findLeftOut(config.targets);
-  if (pairs.length === 0) return;
-  const params = { run_id: runId, as_of: asOf.toISOString(), left_out: JSON.stringify(pairs) };
+  const targets = config.shard ? null : config.targets.map(({ name }) => name);
+  const params = { run_id: runId, as_of: asOf.toISOString(), left_out: JSON.stringify(pairs), targets };
   await writes(async () => database.run(await files.read('warehouse/record_left_out'), params));
 }
 

@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import { HOUR_MS } from '../../src/core/clock.ts';
-import { findTarget, testProject } from '../helpers/test-project.ts';
+import { type ConfigDocument, findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const noKeyManagement: FaultHook = ({ path }, service) =>
   path.startsWith('/v1/keymgmt/') ? service.error(404, `no handler for route '${path.slice(4)}/'`) : undefined;
@@ -104,4 +104,72 @@ test('the mail shows no number of sources that no target has any more', async ()
   await place.tidemark(['run', 'nightly', '--now', at(24)]);
   const second = await mail(24);
   expect(second).not.toMatch(/keys overdue for rotation|NOT PULLED|kms_providers/u);
+});
+
+const LEAVE_OUT: Readonly<Record<string, (config: ConfigDocument) => void>> = {
+  'a source is switched off': (config) => {
+    findTarget(config, 'vault').sources = ['keys'];
+  },
+  'a target is removed': (config) => {
+    config.targets = [findTarget(config, 'consul')];
+  },
+};
+
+describe.each(Object.entries(LEAVE_OUT))('%s after a night that could not read it', (_, leaveOut) => {
+  /** A night with findings, one that fails, and one after the change of the configuration. */
+  async function runNights(place: TestProject, fail: (isDown: boolean) => void) {
+    const at = (hours: number) => new Date(place.sandbox.now.getTime() + hours * HOUR_MS).toISOString();
+    await mkdir(join(place.folder, 'jobs'));
+    await writeFile(join(place.folder, 'jobs', 'nightly.yaml'), 'pull: all\nreports: [overview]\n');
+    await place.configure((config) => {
+      config.mail = { smtp: 'smtp://127.0.0.1:9', from: 'a@acme.example' };
+      config.subjectPages = 0;
+      config.targets = ['vault', 'consul'].map((name) => findTarget(config, name));
+      findTarget(config, 'vault').sources = ['keys', 'mesh_roles'];
+    });
+    await place.tidemark(['run', 'nightly', '--now', at(0)]);
+    fail(true);
+    await place.tidemark(['run', 'nightly', '--now', at(24)]);
+    const before = await showAll(place, at(25));
+    await place.configure(leaveOut);
+    const last = await place.tidemark(['run', 'nightly', '--now', at(48)]);
+    expect(last.exit, last.stderr).toBe(0);
+    return { before, after: await showAll(place, at(49)) };
+  }
+
+  async function showAll(place: TestProject, now: string) {
+    const findings = await place.tidemark(['findings', '--now', now]);
+    const status = await place.tidemark(['status', '--now', now]);
+    const words = ['mail', 'nightly', '--to', 'a@acme.example', '--dry-run', '--now', now];
+    const mail = await place.tidemark(words);
+    return {
+      findings: `${findings.stdout}${findings.stderr}`,
+      overview: await readFile(join(place.folder, 'out', 'overview.txt'), 'utf8'),
+      mail: mail.stdout,
+      status: status.stdout,
+    };
+  }
+
+  test('ends what it left unassessed, without calling it resolved', async () => {
+    let isDown = false;
+    const place = await testProject({
+      workspaces: 2,
+      faultHook: ({ path }, service) =>
+        isDown && path.includes('/mesh/roles') ? service.error(403, 'not today') : undefined,
+    });
+    const { before, after } = await runNights(place, (down) => {
+      isDown = down;
+    });
+    expect(before.findings).toMatch(/not assessed since .*management-role/u);
+    expect(before.overview).toMatch(/not assessed/iu);
+    expect(before.mail).toMatch(/^Subject: .*stale source/mu);
+    for (const text of Object.values(after))
+      expect(text).not.toMatch(/not assessed|stale source|management-role|mesh_roles/iu);
+    const ended = "select distinct state, unassessed_since from findings where rule = 'management-role'";
+    expect(await place.rows(ended)).toEqual([{ state: 'resolved', unassessed_since: null }]);
+    expect(await place.rows('select * from unassessed_rules where ended_at is null')).toEqual([]);
+    const reasons = await place.rows("select distinct reason from finding_events where state = 'resolved' order by 1");
+    expect(reasons).toContainEqual({ reason: 'left out' });
+    expect(after.mail).not.toMatch(/issues management tokens/u);
+  });
 });

@@ -1,7 +1,7 @@
 -- grain: one row
 -- title: Findings
 -- about: The open findings of this report and their change since the previous run.
--- `open_findings` = `open_before` + `first_assessed` + `appeared` + `returned` − `resolved` − `newly_accepted`
+-- `open_findings` = `open_before` + `first_assessed` + `appeared` + `returned` − `resolved` − `left_out` − `newly_accepted`
 with
   seen as (select distinct as_of from pulls where as_of <= $as_of::timestamptz),
   current_run as (select max(as_of) as as_of from seen),
@@ -19,6 +19,7 @@ with
       arg_max(severity, changed_at) as severity,
       min(changed_at) as found_at,
       arg_min(reason, changed_at) as first_reason,
+      arg_max(reason, changed_at) = 'left out' as is_left_out,
       arg_max(state, changed_at) filter (changed_at <= previous_run.as_of) in ('new', 'open') as was_open,
       bool_or(changed_at <= previous_run.as_of) as was_known,
     from finding_events as events
@@ -54,7 +55,8 @@ with
       count(*) filter (is_open and was_known is not true and first_reason = 'baseline') as first_assessed,
       count(*) filter (is_open and was_known is not true and first_reason <> 'baseline') as appeared,
       count(*) filter (is_open and was_known and was_open is not true) as returned,
-      count(*) filter (was_open and state = 'resolved') as resolved,
+      count(*) filter (was_open and state = 'resolved' and not is_left_out) as resolved,
+      count(*) filter (was_open and state = 'resolved' and is_left_out) as left_out,
       count(*) filter (was_open and state = 'accepted') as newly_accepted,
       min(found_at) filter (is_open and severity = 'critical') as oldest_critical_at,
     from states
@@ -78,6 +80,7 @@ select
       || format(' + {} new', appeared)
       || case when returned > 0 then format(' + {} returned', returned) else '' end
       || format(' − {} resolved', resolved)
+      || case when left_out > 0 then format(' − {} no longer watched', left_out) else '' end
       || case when newly_accepted > 0 then format(' − {} accepted', newly_accepted) else '' end
   end as equation,
 from counted, evaluations, gaps, previous_run, current_run;
