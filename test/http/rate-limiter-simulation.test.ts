@@ -43,7 +43,6 @@ describe('a bucket whose refill is far above the pace of the client, so that it 
 
   it.each([4, 40])('is asked within 1.5 times the floor at a latency of %d ms', (latencyMs) => {
     const result = simulateRequests({ ...service, latencyMs }, { share: 0.9 }, 640);
-    expect(result.model).toBe('refill');
     expect(result.seconds).toBeLessThanOrEqual(((640 * latencyMs) / 8 / 1000) * 1.5 + 0.1);
   });
 });
