@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
+import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
 import { startServer } from '../serve/server.ts';
 import { readLocalConfig } from './options.ts';
 
@@ -20,7 +20,7 @@ const MIN_TOKEN_LENGTH = 16;
 /** Serves until a signal. @throws TidemarkError USAGE if others could connect without a token. */
 export async function serve(context: Context, flags: ServeFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const token = await readToken(context, flags.tokenFile);
+  const token = readToken(context, flags.tokenFile);
   if (!isLoopback(flags.listen) && token === undefined) {
     throw new TidemarkError('USAGE', `--listen ${flags.listen} lets other machines connect, which needs a token`, {
       hint: 'give --token-file FILE or set TIDEMARK_SERVE_TOKEN',
@@ -40,8 +40,8 @@ export async function serve(context: Context, flags: ServeFlags): Promise<void> 
   await server.close();
 }
 
-async function readToken({ cwd, env, redactor }: Context, file: string | undefined): Promise<string | undefined> {
-  const text = file === undefined ? env.TIDEMARK_SERVE_TOKEN : await readTokenFile(resolve(cwd, file));
+function readToken({ cwd, env, redactor }: Context, file: string | undefined): string | undefined {
+  const text = file === undefined ? env.TIDEMARK_SERVE_TOKEN : readTokenFile(resolve(cwd, file));
   const token = text?.trim();
   if (token === undefined || (token === '' && file === undefined)) return undefined;
   redactor.add(token);
@@ -51,8 +51,13 @@ async function readToken({ cwd, env, redactor }: Context, file: string | undefin
   });
 }
 
-async function readTokenFile(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new TidemarkError('USAGE', `--token-file ${path} cannot be read: ${errorMessage(error)}`, { cause: error });
-  });
+const MAX_TOKEN_KIBIBYTES = 64;
+
+function readTokenFile(path: string): string {
+  try {
+    return readRegularFile(path, MAX_TOKEN_KIBIBYTES);
+  } catch (cause) {
+    if (!(cause instanceof UnreadableFileError)) throw cause;
+    throw new TidemarkError('USAGE', `--token-file ${path} ${cause.message}`, { cause });
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isLakeAddress } from './lake.ts';
-import { parseSmtpUrl } from './mail.ts';
+import { withEnvFile } from './references.ts';
 import {
   allowedKeys,
   configSchema,
@@ -12,8 +12,9 @@ import {
   type TargetKind,
   validateConfig,
 } from './schema.ts';
+import { registerSecrets } from './secrets.ts';
 import { chooseShard, type Shard } from './shard.ts';
-import { readPlainYaml, readYamlFile, withEnvFile } from './yaml.ts';
+import { readPlainYaml, readYamlFile } from './yaml.ts';
 
 export type { TargetKind, Thresholds } from './schema.ts';
 
@@ -56,15 +57,11 @@ export function loadConfig(
   { needsSecrets = true, shard }: LoadOptions = {},
 ): Config {
   const directory = dirname(resolve(file));
-  const value = readYamlFile(
-    resolve(file),
-    configSchema,
-    withEnvFile(directory, env),
-    allowedKeys,
-    validateConfig,
-    (path) => (needsSecrets ? false : SECRET_FIELDS.has(String(path.at(-1)))),
+  const variables = withEnvFile(directory, env);
+  const value = readYamlFile(resolve(file), configSchema, variables, allowedKeys, validateConfig, (path) =>
+    needsSecrets ? false : SECRET_FIELDS.has(String(path.at(-1))),
   );
-  registerSecrets(value, redactor);
+  registerSecrets(value, directory, variables, redactor);
   const toAbsolute = (path: string) => resolve(directory, path);
   const config: Config = {
     ...value,
@@ -116,15 +113,6 @@ export function createTargets(documents: readonly unknown[]): readonly Target[] 
   );
   if (!result.success || messages.length > 0) throw new TidemarkError('USAGE', messages.join('\n'));
   return result.data.targets.map((target) => withDefaults(target, (path) => resolve(path)));
-}
-
-function registerSecrets(config: RawConfig, redactor: Redactor): void {
-  for (const { token, writeToken } of config.targets) {
-    if (token) redactor.add(token);
-    if (writeToken) redactor.add(writeToken);
-  }
-  const password = config.mail && parseSmtpUrl(config.mail.smtp)?.password;
-  if (password) redactor.add(password);
 }
 
 const BASE_PATH: Record<TargetKind, string> = {

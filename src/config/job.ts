@@ -4,8 +4,9 @@ import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { Config } from './config.ts';
 import { ADDRESS_ERROR, parseMailAddress } from './mail.ts';
+import { withEnvFile } from './references.ts';
 import { unknownName } from './suggest.ts';
-import { readYamlFile, withEnvFile } from './yaml.ts';
+import { readYamlFile } from './yaml.ts';
 
 /** A text for which `validate` returns no error. */
 const validated = (validate: (text: string) => string | undefined) =>

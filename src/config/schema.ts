@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { approvalRule, approver, approvers, validateApprovers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { links, validateLinks } from './links.ts';
@@ -13,6 +14,8 @@ export type TargetKind = (typeof TARGET_KINDS)[number];
 const positive = z.number().positive();
 const wholeNumber = z.int().positive();
 const nonEmpty = z.string().min(1, 'must not be empty');
+/** What is sent as a header. HTTP removes spaces around it, so the redactor must not know them either. */
+const headerText = z.string().trim().min(1, 'must not be empty').refine(isHeaderText, `must be ${HEADER_TEXT}`);
 
 const size = z.string().regex(/^\d+(\.\d+)?\s*[KMGT]i?B$/iu, 'must be a size such as 1GB');
 
@@ -33,8 +36,8 @@ const target = z.strictObject({
   kind: z.enum(TARGET_KINDS, `must be one of ${TARGET_KINDS.join(', ')}`),
   url: nonEmpty,
   organization: nonEmpty.optional(),
-  token: nonEmpty.optional(),
-  writeToken: nonEmpty.optional(),
+  token: headerText.optional(),
+  writeToken: headerText.optional(),
   managementToken: nonEmpty
     .optional()
     .describe('why `token` is a management token although Tidemark only reads with it'),
@@ -43,7 +46,7 @@ const target = z.strictObject({
     .regex(/^[A-Za-z0-9-]+$/u, 'must be a header name')
     .optional(),
   mounts: z.strictObject({ keymgmt: nonEmpty.optional(), mesh: nonEmpty.optional() }).default({}),
-  namespace: nonEmpty.optional(),
+  namespace: headerText.optional(),
   services: z.array(nonEmpty).default([]),
   sources: z
     .array(nonEmpty, 'must be a list of sources')

@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { parseEnv } from 'node:util';
+import { basename, dirname } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { type Environment, interpolate, type Path } from './references.ts';
 import { closestMatch } from './suggest.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
-type Path = readonly PropertyKey[];
 
 /** One error in a file: the field, and what is wrong as the end of a sentence. */
 export interface ValidationIssue {
@@ -118,82 +115,4 @@ function findLine(document: Document, lines: LineCounter, path: Path): number {
     if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
   }
   return 1;
-}
-
-interface InterpolationContext {
-  readonly env: Environment;
-  /** Directory of relative `${file:…}` paths. */
-  readonly directory: string;
-  /** Whether a reference in the field need not resolve; it then becomes `UNSET`. */
-  readonly isOptional: (path: Path) => boolean;
-}
-
-/** A value that no secret has, in place of a reference that need not resolve. */
-const UNSET = 'tidemark-reference-without-a-value';
-
-const REFERENCE = /\$\{([^}]*)\}/gu;
-
-/**
- * Replaces `${NAME}` from the environment and `${file:PATH}` from a file (without its trailing newline) in every string of a
- * parsed document. A reference that cannot be resolved is reported with the path of its field and becomes empty.
- */
-function interpolate(
-  value: unknown,
-  context: InterpolationContext,
-  report: (path: Path, message: string) => void,
-  path: Path = [],
-): unknown {
-  if (typeof value === 'string') {
-    return value.replaceAll(REFERENCE, (_, reference: string) => {
-      const { text, error } = resolveReference(reference, context);
-      if (error !== undefined && context.isOptional(path)) return UNSET;
-      if (error !== undefined) report(path, error);
-      return text;
-    });
-  }
-  if (Array.isArray(value)) return value.map((item, index) => interpolate(item, context, report, [...path, index]));
-  if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).map(([key, inner]) => [
-    key,
-    interpolate(inner, context, report, [...path, key]),
-  ]);
-  return Object.fromEntries(entries);
-}
-
-interface Resolution {
-  readonly text: string;
-  readonly error?: string;
-}
-
-function resolveReference(reference: string, { env, directory }: InterpolationContext): Resolution {
-  if (reference.startsWith('file:')) {
-    const file = resolve(directory, reference.slice('file:'.length));
-    try {
-      return { text: readFileSync(file, 'utf8').replace(/\r?\n$/u, '') };
-    } catch (error) {
-      const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
-      return { text: '', error: `\${${reference}}: the file ${reason}` };
-    }
-  }
-  const value = env[reference];
-  if (value) return { text: value };
-  const state = value === undefined ? 'not set' : 'empty';
-  return {
-    text: '',
-    error: `the environment variable ${reference} is ${state}; export it, or set it in .env beside the file`,
-  };
-}
-
-/**
- * The environment, with the variables of the file `.env` beside the configuration that it does not have.
- * @throws TidemarkError CONFIG if the file cannot be read
- */
-export function withEnvFile(directory: string, env: Environment): Environment {
-  const file = join(directory, '.env');
-  try {
-    return { ...parseEnv(readFileSync(file, 'utf8').replace(/^\ufeff/u, '')), ...env };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return env;
-    throw new TidemarkError('CONFIG', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });
-  }
 }

@@ -1,9 +1,9 @@
 import { AssertionError } from 'node:assert';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, fetch as undiciFetch } from 'undici';
 import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
+import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
 import type { HttpTimeouts } from './timeouts.ts';
 
 export interface HttpTransportOptions {
@@ -83,11 +83,19 @@ function parseProxy(name: string, value: string | undefined, redactor: Redactor)
   }
 }
 
-function readPem(file: string, field: string): string {
+/** A bundle of all certificate authorities has about 250 KiB. */
+const MAX_PEM_KIBIBYTES = 16_384;
+
+/** @throws TidemarkError CONFIG that names the field and the file */
+export function readPem(file: string, field: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularFile(file, MAX_PEM_KIBIBYTES);
   } catch (cause) {
-    throw new TidemarkError('CONFIG', `${field}: ${file} cannot be read`, { cause, hint: 'name a readable PEM file' });
+    if (!(cause instanceof UnreadableFileError)) throw cause;
+    throw new TidemarkError('CONFIG', `${field}: ${file} ${cause.message}`, {
+      cause,
+      hint: 'name a readable PEM file',
+    });
   }
 }
 

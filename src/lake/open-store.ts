@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isLakeAddress, parseS3Address } from '../config/lake.ts';
-import { withEnvFile } from '../config/yaml.ts';
+import { withEnvFile } from '../config/references.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';

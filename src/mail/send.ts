@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import type { Config } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage } from '../core/errors.ts';
+import { readPem } from '../http/transport.ts';
 import { withWarehouse } from '../warehouse/session.ts';
 import { toMailOptions } from './message.ts';
 import {
@@ -52,7 +52,7 @@ export async function sendFromOutbox(store: OutboxStore, options: MailSendOption
   const pending = all.filter(({ message }) => options.messageIds?.includes(message.messageId) ?? true);
   if (pending.length === 0) return [];
   const { server, caFile } = resolveMailSettings(options.config);
-  const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
+  const ca = caFile === undefined ? undefined : readPem(caFile, 'mail.caFile');
   const { timeouts } = options;
   const transport = openTransport({ server, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
   try {

@@ -1,3 +1,4 @@
+import { findUrlSecrets } from '../config/secrets.ts';
 import type { Log } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
@@ -28,7 +29,7 @@ export async function withHeartbeat<T>(
 ): Promise<T> {
   if (!options) return work();
   const { env, redactor } = options;
-  for (const secret of findSecrets(options.url)) redactor.add(secret);
+  for (const secret of findUrlSecrets(options.url)) redactor.add(secret);
   const transport = createTransport({ env, redactor, concurrency: 1, timeouts: DEFAULT_TIMEOUTS });
   const report = (suffix: string) => ping(options, transport, suffix);
   await report('/start');
@@ -41,24 +42,6 @@ export async function withHeartbeat<T>(
     throw error;
   } finally {
     await transport.close();
-  }
-}
-
-/** Shorter parts of an address are words, such as `ping`. */
-const MIN_SECRET_LENGTH = 8;
-
-/** The path and the query of the address are secret: they permit to report. */
-function findSecrets(url: string): readonly string[] {
-  const { pathname, searchParams, username, password } = new URL(url);
-  const parts = [...pathname.split('/'), ...searchParams.values(), username, password].map(decodePart);
-  return parts.filter((part) => part.length >= MIN_SECRET_LENGTH);
-}
-
-function decodePart(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part; // a stray percent sign
   }
 }
 

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { createTargets, type Target, type TargetKind } from '../config/config.ts';
-import { withEnvFile } from '../config/yaml.ts';
+import { withEnvFile } from '../config/references.ts';
 import type { Context } from '../core/context.ts';
 import { ServiceClients } from '../services/clients.ts';
 import { sources as builtInSources } from '../sources/index.ts';

@@ -1,5 +1,7 @@
 import { stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { stripControls } from '../core/log.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
@@ -18,7 +20,7 @@ interface RequestParts {
 
 const JSON_API = 'application/vnd.api+json';
 
-/** Builds the request of an operation from validated arguments. */
+/** Builds the request of an operation from validated arguments. @throws TidemarkError USAGE where a header cannot carry one */
 export function buildRequest(operation: Operation, target: Target, parts: RequestParts): HttpRequest {
   const { args, write, pageQuery } = parts;
   const path = (parts.useFallbackPath && operation.fallbackPath) || operation.path;
@@ -36,11 +38,18 @@ export function buildRequest(operation: Operation, target: Target, parts: Reques
     operation: operation.name,
     method: operation.method,
     url: new URL(`${target.url}${draft.path}${formatQuery(query)}`),
-    headers: { ...buildHeaders(operation, target, body !== undefined), ...draft.headers },
+    headers: assertHeaders(operation, { ...buildHeaders(operation, target, body !== undefined), ...draft.headers }),
     body,
     retryPolicy: operation.retryPolicy,
     useWriteToken: write,
   };
+}
+
+/** The error of `fetch` for such a header repeats its value, which may be a secret. */
+function assertHeaders({ name }: Operation, headers: Readonly<Record<string, string>>) {
+  const wrong = Object.keys(headers).find((header) => !isHeaderText(headers[header] ?? ''));
+  if (wrong === undefined) return headers;
+  throw new TidemarkError('USAGE', `${name}: the header ${wrong} must be ${HEADER_TEXT}`);
 }
 
 /** The first segment of a secrets path is the engine's default mount: docs/services/secrets.md#conventions. */

@@ -166,7 +166,7 @@ describe('TLS', () => {
 
   it('names a file that cannot be read', () => {
     expect(() => createTestClient(createTarget('platform', 'https://127.0.0.1:1', { caFile: '/missing.pem' }))).toThrow(
-      'caFile: /missing.pem cannot be read',
+      'caFile: /missing.pem does not exist',
     );
   });
 });

@@ -1,5 +1,6 @@
 import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { HEADER_TEXT, isHeaderText } from '../../core/header-text.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 
 /** What a request needs besides its object. */
@@ -22,7 +23,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws TidemarkError CONFIG
  */
 export function readS3Access(env: Environment, redactor: Redactor): S3Access {
-  const sessionToken = env.AWS_SESSION_TOKEN || undefined;
+  const sessionToken = env.AWS_SESSION_TOKEN ? requireVariable(env, 'AWS_SESSION_TOKEN') : undefined;
   const secretAccessKey = requireVariable(env, 'AWS_SECRET_ACCESS_KEY');
   for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) redactor.add(secret);
   return {
@@ -37,7 +38,8 @@ export function readS3Access(env: Environment, redactor: Redactor): S3Access {
 
 function requireVariable(env: Environment, name: string): string {
   const value = env[name];
-  if (value) return value;
+  if (value && isHeaderText(value)) return value;
+  if (value) throw new TidemarkError('CONFIG', `${name} must be ${HEADER_TEXT}`);
   throw new TidemarkError('CONFIG', `${name} is not set, and the lake is in a bucket`, {
     hint: 'export AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or set them in .env beside the configuration',
   });

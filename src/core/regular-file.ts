@@ -1,0 +1,50 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { fileSystemError } from './fs.ts';
+
+/** Why a file is not read, as the end of a sentence that begins with its name. */
+export class UnreadableFileError extends Error {
+  get isMissing(): boolean {
+    return (this.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT';
+  }
+}
+
+/**
+ * Reads a regular file of limited size, at once: a pipe would wait for a writer, and a device has no end.
+ * @throws UnreadableFileError
+ */
+export function readRegularFile(file: string, maxKibibytes: number): string {
+  const handle = open(file);
+  try {
+    if (!fstatSync(handle).isFile()) throw new UnreadableFileError('cannot be read: it is not a regular file');
+    return readBounded(handle, maxKibibytes);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Windows has no such flag, and no pipes in folders. */
+const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+function open(file: string): number {
+  try {
+    return openSync(file, WITHOUT_WAITING);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = fileSystemError(error)?.reason ?? 'not a file';
+    throw new UnreadableFileError(code === 'ENOENT' ? 'does not exist' : `cannot be read: ${reason}`, { cause: error });
+  }
+}
+
+/** The size that the system reports does not bound what can be read: a file may grow, and one of `/proc` has size 0. */
+function readBounded(handle: number, maxKibibytes: number): string {
+  const chunks: Buffer[] = [];
+  for (let bytes = 0; ; ) {
+    const chunk = Buffer.alloc(65_536);
+    const length = readSync(handle, chunk);
+    if (length === 0) return Buffer.concat(chunks).toString('utf8');
+    bytes += length;
+    if (bytes > maxKibibytes * 1024)
+      throw new UnreadableFileError(`cannot be read: it is larger than ${maxKibibytes} KiB`);
+    chunks.push(chunk.subarray(0, length));
+  }
+}
