@@ -18,6 +18,8 @@ export interface HttpTimeouts {
   readonly headersMs: number;
   /** Between two parts of a body. @default 60_000 */
   readonly idleMs: number;
+  /** A body that delivers fewer than 1 KiB/s over this time is given up, as if it were cut off. @default 60_000 */
+  readonly slowMs: number;
   /** A whole response that is held in memory. @default 300_000 */
   readonly responseMs: number;
   /** A whole download. @default 3_600_000 */

@@ -160,8 +160,8 @@ export class HttpClient {
     signal: AbortSignal,
   ): Promise<Result<T>> {
     const { limiter, timeouts, target, log, maxWaitMs } = this.#options;
-    const { headersMs, idleMs } = timeouts;
-    const deadline = new Deadline(signal, { wholeMs: attemptMs, headersMs, idleMs });
+    const { headersMs, idleMs, slowMs } = timeouts;
+    const deadline = new Deadline(signal, { wholeMs: attemptMs, headersMs, idleMs, slowMs });
     let hasResponse = false;
     let ticket: number | undefined;
     try {
@@ -180,10 +180,10 @@ export class HttpClient {
         await response.body?.cancel();
         return failure(problem);
       }
-      return await read(response, { metrics, touch: () => deadline.touch(), signal: deadline.signal });
+      return await read(response, { metrics, touch: (bytes) => deadline.touch(bytes), signal: deadline.signal });
     } catch (error) {
-      const { timeoutReason } = deadline;
-      return failure(classifyAttempt(error, { signal, timeoutReason, timeouts, hasResponse }));
+      const { exceeded } = deadline;
+      return failure(classifyAttempt(error, { signal, exceeded, timeouts, hasResponse }));
     } finally {
       if (ticket !== undefined && !hasResponse) limiter.onNoResponse(ticket);
       deadline.dispose();
@@ -246,20 +246,18 @@ function authenticate(headers: Headers, { tokenHeader, token, writeToken }: Cred
 /** How far an attempt had come when it failed. */
 interface AttemptState {
   readonly signal: AbortSignal;
-  readonly timeoutReason: string | undefined;
+  readonly exceeded: Deadline['exceeded'];
   readonly timeouts: HttpTimeouts;
   readonly hasResponse: boolean;
 }
 
 /** The failure that an error of an attempt means. Errors that are not about the service are thrown again. */
-function classifyAttempt(error: unknown, { signal, timeoutReason, timeouts, hasResponse }: AttemptState): HttpFailure {
+function classifyAttempt(error: unknown, { signal, exceeded, timeouts, hasResponse }: AttemptState): HttpFailure {
   const permanent = { retryable: 'no', notProcessed: false } as const;
   if (signal.aborted) return ABORTED;
   if (error instanceof MaxWaitExceededError) return { failure: 'too-long-wait', message: error.message, ...permanent };
   if (error instanceof ResponseTooLargeError) return { failure: 'too-large', message: error.message, ...permanent };
-  if (timeoutReason !== undefined) {
-    return { failure: 'timeout', message: timeoutReason, retryable: 'yes', notProcessed: false };
-  }
+  if (exceeded !== undefined) return { ...exceeded, retryable: 'yes', notProcessed: false };
   if (!isNetworkError(error)) throw error;
   return classifyNetworkError(error, timeouts, hasResponse);
 }

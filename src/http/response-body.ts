@@ -11,7 +11,7 @@ export class ResponseTooLargeError extends Error {
 export interface BodyProgress {
   readonly metrics: RequestMetrics;
   /** Called for every chunk that arrives. */
-  readonly touch: () => void;
+  readonly touch: (bytes: number) => void;
   /** Ends the transfer. */
   readonly signal: AbortSignal;
 }
@@ -47,7 +47,7 @@ export async function* readChunks(
       const { value: chunk, done } = await reader.read();
       signal.throwIfAborted();
       if (done) return;
-      touch();
+      touch(chunk.byteLength);
       bytes += chunk.byteLength;
       metrics.bytes += chunk.byteLength;
       if (bytes > maxBytes) throw new ResponseTooLargeError(maxBytes);

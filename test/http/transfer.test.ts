@@ -57,6 +57,7 @@ describe('incomplete responses', () => {
     ['nothing at all', hang, 'timeout', 4, 'no response within', { headersMs: 30 }],
     ['a beginning, then nothing', hangWithin, 'timeout', 4, 'no data for', { idleMs: 30 }],
     ['a drip that never ends', drip, 'timeout', 4, 'not finished within', { responseMs: 60 }],
+    ['a drip, a byte at a time', drip, 'truncated', 4, 'less than 1 KiB/s for', { slowMs: 60 }],
     ['half a JSON text', json('{"data":[{"id":1}'), 'malformed', 3, 'incomplete JSON object'],
     ['an empty body', json(''), 'malformed', 3, 'an empty body'],
     ['a login page', json('<!DOCTYPE html><title>Sign in</title>'), 'malformed', 3, 'an HTML page titled "Sign in"'],
@@ -207,6 +208,16 @@ describe('downloads', () => {
       setTimeout(() => response.socket?.destroy(), 5);
     });
     expect(result).toMatchObject({ failure: 'truncated', serviceMessage: expect.stringContaining('cut off') });
+    expect(requests).toBe(4);
+  });
+
+  it('that arrive a byte at a time fail as if they were cut off', async () => {
+    const drop: Handler = (_request, response) => {
+      const timer = setInterval(() => response.write('x'), 10);
+      response.on('close', () => clearInterval(timer));
+    };
+    const { result, requests } = await download(drop, { timeouts: { slowMs: 60 } });
+    expect(result).toMatchObject({ failure: 'truncated', serviceMessage: expect.stringContaining('1 KiB/s') });
     expect(requests).toBe(4);
   });
 
