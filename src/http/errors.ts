@@ -1,7 +1,7 @@
 import { formatSeconds } from '../core/clock.ts';
+import type { HttpTimeouts } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
-import type { HttpTimeouts } from './timeouts.ts';
 
 /** What went wrong at a service, in the terms a caller decides by. */
 export type FailureKind =
