@@ -5,14 +5,18 @@ import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { assertShards, closeRun } from '../lake/close.ts';
 import { renderDdl } from '../lake/ddl.ts';
+import { describePlace, logFolder } from '../lake/delta-log.ts';
+import { changesTable } from '../lake/layout.ts';
 import { withLakeStore } from '../lake/open-store.ts';
 import { publishToLake } from '../lake/publish.ts';
 import { createLakeReader } from '../lake/reader.ts';
+import { RUNS } from '../lake/relations.ts';
 import { restoreFromLake } from '../lake/restore.ts';
 import { assertRunName, defaultRunName } from '../lake/shards.ts';
+import { CLAIMS } from '../lake/statements.ts';
 import type { LakeStore } from '../lake/store.ts';
 import { vacuumLake } from '../lake/vacuum.ts';
-import { listTables, verifyLake } from '../lake/verify.ts';
+import { verifyLake } from '../lake/verify.ts';
 import type { Database } from '../warehouse/database.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
@@ -90,30 +94,43 @@ export async function close(context: Context, flags: CloseFlags): Promise<void> 
 
 export async function verify(context: Context, flags: LakeFlags): Promise<void> {
   const result = await withLake(context, flags, ({ store, database, files }) => verifyLake(store, database, files));
-  for (const { table, file, problem } of result.problems) context.log.error(`${table}/${file} ${problem}`);
-  const { files, rows, tables, unnamed, problems } = result;
+  const { files, rows, tables, unnamed, isStated, problems } = result;
+  for (const { table, file, problem } of problems) context.log.error(`${describePlace(table, file)} ${problem}`);
+  if (!isStated) context.log.warn(UNSTATED);
   writeResult(context, result, () =>
     [
       `${plural(files, 'file')} with ${plural(rows, 'row')} in ${plural(tables, 'table')}: `,
       problems.length === 0 ? 'all complete\n' : `${plural(problems.length, 'problem')}\n`,
-      unnamed === 0 ? '' : `${plural(unnamed, 'file')} that no commit names: \`tidemark lake vacuum\` removes them\n`,
+      unnamed === 0 || problems.length > 0
+        ? ''
+        : `${plural(unnamed, 'file')} that no commit names: \`tidemark lake vacuum\` removes them\n`,
     ].join(''),
   );
   if (problems.length > 0) context.exit(EXIT.data);
 }
 
+/** A lake that only an earlier version has written. */
+const UNSTATED =
+  'no publish states what the logs of this lake have: that the end of one is gone cannot be seen before the next publish';
+
+/** Exits 1 if the warehouse has less than was published. */
 export async function restore(context: Context, flags: LakeFlags): Promise<void> {
   const config = readLocalConfig(context);
   const { log, clock } = context;
-  const tables = await withLakeStore(context, config, flags.lake, (store) =>
+  const { tables, losses, isStated } = await withLakeStore(context, config, flags.lake, (store) =>
     restoreFromLake({ config, store, now: clock.now(), log }),
   );
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   writeResult(
     context,
-    { data: config.data, tables },
+    { data: config.data, tables, losses },
     () => `${plural(tables.length, 'table')} with ${plural(rows, 'row')} in ${config.data}\n`,
   );
+  if (!isStated) log.warn(UNSTATED);
+  for (const loss of losses) log.error(loss);
+  if (losses.length === 0) return;
+  log.error(`the warehouse has less than was published: ${plural(losses.length, 'problem')}`);
+  context.exit(EXIT.incomplete);
 }
 
 export async function ddl(context: Context, flags: DdlFlags): Promise<void> {
@@ -154,7 +171,8 @@ interface OpenLake {
 
 function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
   return withMemory(context, flags, async (lake) => {
-    if ((await listTables(lake.store)).length === 0) throw notALake(lake.store);
+    const marks = await Promise.all([CLAIMS, logFolder(changesTable(RUNS))].map((path) => lake.store.list(path)));
+    if (marks.flat().length === 0) throw notALake(lake.store);
     return work(lake);
   });
 }

@@ -1,5 +1,5 @@
-import { type Action, APP_ID, commitPath, readCommit } from './delta-log.ts';
-import type { LakeStore } from './store.ts';
+import { type Action, APP_ID, commitPath, parseActions } from './delta-log.ts';
+import { createOrRead, type LakeStore } from './store.ts';
 
 /** The table has a commit that the caller has not read and must take into account. */
 export class ConflictError extends Error {
@@ -31,8 +31,10 @@ export async function appendCommit(
   const text = `${actions.map((action) => JSON.stringify(action)).join('\n')}\n`;
   const publish = findPublish(actions);
   for (let version = after + 1; ; version++) {
-    if (await store.createIfAbsent(commitPath(table, version), text)) return version;
-    const other = (await readCommit(store, table, version)) ?? [];
+    const path = commitPath(table, version);
+    const existing = await createOrRead(store, path, text);
+    if (existing === undefined) return version;
+    const other = parseActions(existing) ?? [];
     if (publish !== undefined && findPublish(other) === publish) return version;
     if (conflicts(other)) throw new ConflictError(table);
   }

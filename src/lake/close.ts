@@ -10,6 +10,7 @@ import { changesTable, stateTable } from './layout.ts';
 import { createLakeReader, createTableView, type LakeReader } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { type PulledRows, readStagedShards, type StagedShard } from './shards.ts';
+import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
 
 export interface CloseOptions {
@@ -73,12 +74,16 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const { store, database, files, run, shards } = options;
   const staged = await readStagedShards(store, run, shards);
   const reader = createLakeReader(store, database, files);
+  await reader.snapshots(); // nothing is added to a lake that is damaged
   const present = [...staged.values()].filter((shard) => shard !== null);
   const visible = await readVisible(reader);
   const [known, due] = split(present, ({ publish }) => visible.has(publish));
   const refused = due.length > 0 ? await refuseShards(options, reader, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
   for (const table of [stateTable(RUNS), changesTable(RUNS)]) await commitRuns(options, reader, table, closed);
+  if (closed.length > 0) {
+    await writeStatement(store, Math.max(...closed.map(({ publish }) => publish)), await reader.snapshots());
+  }
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
   const missing = [...staged].filter(([, shard]) => shard === null).map(([index]) => index);
   return { run, closed: numbers(closed), known: numbers(known), missing, refused };
@@ -158,7 +163,10 @@ async function commitRuns(
     staged.map((one) => one.metaData),
   );
   const publish = Math.max(0, ...shards.map((shard) => shard.publish));
-  await appendToTable(options, { table, snapshot, metaData, adds, publish, isExclusive: true });
+  await appendToTable(
+    { reader, nowMs: options.nowMs },
+    { table, snapshot, metaData, adds, publish, isExclusive: true },
+  );
 }
 
 /** The description of the last shard that has one; a table keeps its identity. */

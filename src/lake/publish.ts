@@ -17,7 +17,8 @@ import { createLakeReader } from './reader.ts';
 import { commitTable, type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { defaultRunName, type ShardOfRun, stageRuns } from './shards.ts';
-import type { LakeStore } from './store.ts';
+import { claimPath, writeStatement } from './statements.ts';
+import { createOrRead, type LakeStore } from './store.ts';
 import { readVisible } from './visible.ts';
 
 export interface PublishedTable {
@@ -81,6 +82,7 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const result = await publishRelations(publishing, relations, shard);
     if (result.publish === null) await store.remove(claimPath(publishing.publish));
+    else await writeStatement(store, publishing.publish, await publishing.reader.snapshots());
     return result;
   } finally {
     database.close();
@@ -94,6 +96,7 @@ async function beginPublish(
   { now, writer }: { readonly now: Date; readonly writer: number },
 ): Promise<Publishing> {
   const reader = createLakeReader(store, database, files);
+  await reader.snapshots(); // nothing is added to a lake that is damaged
   const visible = await readVisible(reader, writer);
   const { after = BEGINNING, latest, isAhead, lastOfAll } = visible;
   if (latest === undefined) {
@@ -120,8 +123,6 @@ function aheadError({ name }: LakeStore, asOf: string): TidemarkError {
   });
 }
 
-const claimPath = (publish: number): string => `_publishes/${String(publish).padStart(10, '0')}.json`;
-
 /** The remainder of a publish by this number is its writer: the number of a shard, or 0. `queries/lake/at.sql` divides by it too. */
 const WRITERS = 1024;
 
@@ -132,7 +133,7 @@ const WRITERS = 1024;
 async function claimNumber(store: LakeStore, last: number, writer: number, now: Date): Promise<number> {
   const claim = `${JSON.stringify({ startedAt: now.toISOString() })}\n`;
   for (let publish = (Math.floor(last / WRITERS) + 1) * WRITERS + writer; ; publish += WRITERS) {
-    if (await store.createIfAbsent(claimPath(publish), claim)) return publish;
+    if ((await createOrRead(store, claimPath(publish), claim)) === undefined) return publish;
   }
 }
 
@@ -174,7 +175,7 @@ async function publishRelation(publishing: Publishing, relation: Relation): Prom
       return await commitRelation(publishing, await stageRelation(publishing, relation));
     } catch (error) {
       if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
-      for (const table of [changesTable(relation.name), stateTable(relation.name)]) publishing.reader.forget(table);
+      for (const table of [changesTable(relation.name), stateTable(relation.name)]) publishing.reader.remember(table);
     }
   }
 }

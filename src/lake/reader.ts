@@ -1,13 +1,21 @@
 import { stat } from 'node:fs/promises';
-import { TidemarkError } from '../core/errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { readCheckpointFile } from './commit.ts';
+import { readCheckpointFile } from './checkpoint.ts';
 import { hashFile } from './data-files.ts';
-import { type AddAction, type DeltaField, parseFields, readSnapshot, type Snapshot } from './delta-log.ts';
+import {
+  type AddAction,
+  type DeltaField,
+  damagedError,
+  describePlace,
+  parseFields,
+  readSnapshot,
+  type Snapshot,
+} from './delta-log.ts';
 import { changesTable, describedRelation, type LakeRelation, PARTITION, stateTable } from './layout.ts';
 import { RUNS } from './relations.ts';
 import { lakeType } from './schema.ts';
+import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
 import type { LakeStore } from './store.ts';
 
 /** Reads tables of a lake with DuckDB, by the files that their logs name. */
@@ -15,26 +23,67 @@ export interface LakeReader {
   readonly store: LakeStore;
   readonly database: Database;
   readonly files: SqlFiles;
-  /** The log of a table, read once. */
+  /** The log of a table, read once, and compared with what publishes state of it. @throws TidemarkError DATA if it has less */
   snapshot(table: string): Promise<Snapshot>;
-  /** Reads the log of a table again when it is asked for next. */
-  forget(table: string): void;
+  /** Every table: the folders of the lake with a log, and those that publishes state, which may be gone. */
+  snapshots(): Promise<ReadonlyMap<string, Snapshot>>;
+  /** What publishes state of each table. */
+  statements(): Promise<Statements>;
+  /** Replaces what is known of a table; without a snapshot, its log is read again when it is asked for next. */
+  remember(table: string, snapshot?: Snapshot): void;
 }
 
-export function createLakeReader(store: LakeStore, database: Database, files: SqlFiles): LakeReader {
+/** Is told what a table lacks, so that the rest is read. */
+type ReportLoss = (table: string, file: string, problem: string) => void;
+
+/** @param report without it, a table that lacks something is an error */
+export function createLakeReader(
+  store: LakeStore,
+  database: Database,
+  files: SqlFiles,
+  report: ReportLoss = (table, file, problem) => {
+    throw damagedError(store, describePlace(table, file), problem);
+  },
+): LakeReader {
   const snapshots = new Map<string, Promise<Snapshot>>();
+  let known: Promise<Statements> | undefined;
+  const statements = () => {
+    known ??= readStatements(store);
+    return known;
+  };
+  const read = async (table: string): Promise<Snapshot> => {
+    const { stated, claims } = await statements();
+    const readCheckpoint = async (path: string) => readCheckpointFile(database, files, await store.locate(path));
+    let isDamaged = false;
+    const snapshot = await readSnapshot(store, table, readCheckpoint, (file, problem) => {
+      isDamaged = true;
+      report(table, file, problem);
+    });
+    const loss =
+      findLoss(snapshot, stated.get(table)) ?? (table === changesTable(RUNS) && findLostClaim(snapshot, claims));
+    if (loss && !isDamaged) report(table, '', loss);
+    return snapshot;
+  };
+  const snapshot = (table: string): Promise<Snapshot> => {
+    const found = snapshots.get(table) ?? read(table);
+    snapshots.set(table, found);
+    return found;
+  };
   return {
     store,
     database,
     files,
-    snapshot(table) {
-      const known =
-        snapshots.get(table) ??
-        readSnapshot(store, table, async (path) => readCheckpointFile(database, files, await store.locate(path)));
-      snapshots.set(table, known);
-      return known;
+    statements,
+    snapshot,
+    async snapshots() {
+      const names = new Set([...(await store.folders()), ...(await statements()).stated.keys()]);
+      const found = await Promise.all([...names].sort().map(async (name) => [name, await snapshot(name)] as const));
+      return new Map(found.filter(([, { version }]) => version >= 0));
     },
-    forget: (table) => void snapshots.delete(table),
+    remember(table, snapshot) {
+      if (snapshot) snapshots.set(table, Promise.resolve(snapshot));
+      else snapshots.delete(table);
+    },
   };
 }
 
@@ -45,9 +94,8 @@ export async function listLakeRelations(
   reader: LakeReader,
   isWanted: (relation: string) => boolean = () => true,
 ): Promise<readonly LakeRelation[]> {
-  const folders = await reader.store.folders();
   const suffix = changesTable('');
-  const names = folders
+  const names = [...(await reader.snapshots()).keys()]
     .filter((name) => name.endsWith(suffix))
     .map((name) => name.slice(0, -suffix.length))
     .filter((name) => name === RUNS || isWanted(name));
@@ -109,12 +157,6 @@ async function checkFiles(store: LakeStore, table: string, adds: readonly AddAct
     const isSame = tags?.sha256 === undefined || (await hashFile(await store.locate(stored))) === tags.sha256;
     if (!isSame) throw damagedError(store, stored, 'has another checksum');
   }
-}
-
-function damagedError({ name }: LakeStore, path: string, problem: string): TidemarkError {
-  return new TidemarkError('DATA', `${name}/${path} ${problem}`, {
-    hint: '`tidemark lake verify` names every such file; bring them back from a copy of the lake',
-  });
 }
 
 /** Columns that are in the log and not in the files. */

@@ -13,9 +13,10 @@ import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
-import type { LakeRelation } from './layout.ts';
+import { describePlace } from './delta-log.ts';
+import { changesTable, type LakeRelation } from './layout.ts';
 import { createLakeReader, createTableViews } from './reader.ts';
-import { listRelations, type Relation } from './relations.ts';
+import { listRelations, type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
 import { DUCKDB, LATEST, renderAt, renderHistory, type ViewWriter } from './views.ts';
 
@@ -31,11 +32,20 @@ export interface RestoreOptions {
   readonly log: Log;
 }
 
+export interface Restored {
+  readonly tables: readonly RestoredTable[];
+  /** What the lake had and has no longer: the warehouse has less than was published. */
+  readonly losses: readonly string[];
+  /** A publish has stated what the logs have: without that, the end of a log can be gone. */
+  readonly isStated: boolean;
+}
+
 /**
- * Makes the warehouse of the data folder out of a lake: every table with its history, as of the last publish.
- * @throws TidemarkError UNSAFE if there is a warehouse already; DATA if the lake has no publish
+ * Makes the warehouse of the data folder out of a lake: every table with its history, as of the last publish. What a log lacks is named,
+ * and the rest is restored.
+ * @throws TidemarkError UNSAFE if there is a warehouse already; DATA if the lake has no publish, or a data file is missing or changed
  */
-export async function restoreFromLake({ config, store, now, log }: RestoreOptions): Promise<readonly RestoredTable[]> {
+export async function restoreFromLake({ config, store, now, log }: RestoreOptions): Promise<Restored> {
   const paths = warehouseFiles(config.data);
   const existing = [paths.published, paths.work].find(existsSync);
   if (existing) {
@@ -57,24 +67,27 @@ export async function restoreFromLake({ config, store, now, log }: RestoreOption
   });
 }
 
-async function fillWarehouse(config: Config, store: LakeStore): Promise<readonly RestoredTable[]> {
+async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored> {
   const { work, temp } = warehouseFiles(config.data);
   const database = await openDatabase(work, { memoryLimit: config.memoryLimit, tempDirectory: temp });
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const tables = await loadTables(files);
     const finishMigration = await migrate(database, files, tables);
-    const reader = createLakeReader(store, database, files);
+    const losses: string[] = [];
+    const reader = createLakeReader(store, database, files, (table, file, problem) =>
+      losses.push(`${describePlace(table, file)} ${problem}`),
+    );
     const relations = await createTableViews(reader, undefined, { isChecked: true });
     const held = new Map(relations.map((relation) => [relation.name, relation]));
+    if (!held.has(RUNS))
+      throw noRunsError(
+        store,
+        losses.filter((loss) => loss.startsWith(changesTable(RUNS))),
+      );
     await database.run(
       await files.render('lake/restored_runs', { writer: config.shard ? String(config.shard.index) : 'null' }),
     );
-    if (!held.has('runs')) {
-      throw new TidemarkError('DATA', `${store.name} is not a lake`, {
-        hint: 'name the folder that `tidemark lake publish` wrote',
-      });
-    }
     const restored: RestoredTable[] = [];
     for (const relation of await listRelations(database, files, tables)) {
       const source = held.get(relation.name);
@@ -82,10 +95,20 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<readonly
     }
     await finishMigration();
     await database.run('checkpoint');
-    return restored;
+    return { tables: restored, losses, isStated: (await reader.statements()).stated.size > 0 };
   } finally {
     database.close();
   }
+}
+
+function noRunsError(store: LakeStore, [loss]: readonly string[]): TidemarkError {
+  return new TidemarkError(
+    'DATA',
+    `${store.name} is not a lake${loss === undefined ? '' : ` that can be read: ${loss}`}`,
+    {
+      hint: 'name the folder that `tidemark lake publish` wrote',
+    },
+  );
 }
 
 async function fillTable(

@@ -2,7 +2,7 @@ import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { AddAction, MetaData } from './delta-log.ts';
 import type { Publishing, StagedTable } from './relation-publisher.ts';
-import type { LakeStore } from './store.ts';
+import { ignoreMissing, type LakeStore } from './store.ts';
 
 /** A shard, and the run that it is a part of. */
 export interface ShardOfRun extends Shard {
@@ -87,10 +87,6 @@ export async function readStagedShards(
 }
 
 async function readStaged(store: LakeStore, path: string): Promise<StagedShard | null> {
-  try {
-    return JSON.parse(await store.read(path)) as StagedShard;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = await store.read(path).catch(ignoreMissing);
+  return text === undefined ? null : (JSON.parse(text) as StagedShard);
 }

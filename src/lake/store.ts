@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { copyFile, link, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { syncFolder, syncPath } from '../core/fs.ts';
@@ -30,8 +31,11 @@ export interface LakeStore {
   putFile(path: string, file: string): Promise<void>;
   /** A path for a local file that is about to be put. Its folder exists. */
   scratch(): Promise<string>;
-  /** All files below a folder, also in folders within it. None if the folder does not exist. */
-  list(folder: string): Promise<readonly StoredFile[]>;
+  /**
+   * All files below a folder, also in folders within it, in the order of their paths. None if the folder does not exist.
+   * @param after only those whose paths are greater
+   */
+  list(folder: string, after?: string): Promise<readonly StoredFile[]>;
   /** The folders of tables. */
   folders(): Promise<readonly string[]>;
   /** @throws an error with the code ENOENT if the file does not exist */
@@ -44,12 +48,31 @@ export interface LakeStore {
   close(): Promise<void>;
 }
 
+/** Creates a file. @returns undefined, or the content that it has already. @throws TidemarkError REFUSED if the store contradicts itself */
+export async function createOrRead(store: LakeStore, path: string, content: string): Promise<string | undefined> {
+  if (await store.createIfAbsent(path, content)) return undefined;
+  const existing = await store.read(path).catch(ignoreMissing);
+  if (existing !== undefined) return existing;
+  throw new TidemarkError('REFUSED', `${store.name}/${path}: the store says that it exists, and that it does not`, {
+    hint: 'check what is in front of the store, such as a proxy or a cache, and try again',
+  });
+}
+
+/** For `catch`: a file that does not exist is undefined. @throws every other error */
+export function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+
 /** Folder of files that are being written: no table has its name. */
 export const STAGING = '_staging';
 
-/** A lake in a directory, which may be on a network. Its file system must have hard links. */
+/** A lake in a directory, which may be on a network. Its file system must have hard links, and the lake has no symbolic ones. */
 export function createDirectoryStore(root: string): LakeStore {
   const locate = (path: string): string => join(root, path);
+  const find = async (path: string): Promise<string> => {
+    await refuseLinks(root, path);
+    return locate(path);
+  };
   const scratch = async (): Promise<string> => {
     const folder = locate(STAGING);
     await mkdir(folder, { recursive: true });
@@ -65,20 +88,21 @@ export function createDirectoryStore(root: string): LakeStore {
     }
   };
   const linkNew = async (from: string, path: string): Promise<boolean> => {
-    const to = locate(path);
+    const to = await find(path);
     await mkdir(dirname(to), { recursive: true });
     const isCreated = await link(from, to).then(() => true, refuseExisting(root));
     await syncFolder(dirname(to));
     return isCreated;
   };
   const replace = async (from: string, path: string): Promise<void> => {
-    await mkdir(dirname(locate(path)), { recursive: true });
-    await rename(from, locate(path));
-    await syncFolder(dirname(locate(path)));
+    const to = await find(path);
+    await mkdir(dirname(to), { recursive: true });
+    await rename(from, to);
+    await syncFolder(dirname(to));
   };
   return {
     name: root,
-    locate: async (path) => locate(path),
+    locate: find,
     async release() {},
     async close() {},
     async createIfAbsent(path, content) {
@@ -111,10 +135,10 @@ export function createDirectoryStore(root: string): LakeStore {
       await replace(file, path);
     },
     scratch,
-    list: (folder) => listFiles(root, locate(folder)),
+    list: async (folder, after = '') => listFiles(root, await find(folder), after),
     folders: () => listFolders(root),
-    read: (path) => readFile(locate(path), 'utf8'),
-    remove: (path) => rm(locate(path), { force: true }),
+    read: async (path) => readFile(await find(path), 'utf8'),
+    remove: async (path) => rm(await find(path), { force: true }),
   };
 }
 
@@ -147,30 +171,46 @@ function refuseExisting(root: string): (error: NodeJS.ErrnoException) => false {
   };
 }
 
+/** What a link leads to is no part of the lake: nothing says whether it is there for other machines, or who else writes it. */
+async function refuseLinks(root: string, path: string): Promise<void> {
+  const names = path.split('/').filter(Boolean);
+  for (let length = 1; length <= names.length; length++) {
+    const part = join(root, ...names.slice(0, length));
+    if ((await lstat(part).catch(ignoreMissing))?.isSymbolicLink()) throw linkError(part);
+  }
+}
+
+function linkError(path: string): TidemarkError {
+  return new TidemarkError('DATA', `${path} is a link, and a lake has none`, {
+    hint: 'put the folder or file itself in its place, from a copy of the lake if there is no other',
+  });
+}
+
 async function listFolders(root: string): Promise<readonly string[]> {
-  const entries = await readdir(root, { withFileTypes: true }).catch(ignoreMissing);
+  const entries = (await readdir(root, { withFileTypes: true }).catch(ignoreMissing)) ?? [];
+  assertNoLinks(entries);
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('_')).map(({ name }) => name);
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException): [] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
+function assertNoLinks(entries: readonly Dirent[]): void {
+  const link = entries.find((entry) => entry.isSymbolicLink());
+  if (link) throw linkError(join(link.parentPath, link.name));
 }
 
-async function listFiles(root: string, folder: string): Promise<readonly StoredFile[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(ignoreMissing);
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const found = await Promise.all(files.map((file) => statFile(root, file)));
-  return found.flat().sort((a, b) => (a.path < b.path ? -1 : 1));
+async function listFiles(root: string, folder: string, after: string): Promise<readonly StoredFile[]> {
+  const entries = (await readdir(folder, { recursive: true, withFileTypes: true }).catch(ignoreMissing)) ?? [];
+  assertNoLinks(entries);
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .filter((path) => path > after)
+    .sort();
+  const found = await Promise.all(paths.map((path) => statFile(root, path)));
+  return found.flat();
 }
 
 /** A file that is gone since it was listed is not listed. */
-async function statFile(root: string, file: string): Promise<readonly StoredFile[]> {
-  try {
-    const { size, mtimeMs } = await stat(file);
-    return [{ path: relative(root, file).replaceAll('\\', '/'), bytes: size, modifiedMs: mtimeMs }];
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+async function statFile(root: string, path: string): Promise<readonly StoredFile[]> {
+  const found = await stat(join(root, path)).catch(ignoreMissing);
+  return found ? [{ path, bytes: found.size, modifiedMs: found.mtimeMs }] : [];
 }

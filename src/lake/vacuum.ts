@@ -2,7 +2,7 @@ import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { createLakeReader } from './reader.ts';
 import { type LakeStore, STAGING, type StoredFile } from './store.ts';
-import { listTables, listUnnamed } from './verify.ts';
+import { listUnnamed } from './verify.ts';
 
 export interface VacuumOptions {
   /** Younger files may belong to a publish in progress. */
@@ -20,9 +20,8 @@ export async function vacuumLake(
   { olderThanMs, nowMs, isDryRun }: VacuumOptions,
 ): Promise<readonly StoredFile[]> {
   const unnamed = [...(await store.list(STAGING))];
-  for (const table of await listTables(store)) {
-    unnamed.push(...(await listUnnamed(createLakeReader(store, database, files), table)));
-  }
+  const reader = createLakeReader(store, database, files);
+  for (const table of (await reader.snapshots()).keys()) unnamed.push(...(await listUnnamed(reader, table)));
   const old = unnamed.filter(({ modifiedMs }) => modifiedMs <= nowMs - olderThanMs);
   if (!isDryRun) for (const { path } of old) await store.remove(path);
   return old;

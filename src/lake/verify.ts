@@ -6,10 +6,12 @@ import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { hashFile } from './data-files.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
 import { createLakeReader, dataPath, type LakeReader } from './reader.ts';
+import { expectedRows } from './statements.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
 export interface LakeProblem {
   readonly table: string;
+  /** Empty for a problem of the whole table. */
   readonly file: string;
   readonly problem: string;
 }
@@ -21,17 +23,20 @@ export interface VerifyResult {
   readonly bytes: number;
   /** Files that no log names: `tidemark lake vacuum` removes them. */
   readonly unnamed: number;
+  /** A publish has stated what the logs have: without that, the end of a log can be gone. */
+  readonly isStated: boolean;
   readonly problems: readonly LakeProblem[];
 }
 
-/** Compares every file that a log names with its size, its checksum and its number of rows. */
+/** Compares each log with what publishes state of it, and every file that a log names with its size, its checksum and its number of rows. */
 export async function verifyLake(store: LakeStore, database: Database, files: SqlFiles): Promise<VerifyResult> {
-  const reader = createLakeReader(store, database, files);
   const problems: LakeProblem[] = [];
+  const reader = createLakeReader(store, database, files, (table, file, problem) =>
+    problems.push({ table, file, problem }),
+  );
   const total = { files: 0, rows: 0, bytes: 0, unnamed: 0 };
-  const tables = await listTables(store);
-  for (const table of tables) {
-    const { files: named } = await reader.snapshot(table);
+  const tables = await reader.snapshots();
+  for (const [table, { files: named }] of tables) {
     for (const add of named.values()) {
       const problem = await findProblem(reader, table, add);
       if (problem !== undefined) problems.push({ table, file: add.path, problem });
@@ -41,16 +46,8 @@ export async function verifyLake(store: LakeStore, database: Database, files: Sq
     }
     total.unnamed += (await listUnnamed(reader, table)).length;
   }
-  return { tables: tables.length, ...total, problems };
-}
-
-/** The tables of a lake: the folders with a log. */
-export async function listTables(store: LakeStore): Promise<readonly string[]> {
-  const tables: string[] = [];
-  for (const folder of (await store.folders()).toSorted()) {
-    if ((await store.list(logFolder(folder))).length > 0) tables.push(folder);
-  }
-  return tables;
+  const isStated = (await reader.statements()).stated.size > 0;
+  return { tables: tables.size, ...total, isStated, problems };
 }
 
 /** The data files of a table that its log does not name, now or as replaced by an engine. */
@@ -59,11 +56,6 @@ export async function listUnnamed(reader: LakeReader, table: string): Promise<re
   const { files, removed } = await reader.snapshot(table);
   const named = new Set([...files.keys(), ...removed.keys()].map((path) => dataPath(table, path)));
   return stored.filter(({ path }) => !named.has(path) && !path.startsWith(`${logFolder(table)}/`));
-}
-
-function expectedRows({ stats }: AddAction): number | undefined {
-  const { numRecords } = JSON.parse(stats ?? '{}') as { readonly numRecords?: number };
-  return numRecords;
 }
 
 async function findProblem(reader: LakeReader, table: string, add: AddAction): Promise<string | undefined> {

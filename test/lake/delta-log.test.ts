@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { appendCommit } from '../../src/lake/append-commit.ts';
-import { checkpointIfDue, readCheckpointFile } from '../../src/lake/commit.ts';
+import { checkpointIfDue, readCheckpointFile } from '../../src/lake/checkpoint.ts';
 import {
   type Action,
   APP_ID,

@@ -19,8 +19,6 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: S3Body;
-  /** A status that is a result and no failure, besides those of success. */
-  readonly accepts?: number;
 }
 
 export type S3Response = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
@@ -52,7 +50,7 @@ export class S3Client {
 
   /**
    * @param read reads the response to its end
-   * @throws MissingObjectError; TidemarkError UNREACHABLE or REFUSED with one line
+   * @throws MissingObjectError for an object that the store does not have; S3Error with one line
    */
   async send<T>(request: S3Request, read: (response: S3Response) => Promise<T>): Promise<T> {
     const { timeouts, signal } = this.#options;
@@ -75,8 +73,10 @@ export class S3Client {
     try {
       const response = await this.#exchange(request);
       hasResponse = true;
-      const { statusCode } = response;
-      if (Math.floor(statusCode / 100) !== 2 && statusCode !== request.accepts) {
+      const { statusCode, headers } = response;
+      // No object of a lake and no answer of a store is a page: a proxy asks for something, or another service answers.
+      const isPage = String(headers['content-type']).startsWith('text/html');
+      if (Math.floor(statusCode / 100) !== 2 || isPage) {
         return failure(classifyRefusal(statusCode, await readBounded(response, MAX_ERROR_BYTES)));
       }
       return { ok: true, value: await read(response) };
@@ -119,16 +119,29 @@ export class S3Client {
     const path = key.startsWith(address.prefix) ? key.slice(address.prefix.length) : key;
     const what = [problem.status, problem.message].filter((part) => part !== undefined).join(' ');
     const message = `${name}: ${method} ${path === '' ? 'the list of files' : path}: ${what}`;
-    if (problem.failure === 'not-found') return new MissingObjectError(message);
-    return new TidemarkError(problem.status === undefined ? 'UNREACHABLE' : 'REFUSED', message, {
-      hint: problem.hint ?? 'check AWS_ENDPOINT_URL, AWS_REGION, the network and the proxy settings, and try again',
-    });
+    if (method === 'GET' && key !== '' && problem.message === MISSING) return new MissingObjectError(message);
+    return new S3Error(problem.status, message, problem.hint);
   }
 }
+
+/** What a store says of an object that does not exist. A status alone is no such word: whatever is in front of the bucket may send it. */
+const MISSING = 'NoSuchKey';
 
 /** An object that does not exist, as the file system reports a missing file. */
 export class MissingObjectError extends Error {
   readonly code = 'ENOENT';
+}
+
+/** The store refuses a request, or cannot be reached. */
+export class S3Error extends TidemarkError {
+  constructor(
+    /** Undefined without an answer. */
+    readonly status: number | undefined,
+    message: string,
+    hint = 'check AWS_ENDPOINT_URL, AWS_REGION, the network and the proxy settings, and try again',
+  ) {
+    super(status === undefined ? 'UNREACHABLE' : 'REFUSED', message, { hint });
+  }
 }
 
 const MAX_ERROR_BYTES = 65_536;
@@ -148,6 +161,7 @@ export async function readBounded({ body }: S3Response, maxBytes: number): Promi
 const HINTS: Readonly<Record<string, string>> = {
   AccessDenied: 'check that the policy of the key permits to list, read, write and delete in the bucket',
   InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
+  XAdminUserNotFound: 'check AWS_ACCESS_KEY_ID', // as versitygw says it
   SignatureDoesNotMatch: 'check AWS_SECRET_ACCESS_KEY and AWS_REGION',
   ExpiredToken: 'get new credentials: AWS_SESSION_TOKEN has expired',
   InvalidToken: 'check AWS_SESSION_TOKEN',
@@ -156,16 +170,16 @@ const HINTS: Readonly<Record<string, string>> = {
   PermanentRedirect: 'set AWS_REGION to the region of the bucket',
   AuthorizationHeaderMalformed: 'set AWS_REGION to the region of the bucket',
 };
+const STRANGER = 'check AWS_ENDPOINT_URL and the proxy settings: what answers there is no object store';
 const PASSING = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
 
 /** The message of a store may repeat what was signed: only its code is shown. */
 function classifyRefusal(status: number, text: string): HttpFailure {
   const [code = ''] = /^[A-Za-z0-9.]{1,60}$/u.exec(findElement(text, 'Code') ?? '') ?? [];
-  const isMissing = status === 404 && code !== 'NoSuchBucket' && code !== 'NoSuchUpload';
   const isPassing = status >= 500 || status === 429 || status === 408 || PASSING.has(code);
-  const hint = HINTS[code] ?? (status === 403 ? HINTS.AccessDenied : undefined);
+  const hint = HINTS[code] ?? (status === 403 ? HINTS.AccessDenied : code === '' ? STRANGER : undefined);
   return {
-    failure: isMissing ? 'not-found' : isPassing ? 'server' : 'invalid',
+    failure: isPassing ? 'server' : 'invalid',
     status,
     message: code === '' ? 'without a code of S3' : code,
     ...(hint !== undefined && { hint }),

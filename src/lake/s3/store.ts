@@ -4,7 +4,7 @@ import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
 import { createFileBody, createTextBody, type S3Body, writeChunks } from './body.ts';
-import { readBounded, type S3Client } from './client.ts';
+import { readBounded, type S3Client, S3Error, type S3Request } from './client.ts';
 import { LocalCopies } from './local-copies.ts';
 import { DEFAULT_PARTS, discard, type PartSizes, readAnswer, uploadFile } from './upload.ts';
 import { type ListingPage, parseListing } from './xml.ts';
@@ -48,12 +48,12 @@ export function createS3Store({ name, address, client, folder, parts, close }: S
     },
     putFile: (path, file) => uploadFile(client, toKey(path), file, parts ?? DEFAULT_PARTS),
     scratch: () => copies.scratch(),
-    list: (path) => listFiles(client, address, path === '' ? '' : `${path}/`),
+    list: (path, after) => listFiles(client, address, path === '' ? '' : `${path}/`, after),
     folders: () => listFolders(client, address),
     read: (path) =>
       client.send({ method: 'GET', key: toKey(path) }, (response) => readBounded(response, MAX_TEXT_BYTES)),
     remove: async (path) => {
-      await client.send({ method: 'DELETE', key: toKey(path), accepts: 404 }, discard);
+      await client.send({ method: 'DELETE', key: toKey(path) }, discard);
     },
     locate: (path) => copies.locate(path),
     release: (path) => copies.release(path),
@@ -64,12 +64,16 @@ export function createS3Store({ name, address, client, folder, parts, close }: S
   };
 }
 
-const EXISTS = 412;
-
 /** @returns whether the object was written; false if it exists */
 async function putIfAbsent(client: S3Client, key: string, body: S3Body): Promise<boolean> {
-  const headers = { 'if-none-match': '*' };
-  return (await client.send({ method: 'PUT', key, headers, body, accepts: EXISTS }, discard)) !== EXISTS;
+  const request: S3Request = { method: 'PUT', key, headers: { 'if-none-match': '*' }, body };
+  try {
+    await client.send(request, discard);
+    return true;
+  } catch (error) {
+    if (error instanceof S3Error && error.status === 412) return false;
+    throw error;
+  }
 }
 
 /** A store without conditional puts would let two writers overwrite each other's commits. @throws TidemarkError UNSAFE */
@@ -83,13 +87,13 @@ async function assertConditional(name: string, client: S3Client, key: string): P
       });
     }
   } finally {
-    await client.send({ method: 'DELETE', key, accepts: 404 }, discard);
+    await client.send({ method: 'DELETE', key }, discard).catch(() => undefined); // the first error is the one to show
   }
 }
 
 /** Some stores refuse the header instead of ignoring it (501). */
 function refuseUnknownHeader(error: unknown): undefined {
-  if (error instanceof TidemarkError && / 501 /u.test(error.message)) return undefined;
+  if (error instanceof S3Error && error.status === 501) return undefined;
   throw error;
 }
 
@@ -107,9 +111,15 @@ async function* listPages(
   }
 }
 
-async function listFiles(client: S3Client, { prefix }: S3Address, path: string): Promise<readonly StoredFile[]> {
+async function listFiles(
+  client: S3Client,
+  { prefix }: S3Address,
+  path: string,
+  after?: string,
+): Promise<readonly StoredFile[]> {
   const files: StoredFile[] = [];
-  for await (const { objects } of listPages(client, { prefix: `${prefix}${path}` })) {
+  const query = { prefix: `${prefix}${path}`, ...(after !== undefined && { 'start-after': `${prefix}${after}` }) };
+  for await (const { objects } of listPages(client, query)) {
     for (const { key, bytes, modifiedMs } of objects) {
       files.push({ path: key.slice(prefix.length), bytes, modifiedMs });
     }

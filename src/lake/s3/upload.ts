@@ -91,7 +91,6 @@ async function completeUpload(client: S3Client, request: S3Request, tags: readon
 export const readAnswer = (response: S3Response): Promise<string> => readBounded(response, MAX_ANSWER_BYTES);
 
 /** Reads a body to its end, so that its connection serves the next request. */
-export async function discard(response: S3Response): Promise<number> {
+export async function discard(response: S3Response): Promise<void> {
   await response.body.dump();
-  return response.statusCode;
 }

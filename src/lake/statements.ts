@@ -1,0 +1,118 @@
+import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
+import type { LakeStore } from './store.ts';
+
+/**
+ * Each publish states what the log of each table has. A log alone cannot say that its end, or all of it, is gone.
+ */
+
+/** A table as of a publish. */
+export interface TableStatement {
+  readonly version: number;
+  readonly files: number;
+  /** Null if a file does not say how many it has. */
+  readonly rows: number | null;
+}
+
+/** The statement of a publish that says most about a table. */
+interface Stated extends TableStatement {
+  readonly publish: number;
+}
+
+export interface Statements {
+  /** By table; none for a lake that no publish has stated yet. */
+  readonly stated: ReadonlyMap<string, Stated>;
+  /** The numbers that publishes have taken. */
+  readonly claims: ReadonlySet<number>;
+}
+
+/** The folder of the numbers that publishes have taken, with what each states. */
+export const CLAIMS = '_publishes';
+/** Those of the last nights, of all shards: each is about every table. */
+const LATEST = 64;
+
+export const claimPath = (publish: number): string => `${CLAIMS}/${String(publish).padStart(10, '0')}.json`;
+
+/** Adds what the logs of all tables have to the claim of a publish. */
+export async function writeStatement(
+  store: LakeStore,
+  publish: number,
+  snapshots: ReadonlyMap<string, Snapshot>,
+): Promise<void> {
+  const path = claimPath(publish);
+  const tables = Object.fromEntries([...snapshots].map(([table, snapshot]) => [table, describeSnapshot(snapshot)]));
+  await store.put(path, `${JSON.stringify({ ...parseClaim(store, path, await store.read(path)), tables })}\n`);
+}
+
+/** What the last publishes state of each table. */
+export async function readStatements(store: LakeStore): Promise<Statements> {
+  const paths = (await store.list(CLAIMS)).map(({ path }) => path).filter((path) => CLAIM.test(path));
+  const stated = new Map<string, Stated>();
+  for (const { publish, tables } of await Promise.all(paths.slice(-LATEST).map((path) => readClaim(store, path)))) {
+    for (const [table, statement] of Object.entries(tables ?? {})) {
+      if (statement.version >= (stated.get(table)?.version ?? -1)) stated.set(table, { ...statement, publish });
+    }
+  }
+  return { stated, claims: new Set(paths.map(parsePublish)) };
+}
+
+const CLAIM = /\/(\d+)\.json$/u;
+const parsePublish = (path: string): number => Number(CLAIM.exec(path)?.[1]);
+
+async function readClaim(store: LakeStore, path: string): Promise<Claim & { readonly publish: number }> {
+  return { ...parseClaim(store, path, await store.read(path)), publish: parsePublish(path) };
+}
+
+interface Claim {
+  readonly tables?: Readonly<Record<string, TableStatement>>;
+}
+
+function parseClaim(store: LakeStore, path: string, text: string): Claim {
+  try {
+    return JSON.parse(text) as Claim;
+  } catch (cause) {
+    throw new TidemarkError('DATA', `${store.name}/${path} is not the statement of a publish`, {
+      hint: 'bring the file back from a copy of the lake',
+      cause,
+    });
+  }
+}
+
+function describeSnapshot({ version, files }: Snapshot): TableStatement {
+  return { version, files: files.size, rows: countRows([...files.values()]) };
+}
+
+function countRows(adds: readonly AddAction[]): number | null {
+  return adds.reduce<number | null>((sum, add) => {
+    const rows = expectedRows(add);
+    return sum === null || rows === undefined ? null : sum + rows;
+  }, 0);
+}
+
+/** The rows of a file as the log has them. */
+export function expectedRows({ stats }: AddAction): number | undefined {
+  return (JSON.parse(stats ?? '{}') as { readonly numRecords?: number }).numRecords;
+}
+
+/** A number that is free again would make the rows of a killed publish visible. */
+export function findLostClaim({ transactions }: Snapshot, claims: ReadonlySet<number>): string | undefined {
+  const last = transactions.get(APP_ID);
+  return last === undefined || claims.has(last) ? undefined : `has publish ${last}, and ${claimPath(last)} is gone`;
+}
+
+/** What a table has less than a publish states: rows are never removed, and programs only put files together. */
+export function findLoss(snapshot: Snapshot, stated: Stated | undefined): string | undefined {
+  if (!stated) return undefined;
+  const { publish, version, files } = stated;
+  const now = describeSnapshot(snapshot);
+  if (now.version < 0) return `is gone: publish ${publish} states ${describe(stated)}`;
+  if (now.version < version) return `ends at version ${now.version}, and publish ${publish} states version ${version}`;
+  const isFewer = now.rows !== null && stated.rows !== null && now.rows < stated.rows;
+  const isOther = now.version === version && (now.files !== files || now.rows !== stated.rows);
+  return isFewer || isOther ? `has ${describe(now)}, and publish ${publish} states ${describe(stated)}` : undefined;
+}
+
+function describe({ files, rows }: TableStatement): string {
+  return rows === null ? plural(files, 'file') : `${plural(rows, 'row')} in ${plural(files, 'file')}`;
+}
