@@ -96,7 +96,7 @@ describe.skipIf(program === undefined)('a bucket behind', () => {
       request.pipe(passed);
     }).listen(0, '127.0.0.1');
     await once(proxy, 'listening');
-    atEnd(() => void proxy.close());
+    atEnd(async () => void proxy.close());
     return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   }
 
