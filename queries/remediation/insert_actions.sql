@@ -18,7 +18,8 @@ from (
       "started_at": "TIMESTAMPTZ",
       "finished_at": "TIMESTAMPTZ",
       "before": "JSON",
-      "after": "JSON"
+      "after": "JSON",
+      "entry": "JSON"
     }]'
   )) as row
 );

@@ -4,6 +4,7 @@ import { plural } from '../core/plural.ts';
 import type { ApplyResult } from '../remediation/apply.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../remediation/ledger.ts';
+import type { LedgerHead, LedgerProblem } from '../remediation/ledger-chain.ts';
 import type { Plan } from '../remediation/plan-file.ts';
 import { isReversible } from '../remediation/registry.ts';
 import { formatTable } from './output.ts';
@@ -151,4 +152,19 @@ export function formatLedger(rows: readonly LedgerRow[], colors: Colors): string
   ]);
   const labels = ['at', 'status', 'operation', 'target', 'parameters', 'approved by', 'plan', 'reason'];
   return formatTable(labels, lines, { colors, statusColumns: ['status'] });
+}
+
+interface Verified {
+  readonly ledger: string;
+  readonly lines: number;
+  readonly seen: LedgerHead | null;
+  readonly problems: readonly LedgerProblem[];
+}
+
+export function formatVerified({ ledger, lines, seen, problems }: Verified, colors: Colors): string {
+  const known =
+    seen === null ? 'the warehouse has seen none of it' : `the warehouse has seen ${plural(seen.lines, 'line')}`;
+  if (problems.length === 0) return `${ledger} is sound: ${plural(lines, 'line')}; ${known}\n`;
+  const rows = problems.map(({ line, problem }) => [line === null ? '' : String(line), problem]);
+  return `${formatTable(['line', 'problem'], rows, { colors })}${ledger} is refused: ${known}\n`;
 }

@@ -2,22 +2,23 @@ import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { DEFAULT_LIMITS } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT } from '../core/errors.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { loadDefinitions } from '../pipeline/plugins.ts';
 import { applyExitCode, applyPlan, findFinishedResult } from '../remediation/apply.ts';
 import { approvalStatement } from '../remediation/approvals.ts';
 import { approvePlan, assertApprovable } from '../remediation/approve.ts';
 import type { Playbook } from '../remediation/define.ts';
-import { readLedger, toLedgerRow } from '../remediation/ledger.ts';
-import { readRecordedLedger, restoreLedger } from '../remediation/ledger-table.ts';
+import { ledgerFile, toLedgerRow } from '../remediation/ledger.ts';
+import { assertAfterLedger } from '../remediation/ledger-file.ts';
+import { acceptLedger, readLedger, restoreLedger, verifyLedger } from '../remediation/ledger-table.ts';
 import { createPlan } from '../remediation/plan.ts';
 import { type Plan, readPlan, writePlan } from '../remediation/plan-file.ts';
 import { findPlanFile, keepPlan, setPlanAside } from '../remediation/plan-store.ts';
 import { getPlaybook, loadPlaybooks } from '../remediation/registry.ts';
 import { settleLedger } from '../remediation/settle-ledger.ts';
 import { createUndoPlan } from '../remediation/undo.ts';
-import { assertTargets, readConfig } from './options.ts';
+import { assertTargets, readConfig, readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 import {
   formatApplyResult,
@@ -25,6 +26,7 @@ import {
   formatLedger,
   formatPlan,
   formatPlaybooks,
+  formatVerified,
   toPlaybookRow,
 } from './playbook-output.ts';
 import { formatActions } from './playbook-show.ts';
@@ -117,13 +119,14 @@ export async function undo(context: Context, reference: string, output: string |
 export async function show(context: Context, reference: string): Promise<void> {
   const { config, playbooks } = await preparePlaybooks(context);
   const shown = await readPlan(await findPlanFile(config, context.cwd, reference));
-  const entries = await readLedger(config.data);
+  const entries = await readLedger(config);
   const details = () => formatActions(shown, playbooks, config, context);
   writeResult(context, shown, () => formatPlan(shown, context.colors, { entries, details: details() }));
 }
 
 export async function approve(context: Context, reference: string, flags: ApproveFlags): Promise<void> {
   const config = readConfig(context);
+  await assertAfterLedger(config.data, context.clock);
   const file = await findPlanFile(config, context.cwd, reference);
   const { by, irreversible = false } = flags;
   const options = { config, by, irreversible, now: context.clock.now() };
@@ -147,7 +150,7 @@ export async function approve(context: Context, reference: string, flags: Approv
 export async function apply(context: Context, reference: string, maxFailures: number): Promise<void> {
   const { config, playbooks } = await preparePlaybooks(context);
   const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
-  const finished = await findFinishedResult(approved, config.data);
+  const finished = await findFinishedResult(approved, config);
   if (finished) return writeResult(context, finished, () => formatFinished(finished));
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
   writeResult(context, applied, () => formatApplyResult(applied, approved, context.colors));
@@ -159,6 +162,7 @@ export interface LedgerFlags {
   readonly plan?: string;
   readonly settle?: boolean;
   readonly restore?: boolean;
+  readonly accept?: boolean;
 }
 
 /** The configuration and all playbooks, which are validated before any is used. */
@@ -170,15 +174,26 @@ async function preparePlaybooks(
   return { config, playbooks: await loadPlaybooks(config, playbooks) };
 }
 
-export async function ledger(context: Context, { plan: planId, settle = false, restore = false }: LedgerFlags) {
+export async function ledger(context: Context, { plan: planId, settle, restore, accept }: LedgerFlags) {
+  if (restore && accept) throw new TidemarkError('USAGE', '--restore and --accept cannot be used together');
   const { config, playbooks } = await preparePlaybooks(context);
   if (restore) context.log.info(`the ledger is restored: ${plural(await restoreLedger(config, context), 'action')}`);
+  if (accept) context.log.info(`the ledger is accepted: ${plural(await acceptLedger(config, context), 'action')}`);
   if (settle) {
     const settled = await settleLedger({ config, context, playbooks, planId });
     if (settled.some(({ isSettled }) => !isSettled)) context.exit(EXIT.incomplete);
   }
-  const rows = (await readRecordedLedger(config))
+  const rows = (await readLedger(config))
     .map(toLedgerRow)
     .filter(({ plan_id }) => planId === undefined || plan_id === planId);
   writeResult(context, rows, () => formatLedger(rows, context.colors));
+}
+
+/** Says what is wrong with the ledger, and where. It reads only, also while a plan is applied. */
+export async function verify(context: Context): Promise<void> {
+  const config = readLocalConfig(context);
+  const { scan, seen, problems } = await verifyLedger(config);
+  const result = { ledger: ledgerFile(config.data), ...scan.head, seen: seen.head ?? null, problems };
+  writeResult(context, result, () => formatVerified(result, context.colors));
+  if (problems.length > 0) context.exit(EXIT.data);
 }

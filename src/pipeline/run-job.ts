@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { EXIT, type ExitCode, formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { evaluateFindings, type FindingsSummary } from '../findings/evaluate.ts';
 import type { Attachment } from '../mail/message.ts';
@@ -14,7 +14,8 @@ import {
   planJobPlaybooks,
   validateJobPlaybooks,
 } from '../remediation/job.ts';
-import { syncLedger } from '../remediation/ledger-table.ts';
+import { assertAfterLedger } from '../remediation/ledger-file.ts';
+import { trySyncLedger } from '../remediation/ledger-table.ts';
 import { listReportNames } from '../reports/index.ts';
 import { setMemoryLimit } from '../warehouse/database.ts';
 import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
@@ -42,6 +43,8 @@ export interface JobResult extends RunResult {
   readonly reports: readonly string[];
   readonly failed_reports: RenderResult['failed'];
   readonly playbooks: readonly JobPlaybookResult[];
+  /** Why the ledger was refused, so that no playbook acted; null where it was not. */
+  readonly refused_ledger: string | null;
   readonly mail: MailResult;
   /** The publish to the lake; null without one. */
   readonly lake: LakeResult | null;
@@ -65,6 +68,7 @@ export async function runJob(
   selection: JobSelection = {},
 ): Promise<JobResult> {
   await validateJob(config, job, definitions);
+  await assertAfterLedger(config.data, context.clock);
   const { log, env, redactor } = context;
   const heartbeat = job.heartbeat === undefined ? undefined : { url: job.heartbeat, log, env, redactor };
   return withHeartbeat(
@@ -88,8 +92,9 @@ async function runStages(
       const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
         updateWarehouse(run, job, { pulls, packer }, definitions),
       );
-      const { findings, plans, digests } = stages;
-      if (result.status === 'interrupted') return { ...result, findings, ...NOTHING_DELIVERED };
+      const { findings, plans, digests, refusedLedger } = stages;
+      const ledger = { refused_ledger: refusedLedger ? formatError(refusedLedger) : null };
+      if (result.status === 'interrupted') return { ...result, findings, ...ledger, ...NOTHING_DELIVERED };
       const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
       const asOf = new Date(result.as_of);
       const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
@@ -99,7 +104,8 @@ async function runStages(
       const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
       const lake = await lakeStage(config, context);
       await packer.finish();
-      return { ...result, findings, reports: reports.written, failed_reports: reports.failed, playbooks, mail, lake };
+      const { written, failed } = reports;
+      return { ...result, findings, reports: written, failed_reports: failed, playbooks, ...ledger, mail, lake };
     }),
   );
 }
@@ -141,7 +147,7 @@ async function deliverStages(
     return { reports, sent: { deliveries: [], problem: null } };
   }
   return writer.write(async (warehouse) => {
-    if (hasActions) await syncLedger(warehouse, config, context.log);
+    if (hasActions) await trySyncLedger(warehouse, config, context);
     const reports = await renderStage(config, context, warehouse, options);
     return { reports, sent: await sendStage(config, context, warehouse) };
   });
@@ -152,6 +158,7 @@ interface WarehouseStages {
   readonly findings: FindingsSummary | null;
   readonly plans: readonly JobPlan[];
   readonly digests: ComposeStageResult;
+  readonly refusedLedger?: TidemarkError | undefined;
 }
 
 /** The stages that write to the warehouse. */
@@ -169,10 +176,14 @@ async function updateWarehouse(
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);
-  await syncLedger(warehouse, config, log);
+  const refusedLedger = await trySyncLedger(warehouse, config, run);
   const plans = await planJobPlaybooks(config, run, job, definitions.playbooks, warehouse);
-  const digests = await composeStage(run, job, { notes: planNotes(plans), attachments: planAttachments(plans) });
-  return { pulls, findings, plans, digests };
+  const notes = [
+    ...(refusedLedger ? [`The ledger is refused: ${formatError(refusedLedger)}`] : []),
+    ...planNotes(plans),
+  ];
+  const digests = await composeStage(run, job, { notes, attachments: planAttachments(plans) });
+  return { pulls, findings, plans, digests, refusedLedger };
 }
 
 /** Lines of the digest about the plans of a job. */
@@ -195,9 +206,13 @@ function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
   );
 }
 
-/** The exit code of the pulls; `incomplete` as well if a rule, report, playbook, action, digest or publish failed. */
+/**
+ * The exit code of the pulls; after complete ones that of a refused ledger, and `incomplete` if a rule, report, playbook, action, digest
+ * or publish failed.
+ */
 export function jobExitCode(result: JobResult): ExitCode {
   const pulled = exitCode(result);
+  if (pulled === EXIT.done && result.refused_ledger !== null) return EXIT.data;
   const hasFailed =
     result.findings?.failed.length ||
     result.failed_reports.length > 0 ||

@@ -8,8 +8,9 @@ import { reportFullDisk } from '../warehouse/disk-space.ts';
 import { acquireLock, type Lock, LockError } from '../warehouse/lock.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionResult, executeAction, failAction, newIntent, skipAction } from './execute-action.ts';
-import { isUnsettled, Ledger, readLedger } from './ledger.ts';
-import { copyLedger } from './ledger-table.ts';
+import { isUnsettled } from './ledger.ts';
+import { assertAfterLedger, Ledger } from './ledger-file.ts';
+import { copyLedger, readLedger } from './ledger-table.ts';
 import type { ApplyContext } from './observe-action.ts';
 import { type Action, findingIds, type Plan } from './plan-file.ts';
 import { keepPlan } from './plan-store.ts';
@@ -51,6 +52,7 @@ async function applyPublished(plan: Plan, options: ApplyOptions): Promise<ApplyR
 async function applyLocked(given: Plan, options: ApplyOptions, published: PublishedReads): Promise<ApplyResult> {
   const { config, context, playbooks } = options;
   const now = context.clock.now();
+  await assertAfterLedger(config.data, context.clock);
   const { plan, definitions } = await assertApplicable(given, { config, published, now, playbooks });
   const lock = await acquireLock(join(config.data, 'apply.lock'), `plan ${plan.plan_id}`, { now });
   try {
@@ -64,8 +66,8 @@ async function applyLocked(given: Plan, options: ApplyOptions, published: Publis
 }
 
 /** The result of a plan whose actions all have a final outcome; undefined while one is left to do. */
-export async function findFinishedResult({ plan_id, actions }: Plan, data: string): Promise<ApplyResult | undefined> {
-  const entries = (await readLedger(data)).filter(({ row }) => row.plan_id === plan_id);
+export async function findFinishedResult({ plan_id, actions }: Plan, config: Config): Promise<ApplyResult | undefined> {
+  const entries = (await readLedger(config)).filter(({ row }) => row.plan_id === plan_id);
   const rows = actions.flatMap(({ action_id }) => {
     const entry = entries.find(({ row }) => row.action_id === action_id);
     return entry && !entry.isOpen && !isFailure(entry.row) ? [entry.row] : [];
@@ -88,7 +90,7 @@ async function applyActions(
   const { config, context } = options;
   // An action that was started is completed: the user's signal stops the loop before the next action, not a call.
   const remote = new RemoteServices(config, context, new AbortController().signal, () => lock.assertUnpaused());
-  const ledger = await Ledger.open(config.data, lock, await published.recordedActions());
+  const ledger = await Ledger.open(config.data, lock, await published.seenLedger());
   const unsettled = await findUnsettledActions(config, ledger.entries(), context.clock.now());
   const state = new ApplyState({ plan, remote, ledger, published, context }, unsettled);
   try {

@@ -8,7 +8,8 @@ import type { Warehouse } from '../warehouse/session.ts';
 import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
 import { approvePlan } from './approve.ts';
 import type { Playbook } from './define.ts';
-import { isUnsettled, readLedger } from './ledger.ts';
+import { isUnsettled } from './ledger.ts';
+import { readLedger } from './ledger-table.ts';
 import { createPlan } from './plan.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 import { findUnfinishedPlans, keepPlan } from './plan-store.ts';
@@ -117,7 +118,10 @@ async function planEntry(
   const planned = await catchRefusal(context, name, async () => {
     const playbook = getPlaybook(playbooks, name);
     const now = context.clock.now();
-    const unfinished = mode === 'apply' ? await findUnfinishedPlans(config, { name, approvedBy, now }) : [];
+    const unfinished =
+      mode === 'apply'
+        ? await findUnfinishedPlans(config, await readLedger(config, warehouse), { name, approvedBy, now })
+        : [];
     plans.push(...unfinished.map(({ plan, file }) => ({ ...base, plan, file, refused: null })));
     if (mode === 'apply') await settleInterrupted(config, context, name, playbooks, warehouse);
     const excluded = new Map(unfinished.flatMap(({ plan }) => plan.actions.flatMap(findingIds)).map(toContinued));
@@ -147,7 +151,9 @@ async function settleInterrupted(
   playbooks: readonly Playbook[],
   warehouse: Warehouse | undefined,
 ): Promise<void> {
-  const isOpen = (await readLedger(config.data)).some((entry) => isUnsettled(entry) && entry.row.playbook === playbook);
+  const isOpen = (await readLedger(config, warehouse)).some(
+    (entry) => isUnsettled(entry) && entry.row.playbook === playbook,
+  );
   if (isOpen) await settleLedger({ config, context, playbooks, playbook, ...(warehouse && { warehouse }) });
 }
 

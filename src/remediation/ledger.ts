@@ -1,11 +1,8 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { TidemarkError } from '../core/errors.ts';
-import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
-import { plural } from '../core/plural.ts';
-import type { Lock } from '../warehouse/lock.ts';
 import type { JsonValue } from './define.ts';
+
+/** The lines of the ledger, the append-only file of every intent and outcome. */
 
 const ACTION_STATUSES = ['applied', 'skipped', 'failed', 'unconfirmed'] as const;
 export type ActionStatus = (typeof ACTION_STATUSES)[number];
@@ -39,17 +36,8 @@ const outcomeLine = z.object({
 });
 /** Marks the line before it as cut off by a crash. */
 const truncatedLine = z.object({ event: z.literal('truncated') });
-const ledgerLine = z.preprocess(
-  renameLegacyKeys,
-  z.discriminatedUnion('event', [intentLine, outcomeLine, truncatedLine]),
-);
-
-/** Version 0.1 wrote `torn` for `truncated` and `so` for `satisfied`. */
-function renameLegacyKeys(line: unknown): unknown {
-  if (typeof line !== 'object' || line === null) return line;
-  const { event, so, ...rest } = line as Readonly<Record<string, unknown>>;
-  return { event: event === 'torn' ? 'truncated' : event, ...(so !== undefined && { satisfied: so }), ...rest };
-}
+export const ledgerLine = z.discriminatedUnion('event', [intentLine, outcomeLine, truncatedLine]);
+export type LedgerEvent = z.infer<typeof ledgerLine>;
 
 export type ActionIntent = Omit<z.infer<typeof intentLine>, 'event'>;
 export type ActionOutcome = Omit<z.infer<typeof outcomeLine>, 'event'>;
@@ -59,149 +47,30 @@ export type LedgerEntry =
   | { readonly isOpen: true; readonly row: ActionIntent }
   | { readonly isOpen: false; readonly row: ActionOutcome };
 
+/** Undefined for a line that records no action. */
+export function toEntry(event: LedgerEvent): LedgerEntry | undefined {
+  if (event.event === 'truncated') return undefined;
+  const { event: kind, ...row } = event;
+  return kind === 'intent' ? { isOpen: true, row } : { isOpen: false, row: row as ActionOutcome };
+}
+
+export function toEvent({ isOpen, row }: LedgerEntry): LedgerEvent {
+  return { event: isOpen ? 'intent' : 'outcome', ...row } as LedgerEvent;
+}
+
 /** Whether an earlier apply left it open whether the action took effect. */
 export function isUnsettled(entry: LedgerEntry): boolean {
   return entry.isOpen || entry.row.status === 'unconfirmed';
 }
 
-/** The lock of an apply, as far as the ledger needs it. */
-type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
+export type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;
 
-type ActionKey = Pick<ActionIntent, 'plan_id' | 'action_id'>;
-
-/** The append-only record of every intent and outcome, open for writing. A record is on disk when its call returns. */
-export class Ledger {
-  readonly #handle: FileHandle;
-  readonly #entries: Map<string, LedgerEntry>;
-  readonly #lock: LedgerLock;
-
-  private constructor(handle: FileHandle, entries: Map<string, LedgerEntry>, lock: LedgerLock) {
-    this.#handle = handle;
-    this.#entries = entries;
-    this.#lock = lock;
-  }
-
-  /**
-   * Opens the ledger of a data folder. Each line is written only while `lock` is held. A line that a crash cut off is marked.
-   * @throws TidemarkError DATA where it is damaged, or missing although `recordedActions` were copied from it.
-   */
-  static async open(data: string, lock: LedgerLock, recordedActions = 0): Promise<Ledger> {
-    const file = ledgerFile(data);
-    await makeFolder(dirname(file));
-    const text = await readText(file);
-    if (text === undefined) assertNeverWritten(file, recordedActions);
-    const entries = parseLedger(file, text ?? '');
-    const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), entries, lock);
-    if (text === undefined) await syncFolder(dirname(file));
-    if (text && !text.endsWith('\n')) await ledger.#append('\n{"event":"truncated"}\n');
-    return ledger;
-  }
-
-  entry(key: ActionKey): LedgerEntry | undefined {
-    return this.#entries.get(toKey(key));
-  }
-
-  /** @throws LockError also if the process was paused: what the action depends on may be outdated. */
-  async recordIntent(row: ActionIntent): Promise<void> {
-    this.#lock.assertUnpaused();
-    await this.#append(`${JSON.stringify({ event: 'intent', ...row })}\n`);
-    this.#entries.set(toKey(row), { isOpen: true, row });
-  }
-
-  async recordOutcome(row: ActionOutcome): Promise<void> {
-    await this.#append(`${JSON.stringify({ event: 'outcome', ...row })}\n`);
-    this.#entries.set(toKey(row), { isOpen: false, row });
-  }
-
-  /** Every entry, in the order in which the actions were started. */
-  entries(): readonly LedgerEntry[] {
-    return [...this.#entries.values()];
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close();
-  }
-
-  async #append(text: string): Promise<void> {
-    this.#lock.assertHeld();
-    await this.#handle.appendFile(text);
-    await this.#handle.sync();
-  }
+export function toKey({ plan_id, action_id }: ActionKey): string {
+  return `${plan_id} ${action_id}`;
 }
 
 export function ledgerFile(data: string): string {
   return join(data, 'ledger.ndjson');
-}
-
-/** The entry of every action, in the order in which they were started. @throws TidemarkError DATA naming a damaged line. */
-export async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
-  const file = ledgerFile(data);
-  return [...parseLedger(file, (await readText(file)) ?? '').values()];
-}
-
-export async function isLedgerMissing(data: string): Promise<boolean> {
-  return (await readText(ledgerFile(data))) === undefined;
-}
-
-/** Undefined where there is no ledger. @throws TidemarkError DATA where something else has its name. */
-async function readText(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw new TidemarkError('DATA', `${file} cannot be read as a ledger (${code})`, { cause, hint: RESTORE_HINT });
-  }
-}
-
-const RESTORE_HINT = 'restore the ledger from a backup: it records which actions were applied';
-
-/** Without its ledger, an apply would repeat actions. @throws TidemarkError DATA that names the way out. */
-export function assertNeverWritten(file: string, recordedActions: number): void {
-  if (recordedActions === 0) return;
-  throw new TidemarkError(
-    'DATA',
-    `${file} is missing, and the table actions has ${plural(recordedActions, 'row')} of it`,
-    {
-      hint: 'restore it from a backup, or write it from the table with `tidemark playbook ledger --restore`',
-    },
-  );
-}
-
-function toKey({ plan_id, action_id }: ActionKey): string {
-  return `${plan_id} ${action_id}`;
-}
-
-/**
- * A line without an end was cut off by a crash, and may be skipped: nothing is sent before its intent is on disk, and an intent
- * without an outcome is resolved by reading the subject. No other damage may be skipped.
- */
-function parseLedger(file: string, text: string): Map<string, LedgerEntry> {
-  const entries = new Map<string, LedgerEntry>();
-  const lines = text.split('\n');
-  lines.pop(); // empty after a complete last line, otherwise the line that was cut off
-  const events = lines.map((content) => ledgerLine.safeParse(parseJson(content)));
-  for (const [index, event] of events.entries()) {
-    if (events[index + 1]?.data?.event === 'truncated') continue;
-    if (!event.success) {
-      throw new TidemarkError('DATA', `${file}:${index + 1} is damaged`, {
-        hint: RESTORE_HINT,
-      });
-    }
-    if (event.data.event === 'truncated') continue;
-    const { event: kind, ...row } = event.data;
-    entries.set(toKey(row), kind === 'intent' ? { isOpen: true, row } : { isOpen: false, row: row as ActionOutcome });
-  }
-  return entries;
-}
-
-function parseJson(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 /** A row of `tidemark playbook ledger --json` and of the table `actions`. */
@@ -243,16 +112,6 @@ export function toLedgerRow(entry: LedgerEntry): LedgerRow {
     before,
     after,
   };
-}
-
-/** The text of a ledger with these rows. The copy shows only by the reason that a skipped subject is satisfied. */
-export function toLedgerText(rows: readonly LedgerRow[]): string {
-  const lines = rows.map(({ status, finished_at, ...row }) => {
-    if (finished_at === null) return { event: 'intent', ...row, reason: null };
-    const satisfied = status === 'applied' || (row.reason ?? '').startsWith(NO_CHANGE_NEEDED);
-    return { event: 'outcome', ...row, status, finished_at, satisfied };
-  });
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
 /** How the reason begins where an action is skipped because the subject is already as the action would leave it. */

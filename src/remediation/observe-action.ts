@@ -10,7 +10,7 @@ import {
   type ReadResults,
   unknown,
 } from './define.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger } from './ledger-file.ts';
 import { resolveParams } from './plan-actions.ts';
 import type { Action, Plan } from './plan-file.ts';
 import type { PublishedReads } from './published-reads.ts';

@@ -6,7 +6,8 @@ import { DAY_MS, HOUR_MS } from '../core/clock.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { parseRunStart } from '../landing/store.ts';
-import { isUnsettled, type LedgerEntry, readLedger } from './ledger.ts';
+import { isUnsettled, type LedgerEntry } from './ledger.ts';
+import { readLedger } from './ledger-table.ts';
 import { type Plan, readPlan, writePlan } from './plan-file.ts';
 
 /** The folder `data/plans/`, which keeps every plan under its ID. */
@@ -88,7 +89,7 @@ async function listPlanIds({ data }: DataFolder): Promise<readonly string[]> {
 
 /** Removes expired plans older than `planDays`, except those with an action that is not settled. The ledger keeps what was applied. */
 export async function prunePlans(
-  config: Pick<Config, 'data' | 'planDays' | 'planHours'>,
+  config: Config,
   { now, log }: { readonly now: Date; readonly log: Log },
 ): Promise<void> {
   const minAgeMs = Math.max(config.planDays * DAY_MS, config.planHours * HOUR_MS);
@@ -98,7 +99,7 @@ export async function prunePlans(
   });
   if (old.length === 0) return;
   try {
-    const unsettled = (await readLedger(config.data)).filter(isUnsettled).map(({ row }) => row.plan_id);
+    const unsettled = (await readLedger(config)).filter(isUnsettled).map(({ row }) => row.plan_id);
     for (const id of old) if (!unsettled.includes(id)) await rm(planFile(config, id), { force: true });
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error;
@@ -118,8 +119,11 @@ interface Wanted {
 }
 
 /** Plans that a job approved and began to apply, that are still valid, and that have an action without a final outcome. */
-export async function findUnfinishedPlans(config: Config, wanted: Wanted): Promise<readonly UnfinishedPlan[]> {
-  const entries = await readLedger(config.data);
+export async function findUnfinishedPlans(
+  config: Config,
+  entries: readonly LedgerEntry[],
+  wanted: Wanted,
+): Promise<readonly UnfinishedPlan[]> {
   const begun = entries.filter(({ row }) => row.playbook === wanted.name && row.approved_by === wanted.approvedBy);
   const ids = [...new Set(begun.map(({ row }) => row.plan_id))].sort();
   const plans: UnfinishedPlan[] = [];

@@ -7,7 +7,8 @@ import type { Context } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
-import { readRecordedLedger } from './ledger-table.ts';
+import { assertAfterLedger } from './ledger-file.ts';
+import { readLedger } from './ledger-table.ts';
 import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets } from './plan-targets.ts';
@@ -37,6 +38,7 @@ export interface PlanOptions {
  */
 export async function createPlan(options: PlanOptions): Promise<Plan> {
   const { config, context, warehouse } = options;
+  await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
   const published = await openIdentified(config, context);
   try {
@@ -136,7 +138,7 @@ async function readUnsettledFindings(
   warehouse: Pick<Warehouse, 'database' | 'files'>,
   { config, context }: PlanOptions,
 ): Promise<ReadonlyMap<string, string>> {
-  const entries = await readRecordedLedger(config, warehouse);
+  const entries = await readLedger(config, warehouse);
   const unsettled = await findUnsettledActions(config, entries, context.clock.now());
   return new Map(
     unsettled.flatMap((action) => action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)])),

@@ -6,6 +6,7 @@ import { warehouseFiles } from '../warehouse/publish.ts';
 import { openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
 import type { AbsenceEvidence } from './define.ts';
+import type { SeenLedger } from './ledger-chain.ts';
 import { findingIds, type Plan } from './plan-file.ts';
 
 type Published = Pick<Warehouse, 'database' | 'files'>;
@@ -48,9 +49,8 @@ export class PublishedReads {
     return (await database.rows(sql, { target, parent })).map(({ id }) => String(id));
   }
 
-  /** Rows of the table `actions`, which is a copy of the ledger. */
-  async recordedActions(): Promise<number> {
-    return countRecordedActions(await this.#openNewest());
+  async seenLedger(): Promise<SeenLedger> {
+    return readSeenLedger(await this.#openNewest());
   }
 
   /** The ID of the warehouse; undefined where it has none. */
@@ -91,13 +91,18 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
 
-/** Rows of the table `actions`. */
-export async function countRecordedActions({ database, files }: Published): Promise<number> {
-  const [row] = await database.rows(await files.read('remediation/count_actions'));
-  return Number(row?.actions ?? 0);
+/** What a warehouse has seen of the ledger. */
+export async function readSeenLedger({ database, files }: Published): Promise<SeenLedger> {
+  const [table] = await database.rows(await files.read('remediation/has_ledger_head'));
+  const [head] = table?.present === true ? await database.rows(await files.read('remediation/ledger_head')) : [];
+  const rows = await database.rows(await files.read('remediation/seen_actions'));
+  return {
+    head: head && { lines: Number(head.lines), digest: String(head.digest) },
+    rows: rows as unknown as SeenLedger['rows'],
+  };
 }
 
-/** Opens the published warehouse, which has an ID: one written by an early version gets it under the lock. */
+/** Opens the published warehouse, which has an ID: one that only `tidemark pull` has written gets it under the lock. */
 export async function openIdentified(
   config: Config,
   { log, clock }: Context,
@@ -114,8 +119,6 @@ export async function openIdentified(
 }
 
 async function findWarehouseId({ database, files }: Published): Promise<string | undefined> {
-  const [table] = await database.rows(await files.read('remediation/has_warehouse_id'));
-  if (table?.present !== true) return undefined;
   const [row] = await database.rows(await files.read('remediation/warehouse_id'));
   return row ? String(row.warehouse_id) : undefined;
 }

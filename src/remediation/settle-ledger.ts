@@ -6,8 +6,9 @@ import { acquireLock } from '../warehouse/lock.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { type ActionResult, settleOnly } from './execute-action.ts';
-import { isUnsettled, Ledger, type LedgerEntry } from './ledger.ts';
-import { copyLedger, syncLedger } from './ledger-table.ts';
+import { isUnsettled, type LedgerEntry } from './ledger.ts';
+import { assertAfterLedger, Ledger } from './ledger-file.ts';
+import { copyLedger, trySyncLedger } from './ledger-table.ts';
 import { readKeptPlan } from './plan-store.ts';
 import { assertSameInstallations } from './plan-targets.ts';
 import { findDefinition } from './preconditions.ts';
@@ -35,13 +36,14 @@ export type SettledAction = ActionResult & { readonly isSettled: boolean };
  */
 export async function settleLedger(options: SettleLedgerOptions): Promise<readonly SettledAction[]> {
   const { config, context } = options;
+  await assertAfterLedger(config.data, context.clock);
   const now = context.clock.now();
   const lock = await acquireLock(join(config.data, 'apply.lock'), 'playbook ledger --settle', { now });
   const remote = new RemoteServices(config, context, context.signal);
   const published = new PublishedReads(config, context);
   let ledger: Ledger | undefined;
   try {
-    ledger = await Ledger.open(config.data, lock, await published.recordedActions());
+    ledger = await Ledger.open(config.data, lock, await published.seenLedger());
     const results: SettledAction[] = [];
     for (const entry of selectEntries(ledger, options)) {
       if (context.signal.aborted) break;
@@ -55,7 +57,7 @@ export async function settleLedger(options: SettleLedgerOptions): Promise<readon
     published.close();
     await remote.close();
     await lock.release();
-    if (options.warehouse) await syncLedger(options.warehouse, config, context.log);
+    if (options.warehouse) await trySyncLedger(options.warehouse, config, context);
     else await copyLedger(config, context);
   }
 }

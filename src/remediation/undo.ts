@@ -3,7 +3,8 @@ import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
-import { readRecordedLedger } from './ledger-table.ts';
+import { assertAfterLedger } from './ledger-file.ts';
+import { readLedger } from './ledger-table.ts';
 import { observeAction } from './observe-action.ts';
 import { buildPlan } from './plan.ts';
 import { buildAction, type NewAction } from './plan-actions.ts';
@@ -30,7 +31,8 @@ export interface UndoOptions {
 export async function createUndoPlan(plan: Plan, { config, context, playbooks }: UndoOptions): Promise<Plan> {
   const playbook = assertUndoable(plan, playbooks);
   assertNamesTargets(plan);
-  const entries = await readRecordedLedger(config);
+  await assertAfterLedger(config.data, context.clock);
+  const entries = await readLedger(config);
   const applied = selectApplied(plan, entries);
   const skipped = [...listUnsettled(plan, entries)];
   if (applied.length + skipped.length === 0) {

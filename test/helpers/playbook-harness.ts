@@ -143,6 +143,15 @@ async function startFromFirstRun(project: TestProject, flavor?: Flavor): Promise
   await recordFingerprint(work);
 }
 
+/** Replaces the ledger as a person may, who then says that it is right. */
+export async function replaceLedger({ folder, tidemark }: TestProject, text: string): Promise<void> {
+  await writeFile(join(folder, 'data', 'ledger.ndjson'), text);
+  const words = ['playbook', 'ledger'];
+  if ((await tidemark([...words, 'verify'])).exit === 0) return;
+  const accepted = await tidemark([...words, '--accept']);
+  expect(accepted.exit, accepted.stderr).toBe(0);
+}
+
 /** The sources that the header of a playbook's rule names. */
 async function readSources(name: string): Promise<readonly string[]> {
   const rule = builtInPlaybooks.find((playbook) => playbook.name === name)!.rule;

@@ -1,10 +1,10 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import { isReversible } from '../../src/remediation/registry.ts';
-import { copyState, playbookHarness } from '../helpers/playbook-harness.ts';
+import { copyState, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import { expectUndo, REVERSIBLE, type Rows } from './expect-undo.ts';
 
 const IRREVERSIBLE = [
@@ -65,10 +65,10 @@ test('undo skips what the ledger does not tell, refuses what was changed since, 
   await place.apply();
   const ledger = join(place.folder, 'data', 'ledger.ndjson');
   const complete = await readFile(ledger, 'utf8');
-  await writeFile(ledger, complete.replaceAll(/"organization_scoped":\w+,?/gu, ''));
+  await replaceLedger(place, complete.replaceAll(/"organization_scoped":\w+,?/gu, ''));
   const { exit, stderr } = await place.tidemark(['playbook', 'undo', plan.plan_id]);
   expect([exit, stderr]).toEqual([6, expect.stringContaining('the ledger lacks before.organization_scoped')]);
-  await writeFile(ledger, complete);
+  await replaceLedger(place, complete);
 
   const { pools } = place.sandbox.services.platform.state;
   pools.find(({ id }) => id === plan.actions[0]!.params.id)!.allowed.push('ws-new');

@@ -12,6 +12,7 @@ import {
   type PlaybookHarnessOptions,
   playbookHarness,
   type RemoteState,
+  replaceLedger,
   restoreState,
 } from '../helpers/playbook-harness.ts';
 
@@ -94,7 +95,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
     await rm(join(data, 'STOP'), { recursive: true, force: true });
     // An empty ledger, because one that is missing is an error.
     await rm(join(data, 'ledger.ndjson'), { recursive: true, force: true });
-    await writeFile(join(data, 'ledger.ndjson'), '');
+    await replaceLedger(place!, '');
   });
   afterAll(async () => {
     for (const end of ends.reverse()) await end();

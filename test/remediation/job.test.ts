@@ -7,7 +7,7 @@ import { loadJob } from '../../src/config/job.ts';
 import { frozenClock } from '../../src/core/clock.ts';
 import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import { applyJobPlaybooks, type JobPlaybookResult, planJobPlaybooks } from '../../src/remediation/job.ts';
-import { syncLedger } from '../../src/remediation/ledger-table.ts';
+import { syncLedger, trySyncLedger } from '../../src/remediation/ledger-table.ts';
 import { planDigest, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
 import { isReversible } from '../../src/remediation/registry.ts';
 import { withWarehouse } from '../../src/warehouse/session.ts';
@@ -120,7 +120,8 @@ test('the table actions is a copy of the ledger, and the warehouse keeps its ID'
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const [before] = await harness.place.rows('select warehouse_id from warehouse_identity');
   await runJob([{ name: 'scope-unused-pools', mode: 'apply', approvedBy: "o'brien\n=cmd" }]);
-  for (let count = 0; count < 2; count++) await withWarehouse(options, (warehouse) => syncLedger(warehouse, config));
+  for (let count = 0; count < 2; count++)
+    await withWarehouse(options, (warehouse) => syncLedger(warehouse, config, options.now));
   const ledger = await harness.place.ledger();
   expect(await harness.place.rows('select * from actions order by action_id')).toMatchObject(
     ledger.map(({ started_at: _s, finished_at: _f, ...row }) => row),
@@ -137,12 +138,14 @@ test('a damaged ledger is logged, and does not fail the run', async () => {
   await writeFile(join(config.data, 'ledger.ndjson'), 'damaged\n');
   const options = { config, purpose: 'test', now: context.clock.now(), log: context.log };
   const log = { ...context.log, warn: (line: string) => warnings.push(line) };
-  await withWarehouse(options, (warehouse) => syncLedger(warehouse, config, log));
+  await withWarehouse(options, (warehouse) => trySyncLedger(warehouse, config, { ...context, log }));
   expect(warnings).toEqual([expect.stringContaining('ledger.ndjson:1 is damaged')]);
   expect(await harness.place.rows('select count(*) as actions from actions')).toEqual(before);
-  await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config))).rejects.toMatchObject({
-    code: 'DATA',
-  });
+  await expect(withWarehouse(options, (warehouse) => syncLedger(warehouse, config, options.now))).rejects.toMatchObject(
+    {
+      code: 'DATA',
+    },
+  );
 });
 
 test('tidemark run plans, applies and updates the table', async () => {

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { replaceLedger } from '../helpers/playbook-harness.ts';
 import { applyHarness } from './apply-harness.ts';
 
 const harness = applyHarness({ playbook: 'reap-dead-agents' });
@@ -93,7 +94,7 @@ describe('playbook ledger --settle', () => {
     await harness.useApprovedPlan();
     await harness.apply();
     const [intent] = (await readFile(ledger(), 'utf8')).split('\n');
-    await writeFile(ledger(), `${intent}\n`);
+    await replaceLedger(harness.place, `${intent}\n`);
     harness.reset((agents) => agents);
     const { exit, stdout } = await harness.place.tidemark(['playbook', 'ledger', '--settle', '--json']);
     expect([exit, JSON.parse(stdout)[0]]).toMatchObject([

@@ -1,7 +1,9 @@
 import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ActionIntent, Ledger, ledgerFile, readLedger, toLedgerRow } from '../../src/remediation/ledger.ts';
+import { type ActionIntent, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/remediation/ledger.ts';
+import { NOTHING_SEEN } from '../../src/remediation/ledger-chain.ts';
+import { Ledger, readSound } from '../../src/remediation/ledger-file.ts';
 import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -13,6 +15,11 @@ async function openLedger(data: string): Promise<Ledger> {
   if (!locks.has(data)) onTestFinished(() => lock.release());
   locks.set(data, lock);
   return Ledger.open(data, lock);
+}
+
+async function readLedger(data: string): Promise<readonly LedgerEntry[]> {
+  const { scan } = await readSound(data, NOTHING_SEEN);
+  return [...scan.entries.values()];
 }
 
 const intent = (action_id: string): ActionIntent => ({
@@ -103,15 +110,26 @@ test('a folder without a ledger has no actions', async () => {
   expect(await readLedger(await tempFolder())).toEqual([]);
 });
 
-test('a ledger of version 0.1 is read', async () => {
+test('a ledger without a chain is read, continued, and covered by the first digest', async () => {
   const data = await tempFolder();
-  const { satisfied: so, ...rest } = outcome('a1');
   const lines = [
     { event: 'intent', ...intent('a1') },
-    { event: 'outcome', ...rest, so },
+    { event: 'outcome', ...outcome('a1') },
   ].map((line) => JSON.stringify(line));
-  await writeFile(ledgerFile(data), `${lines.join('\n')}\n{"event":"int\n{"event":"torn"}\n`);
-  expect(await readLedger(data)).toEqual([{ isOpen: false, row: outcome('a1') }]);
+  const unchained = `${lines.join('\n')}\n{"event":"int\n{"event":"truncated"}\n`;
+  await writeFile(ledgerFile(data), unchained);
+  expect((await readLedger(data)).map(({ row }) => row)).toEqual([outcome('a1')]);
+  const ledger = await openLedger(data);
+  await ledger.recordIntent(intent('a2'));
+  await ledger.close();
+  const text = await readFile(ledgerFile(data), 'utf8');
+  expect(text.startsWith(unchained)).toBe(true);
+  expect((await readLedger(data)).map(({ row }) => row.action_id)).toEqual(['a1', 'a2']);
+  await writeFile(ledgerFile(data), text.replace('"applied"', '"failed"'));
+  await expect(readLedger(data)).rejects.toMatchObject({
+    code: 'DATA',
+    message: expect.stringContaining(':5 does not'),
+  });
 });
 
 test('a line is written only while the lock is held, and an action begins only without a pause', async () => {

@@ -113,15 +113,23 @@ function defineApplying(group: Command, context: () => Context): void {
 }
 
 function defineLedger(group: Command, context: () => Context): void {
-  addExamples(
+  const ledger = addExamples(
     group
       .command('ledger')
       .description('list every started action with its outcome')
       .option('--plan <id>', 'only actions of this plan')
       .option('--settle', 'first read unconfirmed actions again and record what became of them')
-      .option('--restore', 'write a missing ledger from the table actions')
+      .option('--restore', 'write a ledger that is missing or refused from the table actions')
+      .option('--accept', 'take a ledger that is refused as it is')
       .action(async (flags: LedgerFlags) => (await import('../playbook.ts')).ledger(context(), flags)),
     ['tidemark playbook ledger', 'list all actions'],
     ['tidemark playbook ledger --plan PLAN --settle', 'find out what became of unconfirmed actions'],
+  );
+  addExamples(
+    ledger
+      .command('verify')
+      .description('say whether the ledger was changed, and where')
+      .action(async () => (await import('../playbook.ts')).verify(context())),
+    ['tidemark playbook ledger verify', 'exits with 4 if the ledger was changed'],
   );
 }

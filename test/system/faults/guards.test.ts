@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { volumeKey } from '../../../sandbox/scheduler/volumes.ts';
@@ -10,6 +9,7 @@ import {
   type PlaybookHarness,
   playbookHarness,
   type RemoteState,
+  replaceLedger,
   restoreState,
 } from '../../helpers/playbook-harness.ts';
 import type { ConfigDocument } from '../../helpers/test-project.ts';
@@ -50,7 +50,7 @@ function guards(
       const file = join(place.folder, `${name}.json`);
       const plan = plans.get(name) ?? (await planAndApprove(place, name, file));
       plans.set(name, plan);
-      await writeFile(join(place.folder, 'data', 'ledger.ndjson'), '');
+      await replaceLedger(place, '');
       change(liveState(place), plan);
       place.sandbox.log.length = 0;
       const applied = await place.tidemark(['playbook', 'apply', file, '--json', '--max-failures', '99']);

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Plan, planDigest, readPlan, writePlan } from '../../../src/remediation/plan-file.ts';
@@ -9,6 +8,7 @@ import {
   type PlaybookHarness,
   playbookHarness,
   type RemoteState,
+  replaceLedger,
   restoreState,
 } from '../../helpers/playbook-harness.ts';
 import type { Cleanup } from '../../helpers/temp.ts';
@@ -100,7 +100,7 @@ interface LieRun {
 
 /** Applies the plan twice through a proxy that lies about its first request. */
 async function runLie(place: PlaybookHarness, proxy: LyingProxy, lie: LieCase): Promise<LieRun> {
-  await writeFile(join(place.folder, 'data', 'ledger.ndjson'), '');
+  await replaceLedger(place, '');
   proxy.writes.length = 0;
   const headersMs = lie.lie === 'hang but done' ? HANG_MS : PATIENT_MS;
   const io = { timeouts: { backoffMs: 4, maxBackoffMs: 20, headersMs } };

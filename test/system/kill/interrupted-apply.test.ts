@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ledgerFile } from '../../../src/remediation/ledger.ts';
-import { copyState, listWrites, playbookHarness, restoreState } from '../../helpers/playbook-harness.ts';
+import { copyState, listWrites, playbookHarness, replaceLedger, restoreState } from '../../helpers/playbook-harness.ts';
 import { applyHarness } from '../../remediation/apply-harness.ts';
 import { killBetweenStates } from './kill-between-states.ts';
 
@@ -57,7 +57,7 @@ describe('an action that may not be repeated', () => {
       const file = ledgerFile(`${place.folder}/data`);
       const lines = (await readFile(file, 'utf8')).split('\n');
       const settled = (last: string, exit: number) =>
-        writeFile(file, [lines[0], ...lines.slice(2)].join('\n')).then(async () => {
+        replaceLedger(place, [lines[0], ...lines.slice(2)].join('\n')).then(async () => {
           place.sandbox.log.length = 0;
           const { rows } = (await place.apply([], exit)).json<{ rows: { status: string; reason: string }[] }>();
           expect(rows[0]).toMatchObject({ status: last });

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Plan } from '../../../src/remediation/plan-file.ts';
 import { getOperation } from '../../../src/remediation/registry.ts';
@@ -9,6 +7,7 @@ import {
   listWrites,
   type PlaybookHarness,
   playbookHarness,
+  replaceLedger,
   restoreState,
 } from '../../helpers/playbook-harness.ts';
 
@@ -62,7 +61,7 @@ async function measureApply(place: PlaybookHarness, command: string): Promise<nu
 }
 
 async function planAndApprove(place: PlaybookHarness): Promise<Plan> {
-  await writeFile(join(place.folder, 'data', 'ledger.ndjson'), '');
+  await replaceLedger(place, '');
   const plan = await place.plan(['--max-percent', '100']);
   await place.approve();
   place.sandbox.log.length = 0;

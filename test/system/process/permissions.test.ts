@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TokenGrant } from '../../../sandbox/types.ts';
 import {
@@ -8,7 +6,6 @@ import {
   type PermissionText,
   requiredRights,
 } from '../../../src/pipeline/permissions.ts';
-import { ledgerFile } from '../../../src/remediation/ledger.ts';
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
 import { listPlugins } from '../../../src/services/scheduler/bodies.ts';
@@ -16,7 +13,7 @@ import { tokenOperations } from '../../../src/services/token/operations.ts';
 import { sources } from '../../../src/sources/index.ts';
 import { hasSource } from '../../../src/sources/source.ts';
 import { createTarget } from '../../helpers/http-service.ts';
-import { playbookHarness } from '../../helpers/playbook-harness.ts';
+import { playbookHarness, replaceLedger } from '../../helpers/playbook-harness.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 
 const NAMES = { platform: 'acme', secrets: 'vault', scheduler: 'nomad', mesh: 'consul' } as const;
@@ -133,7 +130,7 @@ describe.each([
     for (const { right } of splitRights(kind, text)) {
       await use(text.replace(right, NO_RIGHT[kind]));
       await harness.apply([], 1);
-      await writeFile(ledgerFile(join(harness.folder, 'data')), '');
+      await replaceLedger(harness, '');
     }
     await use(text);
     await harness.apply([], 0);

@@ -1,0 +1,3 @@
+-- grain: the last line of the ledger that this warehouse has seen; no row where it has seen no ledger
+select lines, digest
+from ledger_head;

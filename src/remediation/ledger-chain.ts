@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import {
+  type LedgerEntry,
+  type LedgerEvent,
+  type LedgerRow,
+  ledgerLine,
+  toEntry,
+  toKey,
+  toLedgerRow,
+} from './ledger.ts';
+
+/**
+ * Each line of the ledger carries, as `previous`, the digest of the line before it and of all before that one. The warehouse keeps the
+ * last line that it has seen. Together they show a ledger that was emptied, cut, replaced or edited.
+ */
+
+/** The end of a ledger, or of a part of it: the number of lines, and the digest over them. */
+export interface LedgerHead {
+  readonly lines: number;
+  readonly digest: string;
+}
+
+export const NO_LINES: LedgerHead = { lines: 0, digest: sha256('') };
+
+/** What the warehouse has seen of the ledger. */
+export interface SeenLedger {
+  /** Undefined where no ledger was seen, and in a warehouse of a version that kept no head. */
+  readonly head: LedgerHead | undefined;
+  /** Of the table `actions`, which is a copy of the ledger. */
+  readonly rows: readonly SeenRow[];
+}
+
+export type SeenRow = Pick<LedgerRow, 'plan_id' | 'action_id' | 'status'>;
+
+export const NOTHING_SEEN: SeenLedger = { head: undefined, rows: [] };
+
+export interface LedgerProblem {
+  /** Null where the whole file is meant. */
+  readonly line: number | null;
+  readonly problem: string;
+}
+
+interface LedgerLine {
+  readonly text: string;
+  /** Undefined where it cannot be read. */
+  readonly event: LedgerEvent | undefined;
+  /** The digest that it carries of the lines before it. */
+  readonly previous: string | undefined;
+  /** The ledger up to this line, as the file has it. */
+  readonly head: LedgerHead;
+}
+
+/** A ledger as its file has it. */
+export interface LedgerScan {
+  readonly lines: readonly LedgerLine[];
+  /** The latest record of each action, in the order in which the actions were started, with the number of its line. */
+  readonly entries: ReadonlyMap<string, LedgerEntry & { readonly line: number }>;
+  readonly head: LedgerHead;
+  /** What follows the last complete line: a line that a crash cut off. */
+  readonly rest: string;
+}
+
+/** A line that continues a ledger, and its new end. */
+export function continueLedger(
+  head: LedgerHead,
+  event: LedgerEvent,
+): { readonly text: string; readonly head: LedgerHead } {
+  const text = JSON.stringify({ ...event, previous: head.digest });
+  return { text, head: extendHead(head, text) };
+}
+
+export function extendHead({ lines, digest }: LedgerHead, text: string): LedgerHead {
+  return { lines: lines + 1, digest: sha256(`${digest}\n${text}`) };
+}
+
+export function scanLedger(text: string): LedgerScan {
+  const contents = text.split('\n');
+  const rest = contents.pop() ?? '';
+  let head = NO_LINES;
+  const lines = contents.map((content): LedgerLine => {
+    head = extendHead(head, content);
+    return { text: content, head, ...parseLine(content) };
+  });
+  const entries = new Map<string, LedgerEntry & { readonly line: number }>();
+  for (const [index, line] of lines.entries()) {
+    const entry = line.event && !isTruncated(lines, index) ? toEntry(line.event) : undefined;
+    if (entry) entries.set(toKey(entry.row), { ...entry, line: index + 1 });
+  }
+  return { lines, entries, head, rest };
+}
+
+/**
+ * A line that a crash cut off may be skipped: nothing is sent before its intent is on disk, and an intent without an outcome is resolved
+ * by reading the subject.
+ */
+function isTruncated(lines: readonly LedgerLine[], index: number): boolean {
+  return lines[index + 1]?.event?.event === 'truncated';
+}
+
+/** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
+export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
+  const isSeenPart = continues(scan, seen.head);
+  const links = findBrokenLinks(scan.lines).filter(({ line }) => !isSeenPart || line > (seen.head?.lines ?? 0));
+  return [
+    ...findUnreadable(scan.lines),
+    ...links,
+    ...(seen.head && !isSeenPart ? describeHead(scan, seen.head, links) : []),
+    ...(seen.head && isSeenPart ? [] : compareRows(scan, seen.rows)),
+  ].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+function continues({ lines }: LedgerScan, head: LedgerHead = NO_LINES): boolean {
+  return (head.lines === 0 ? NO_LINES : lines[head.lines - 1]?.head)?.digest === head.digest;
+}
+
+type LineProblem = LedgerProblem & { readonly line: number };
+
+export function findUnreadable(lines: readonly LedgerLine[]): readonly LineProblem[] {
+  return lines.flatMap(({ event }, index) =>
+    event || isTruncated(lines, index) ? [] : [{ line: index + 1, problem: 'is damaged' }],
+  );
+}
+
+/** Lines of a version that did not chain them may come first. They belong to what the first chained line carries the digest of. */
+function findBrokenLinks(lines: readonly LedgerLine[]): readonly LineProblem[] {
+  const problems: LineProblem[] = [];
+  let expected = NO_LINES;
+  let isChained = false;
+  for (const [index, { text, event, previous }] of lines.entries()) {
+    const line = index + 1;
+    const isRead = event !== undefined && !isTruncated(lines, index);
+    if (isRead && previous === undefined && isChained) problems.push({ line, problem: 'carries no digest' });
+    if (isRead && previous !== undefined && previous !== expected.digest) {
+      problems.push({ line, problem: explainLink(line) });
+      expected = { ...expected, digest: previous }; // to find the next break
+    }
+    isChained ||= isRead && previous !== undefined;
+    expected = extendHead(expected, text);
+  }
+  return problems;
+}
+
+function explainLink(line: number): string {
+  if (line === 1) return 'is not the first line of a ledger: those before it are missing';
+  return `does not continue line ${line - 1}: that line was changed, or lines before this one were removed, added or moved`;
+}
+
+function describeHead(
+  { lines }: LedgerScan,
+  head: LedgerHead,
+  links: readonly LineProblem[],
+): readonly LedgerProblem[] {
+  if (lines.length < head.lines) {
+    const problem = `ends at line ${lines.length}, and the warehouse has seen ${head.lines}: it was emptied or cut, or is an older one`;
+    return [{ line: null, problem }];
+  }
+  if (links.some(({ line }) => line <= head.lines)) return [];
+  return [
+    { line: head.lines, problem: 'is not the line that the warehouse has seen: it, or one before it, was changed' },
+  ];
+}
+
+/** Which actions the table `actions` knows otherwise. */
+function compareRows({ entries }: LedgerScan, rows: readonly SeenRow[]): readonly LedgerProblem[] {
+  return rows.flatMap((row): readonly LedgerProblem[] => {
+    const entry = entries.get(toKey(row));
+    const name = `${row.action_id} of plan ${row.plan_id}`;
+    if (!entry) return [{ line: null, problem: `lacks ${name}, which the table actions has as ${row.status}` }];
+    const { status } = toLedgerRow(entry);
+    if (status === row.status || !isFinal(row)) return [];
+    return [{ line: entry.line, problem: `has ${name} as ${status}, and the table actions as ${row.status}` }];
+  });
+}
+
+/** Whether no later apply may have changed it. */
+function isFinal({ status }: SeenRow): boolean {
+  return status === 'applied' || status === 'skipped';
+}
+
+/** The lines that follow what the warehouse has seen, also where that part was damaged. */
+export function unseenEvents({ lines }: LedgerScan, head: LedgerHead | undefined): readonly LedgerEvent[] {
+  const first = lines.findIndex(({ previous }) => head !== undefined && previous === head.digest);
+  if (first < 0) return [];
+  return lines.slice(first).flatMap(({ event }, index) => (event && !isTruncated(lines, first + index) ? [event] : []));
+}
+
+function parseLine(content: string): Pick<LedgerLine, 'event' | 'previous'> {
+  try {
+    const value = JSON.parse(content) as { readonly previous?: unknown };
+    const { data: event } = ledgerLine.safeParse(value);
+    return { event, previous: event && typeof value.previous === 'string' ? value.previous : undefined };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { event: undefined, previous: undefined };
+    throw error;
+  }
+}
+
+/** A declaration, because `NO_LINES` needs it before this line is reached. */
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

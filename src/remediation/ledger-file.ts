@@ -1,0 +1,174 @@
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { makeFolder, PRIVATE_FILE, syncFolder } from '../core/fs.ts';
+import { plural } from '../core/plural.ts';
+import type { Lock } from '../warehouse/lock.ts';
+import { assertTimeMovedOn, type KnownTime } from './last-known-time.ts';
+import {
+  type ActionIntent,
+  type ActionKey,
+  type ActionOutcome,
+  type LedgerEntry,
+  type LedgerEvent,
+  ledgerFile,
+  toEvent,
+  toKey,
+} from './ledger.ts';
+import {
+  continueLedger,
+  extendHead,
+  findProblems,
+  type LedgerHead,
+  type LedgerProblem,
+  type LedgerScan,
+  NOTHING_SEEN,
+  type SeenLedger,
+  scanLedger,
+} from './ledger-chain.ts';
+
+/** The lock of an apply, as far as the ledger needs it. */
+type LedgerLock = Pick<Lock, 'assertHeld' | 'assertUnpaused'>;
+
+/** The append-only record of every intent and outcome, open for writing. A record is on disk when its call returns. */
+export class Ledger {
+  readonly #handle: FileHandle;
+  readonly #entries: Map<string, LedgerEntry>;
+  readonly #lock: LedgerLock;
+  #head: LedgerHead;
+
+  private constructor(handle: FileHandle, { entries, head }: LedgerScan, lock: LedgerLock) {
+    this.#handle = handle;
+    this.#entries = new Map(entries);
+    this.#head = head;
+    this.#lock = lock;
+  }
+
+  /**
+   * Opens the ledger of a data folder. Each line is written only while `lock` is held. A line that a crash cut off is marked.
+   * @throws TidemarkError DATA where it is damaged, or does not continue what the warehouse has seen.
+   */
+  static async open(data: string, lock: LedgerLock, seen: SeenLedger = NOTHING_SEEN): Promise<Ledger> {
+    const file = ledgerFile(data);
+    await makeFolder(dirname(file));
+    const { isMissing, scan } = await readSound(data, seen);
+    const ledger = new Ledger(await open(file, 'a', PRIVATE_FILE), scan, lock);
+    if (isMissing) await syncFolder(dirname(file));
+    if (scan.rest !== '') await ledger.#markTruncated(scan.rest);
+    return ledger;
+  }
+
+  entry(key: ActionKey): LedgerEntry | undefined {
+    return this.#entries.get(toKey(key));
+  }
+
+  /** @throws LockError also if the process was paused: what the action depends on may be outdated. */
+  async recordIntent(row: ActionIntent): Promise<void> {
+    this.#lock.assertUnpaused();
+    await this.#record({ isOpen: true, row });
+  }
+
+  async recordOutcome(row: ActionOutcome): Promise<void> {
+    await this.#record({ isOpen: false, row });
+  }
+
+  /** Every entry, in the order in which the actions were started. */
+  entries(): readonly LedgerEntry[] {
+    return [...this.#entries.values()];
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  async #record(entry: LedgerEntry): Promise<void> {
+    await this.#append(toEvent(entry));
+    this.#entries.set(toKey(entry.row), entry);
+  }
+
+  async #markTruncated(rest: string): Promise<void> {
+    this.#head = extendHead(this.#head, rest);
+    await this.#append({ event: 'truncated' }, '\n');
+  }
+
+  async #append(event: LedgerEvent, prefix = ''): Promise<void> {
+    const { text, head } = continueLedger(this.#head, event);
+    this.#lock.assertHeld();
+    await this.#handle.appendFile(`${prefix}${text}\n`);
+    await this.#handle.sync();
+    this.#head = head;
+  }
+}
+
+/** The text of a ledger with these lines. */
+export function toLedgerText(events: readonly LedgerEvent[]): string {
+  let head = scanLedger('').head;
+  const lines = events.map((event) => {
+    const line = continueLedger(head, event);
+    head = line.head;
+    return `${line.text}\n`;
+  });
+  return lines.join('');
+}
+
+/** A ledger with all that is wrong with it. */
+export interface LedgerInspection {
+  readonly isMissing: boolean;
+  readonly scan: LedgerScan;
+  readonly problems: readonly LedgerProblem[];
+}
+
+/** `seen` must be read before: the file only grows. @throws TidemarkError DATA where something else has its name. */
+export async function inspectLedger(data: string, seen: SeenLedger): Promise<LedgerInspection> {
+  const text = await readText(ledgerFile(data));
+  const scan = scanLedger(text ?? '');
+  const isMissing = text === undefined;
+  const expected = Math.max(seen.head?.lines ?? 0, seen.rows.length);
+  const missing = `is missing, and the table actions has ${plural(seen.rows.length, 'row')} of it`;
+  if (isMissing && expected > 0) return { isMissing, scan, problems: [{ line: null, problem: missing }] };
+  return { isMissing, scan, problems: findProblems(scan, seen) };
+}
+
+/** @throws TidemarkError DATA naming the first problem, and the ways out */
+export async function readSound(data: string, seen: SeenLedger): Promise<LedgerInspection> {
+  const inspection = await inspectLedger(data, seen);
+  const [first] = inspection.problems;
+  if (first === undefined) return inspection;
+  throw new TidemarkError('DATA', formatProblem(ledgerFile(data), first), { hint: WAYS_OUT });
+}
+
+const WAYS_OUT =
+  'see all with `tidemark playbook ledger verify`; restore it from a backup, or write it from the table with `tidemark playbook ledger --restore`, or take it as it is with `tidemark playbook ledger --accept`';
+
+export function formatProblem(file: string, { line, problem }: LedgerProblem): string {
+  return `${file}${line === null ? '' : `:${line}`} ${problem}`;
+}
+
+/** Undefined where there is no ledger. @throws TidemarkError DATA where something else has its name. */
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new TidemarkError('DATA', `${file} cannot be read as a ledger (${code})`, { cause, hint: WAYS_OUT });
+  }
+}
+
+/**
+ * Refuses to write at a time that `--now` moves before the ledger. The clock of the machine is not refused: one that was wrong for a
+ * moment would prevent every apply until the time that it wrote.
+ * @throws TidemarkError UNSAFE as `assertTimeMovedOn`
+ */
+export async function assertAfterLedger(data: string, { frozen, now }: Clock): Promise<void> {
+  if (!frozen) return;
+  const { entries } = scanLedger((await readText(ledgerFile(data))) ?? '');
+  assertTimeMovedOn(now(), [...entries.values()].flatMap(entryTimes));
+}
+
+function entryTimes({ isOpen, row }: LedgerEntry): readonly KnownTime[] {
+  const name = `${row.action_id} of plan ${row.plan_id}`;
+  const started = { what: `${name} was started`, at: row.started_at };
+  return isOpen ? [started] : [started, { what: `${name} ended`, at: row.finished_at }];
+}
