@@ -100,7 +100,7 @@ function isTruncated(lines: readonly LedgerLine[], index: number): boolean {
 /** Why a ledger cannot be used, the first line first. Up to the line that the warehouse has seen, its digest alone counts. */
 export function findProblems(scan: LedgerScan, seen: SeenLedger): readonly LedgerProblem[] {
   const isSeenPart = continues(scan, seen.head);
-  const links = findBrokenLinks(scan.lines).filter(({ line }) => !isSeenPart || line > (seen.head?.lines ?? 0));
+  const links = findBrokenLinks(scan.lines, isSeenPart ? seen.head : NO_LINES);
   return [
     ...findUnreadable(scan.lines),
     ...links,
@@ -122,12 +122,13 @@ export function findUnreadable(lines: readonly LedgerLine[]): readonly LineProbl
 }
 
 /** Lines of a version that did not chain them may come first. They belong to what the first chained line carries the digest of. */
-function findBrokenLinks(lines: readonly LedgerLine[]): readonly LineProblem[] {
+function findBrokenLinks(lines: readonly LedgerLine[], from: LedgerHead = NO_LINES): readonly LineProblem[] {
   const problems: LineProblem[] = [];
-  let expected = NO_LINES;
-  let isChained = false;
+  let expected = from;
+  let isChained = lines.slice(0, from.lines).some(({ previous }) => previous !== undefined);
   for (const [index, { text, event, previous }] of lines.entries()) {
     const line = index + 1;
+    if (line <= from.lines) continue;
     const isRead = event !== undefined && !isTruncated(lines, index);
     if (isRead && previous === undefined && isChained) problems.push({ line, problem: 'carries no digest' });
     if (isRead && previous !== undefined && previous !== expected.digest) {

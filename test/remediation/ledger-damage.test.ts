@@ -149,9 +149,12 @@ describe('a ledger that does not continue what the warehouse has seen', () => {
     const accepted = await accept();
     expect([accepted.exit, accepted.json<{ status: string }[]>()[0]?.status]).toEqual([0, 'failed']);
     expect(await verify()).toEqual([]);
+    const applied = await place.tidemark(['playbook', 'apply', place.planFile, '--json']);
+    expect([applied.exit, await verify()]).toEqual([0, []]);
+    expect((await readFile(ledger(), 'utf8')).split('\n')).toHaveLength(8);
     await appendFile(ledger(), 'no line\n');
     const refused = await accept();
-    expect([refused.exit, refused.stderr]).toEqual([4, expect.stringContaining('ledger.ndjson:7 is damaged')]);
+    expect([refused.exit, refused.stderr]).toEqual([4, expect.stringContaining('ledger.ndjson:8 is damaged')]);
     await rm(ledger());
     expect((await accept()).exit).toBe(6);
     await writeFile(ledger(), text);
