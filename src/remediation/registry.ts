@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { closestMatch, unknownName } from '../config/suggest.ts';
+import { closestMatch, suggestName, unknownName } from '../config/suggest.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { discoverFiles, overlayRoots } from '../core/paths.ts';
 import type { PlaybookSummary } from '../reports/index.ts';
@@ -14,14 +14,26 @@ import type { ActionDefinition, GuardRead, ParameterSources, Playbook } from './
  * @throws TidemarkError CONFIG with one line per problem: `playbook NAME: field: what, what to do`.
  */
 export async function loadPlaybooks(
-  config: Pick<Config, 'directory'>,
+  config: Pick<Config, 'directory' | 'approvers'>,
   playbooks: readonly Playbook[],
 ): Promise<readonly Playbook[]> {
   const roots = overlayRoots(config.directory);
   const rules = new Set((await discoverFiles(roots, 'queries/findings', '.sql')).keys());
   const tables = new Set((await loadTables(createSqlFiles(roots))).keys());
   validatePlaybooks(playbooks, { rules, tables, operations });
+  validateApprovalRules(config, playbooks);
   return playbooks;
+}
+
+/** A rule with a misspelled playbook would bind nothing. */
+function validateApprovalRules({ approvers }: Pick<Config, 'approvers'>, playbooks: readonly Playbook[]): void {
+  const names = playbooks.map(({ name }) => name);
+  const problems = (approvers?.rules ?? []).flatMap(({ playbook }, index) =>
+    playbook === undefined || names.includes(playbook)
+      ? []
+      : [`approvers.rules[${index}].playbook: unknown playbook ${playbook}; ${suggestName(playbook, names)}`],
+  );
+  if (problems.length > 0) throw new TidemarkError('CONFIG', problems.join('\n'));
 }
 
 /** @throws TidemarkError USAGE that suggests the closest name. */
