@@ -11,21 +11,45 @@ import { loadTables } from '../../src/warehouse/tables.ts';
 import { cli } from '../helpers/cli.ts';
 
 const read = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
-const README = read('README.md');
+const COMMANDS = read('docs/commands.md');
+const WAREHOUSE = read('docs/warehouse.md');
+const MOST_WORDS = 1500;
 const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 
-/** The first cell of each row of the Markdown table in README.md with this header. */
+const guides = readdirSync(join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+
+/** The SQL of blocks and of `tidemark sql`. */
+function findSql(text: string): readonly string[] {
+  const blocks = text.matchAll(/```sql\n([\s\S]*?)```/gu);
+  const inline = text.matchAll(/tidemark sql (?:--as-of \S+ )?"([^"]+)"/gu);
+  // Queries of rules, reports and sources have parameters that their readers bind.
+  return [...blocks, ...inline].map(([, sql]) => sql ?? '').filter((sql) => !/\$\w/u.test(sql));
+}
+
+/** The first cell of each row of the Markdown table in docs/commands.md with this header. */
 function firstCells(header: string): readonly string[] {
-  const [, after = ''] = README.split(`${header}\n`);
+  const [, after = ''] = COMMANDS.split(`${header}\n`);
   const [table = ''] = after.split('\n\n');
   return table
     .split('\n')
     .slice(1)
+    .filter((row) => row !== '')
     .map((row) => row.split(/(?<!\\)\|/u)[1]?.trim() ?? '');
 }
 
-describe('README.md', () => {
+test('README.md is short, begins with what a fresh checkout does, and its map names every document', () => {
+  const readme = read('README.md');
+  expect(readme.split(/\s+/u).length).toBeLessThan(MOST_WORDS);
+  expect(readme).toMatch(/^# Tidemark\n\n```sh\nnpm ci && npm run demo .*\nnpm test /u);
+  const map = read('docs/README.md');
+  const unnamed = readdirSync(join(PACKAGE_ROOT, 'docs')).filter(
+    (name) => name.endsWith('.md') && !map.includes(`](${name})`),
+  );
+  expect(unnamed).toEqual(['README.md']);
+});
+
+describe('docs/commands.md', () => {
   test('lists the commands', () => {
     const listed = firstCells('| Command | Does |').flatMap((cell) => /^`tidemark ([\w-]+)/u.exec(cell)?.[1] ?? []);
     expect([...new Set(listed)].sort()).toEqual(commands.map(({ name }) => name).sort());
@@ -49,27 +73,29 @@ describe('README.md', () => {
     const options = [...stdout.matchAll(/^ {2}(--[a-z-]+)/gmu)].map(([, option]) => option ?? '');
     const named = options.filter((option) => option !== '--help' && option !== '--version');
     expect(named.length).toBeGreaterThan(3);
-    expect(named.filter((option) => !README.includes(`\`${option}`))).toEqual([]);
+    expect(named.filter((option) => !COMMANDS.includes(`\`${option}`))).toEqual([]);
   });
 
-  test('names the tables, except the internal ones', () => {
+  test('docs/warehouse.md names the tables, except the internal ones', () => {
     const shown = [...tables.values()].filter(({ internal }) => !internal);
-    expect(shown.filter(({ name }) => !README.includes(`\`${name}\``)).map(({ name }) => name)).toEqual([]);
+    expect(shown.filter(({ name }) => !WAREHOUSE.includes(`\`${name}\``)).map(({ name }) => name)).toEqual([]);
   });
 });
 
-describe('SQL in README.md', async () => {
+/** Documents whose SQL is not for the warehouse: engines that read a lake, and examples of templates. */
+const OTHER_SQL = new Set(['docs/lake.md']);
+
+describe('SQL in README.md and docs', async () => {
   const database = await openDatabase(':memory:');
   await (await migrate(database, files, tables))();
   afterAll(() => database.close());
-  const blocks = [...README.matchAll(/```sql\n([\s\S]*?)```/gu)].map(([, sql]) => sql ?? '');
-  const inline = [...README.matchAll(/tidemark sql "([^"]+)"/gu)].map(([, sql]) => sql ?? '');
-  test.each([...blocks, ...inline])('runs: %s', async (sql) => {
-    expect(await database.rows(sql)).toEqual([]);
+  const shown = ['README.md', ...guides.map((name) => `docs/${name}`)]
+    .filter((path) => !OTHER_SQL.has(path))
+    .flatMap((path) => findSql(read(path)).map((sql) => [path, sql] as const));
+  test.each(shown)('%s: %s', async (_, sql) => {
+    await expect(database.rows(sql)).resolves.toBeInstanceOf(Array);
   });
 });
-
-const guides = readdirSync(join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
 
 test.each(['README.md', 'CONTRIBUTING.md', 'deploy/README.md', ...guides.map((name) => `docs/${name}`)])(
   '%s links to files that exist',
