@@ -1,4 +1,4 @@
-/** Exit codes of the command; the README has their table. */
+/** Exit codes of the command; docs/commands.md has their table. */
 export const EXIT = {
   done: 0,
   incomplete: 1,

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { explainApproval, findApprover } from './approvals.ts';
 import { assertTimeMovedOn, planTimes } from './last-known-time.ts';
 import { type Approval, approvalDigest, type Plan, readPlan, writePlan } from './plan-file.ts';
@@ -79,6 +80,6 @@ export function assertValidAt(plan: Plan, now: Date, { planHours }: Pick<Config,
   }
   if (Date.parse(expires_at) - Date.parse(created_at) <= planHours * HOUR_MS) return;
   throw new TidemarkError('UNSAFE', `plan ${plan_id} is valid until ${expires_at}, longer than \`planHours\` allows`, {
-    hint: `a plan is valid for ${planHours} hours: make a new plan`,
+    hint: `a plan is valid for ${plural(planHours, 'hour')}: make a new plan`,
   });
 }
