@@ -9,12 +9,12 @@ select
   source as subject_id,
   source as subject_name,
   case
-    when as_of is null then format('{} of {} has never been pulled completely', source, target)
-    else format('{} of {} has not been pulled completely since {}', source, target, strftime(as_of, '%Y-%m-%d %H:%M UTC'))
+    when complete_at is null then format('{} of {} has never been pulled completely', source, target)
+    else format('{} of {} has not been pulled completely since {}', source, target, strftime(complete_at, '%Y-%m-%d %H:%M UTC'))
   end as title,
   json_object(
     'source', source,
-    'as_of', iso_time(as_of),
+    'as_of', iso_time(complete_at),
     'tried_at', iso_time(tried_at),
     'status', status,
     'error', error
@@ -23,4 +23,4 @@ select
 from source_state
 where
   ($targets::varchar[] is null or list_contains($targets::varchar[], target))
-  and (as_of is null or as_of < $as_of::timestamptz - to_seconds($stale_hours * 3600))
+  and (complete_at is null or complete_at < $as_of::timestamptz - to_seconds($stale_hours * 3600))

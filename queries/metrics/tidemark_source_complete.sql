@@ -1,4 +1,4 @@
--- help: Whether the last pull of a source was complete (1), or failed or quarantined (0).
+-- help: Whether the last pull of a source was complete (1), or partial, failed or quarantined (0).
 -- grain: one row per target and source
 select target, source, (status = 'complete')::integer as value
 from source_state

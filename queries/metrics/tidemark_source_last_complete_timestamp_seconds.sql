@@ -1,6 +1,6 @@
 -- help: Moment that the data of a source is valid from: its last complete pull.
 -- grain: one row per target and source that was ever pulled completely
-select target, source, epoch(as_of) as value
+select target, source, epoch(complete_at) as value
 from source_state
-where as_of is not null
+where complete_at is not null
 order by target, source;

@@ -2,9 +2,9 @@
 -- parameters: $as_of, $limit: periods per target and source
 with
   tried as (
-    select target, source, as_of, status, error
+    select target, source, as_of, status, if(status = 'partial', note, error) as error
     from pulls
-    where as_of <= $as_of::timestamptz and status in ('complete', 'failed', 'quarantined')
+    where as_of <= $as_of::timestamptz and status in ('complete', 'partial', 'failed', 'quarantined')
   ),
   periods as (
     select

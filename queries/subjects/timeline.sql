@@ -8,7 +8,7 @@ with
     semi join (from subject_pages where subject_type = {{subject}}) as pages using (target, subject_id)
     where valid_from <= $as_of::timestamptz
   ),
-  baseline as (select target, min(as_of) as first_pull from pulls where source = {{source}} and status = 'complete' group by target),
+  baseline as (select target, min(as_of) as first_pull from pulls where source = {{source}} and status in ('complete', 'partial') group by target),
   numbered as (
     select
       *,

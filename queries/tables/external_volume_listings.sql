@@ -5,8 +5,8 @@
 create table if not exists external_volume_listings_history (
   target varchar not null, -- name of the target in tidemark.yaml
   plugin_id varchar, -- storage plugin; `*` for the volumes of all plugins
-  supported boolean, -- false when the plugin cannot list: what it has is then unknown
-  error varchar, -- error message when it cannot list
+  supported boolean, -- false when the plugin says that it cannot list, null when it did not answer: what it has is then unknown
+  error varchar, -- why there is no list
   extra json, -- undocumented fields that the service returned
   valid_from timestamptz not null, -- time of the pull that first saw this version of the row
   valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version

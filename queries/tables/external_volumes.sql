@@ -1,7 +1,7 @@
 -- grain: one row per volume in the storage provider
 -- key: external_id, plugin_id
 -- source: external_volumes
--- by_plugin: yes
+-- part: plugin_id
 create table if not exists external_volumes_history (
   target varchar not null, -- name of the target in tidemark.yaml
   plugin_id varchar, -- storage plugin; null for a volume of a plugin that no registered volume names

@@ -7,7 +7,7 @@ create table if not exists pulls (
   run_id varchar not null, -- run
   target varchar not null, -- name of the target in tidemark.yaml
   source varchar not null, -- source; has the name of its main table
-  status varchar not null, -- `complete`, `failed` or `quarantined`; only complete pulls change tables; `left-out` when the configuration leaves the source out
+  status varchar not null, -- `complete`; `partial` when some parts could not be listed; `failed` or `quarantined`, which change no table; `left-out` when the configuration leaves the source out
   rows bigint, -- rows of the source's main table
   expected_rows bigint, -- rows that the service reports; null if it reports none
   requests bigint, -- requests sent, including retries
@@ -20,6 +20,7 @@ create table if not exists pulls (
   as_of timestamptz not null, -- the time that the rows are valid from
   extracted_at timestamptz, -- when the rows were extracted; earlier than as_of if an earlier landing was loaded
   throttled bigint, -- responses with status 429
-  note varchar, -- what a reader of the rows should know although the pull is complete, such as a plugin that could not list
-  reused bigint -- objects that are proven to be as the last pull read them, and were taken from it
+  note varchar, -- what a reader of the rows should know although they are loaded, such as a plugin that could not list
+  reused bigint, -- objects that are proven to be as the last pull read them, and were taken from it
+  unknown_parts json -- what could not be listed: a list of {column, value, reason, isUnsupported}; rows with this value in this column are left as they were
 );

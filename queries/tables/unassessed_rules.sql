@@ -1,4 +1,4 @@
--- grain: one row per rule, target and period in which the rule could not be assessed there
+-- grain: one row per rule, target and period in which the rule could not be assessed there, or not for some parts
 -- identity: target, rule, since
 create table if not exists unassessed_rules (
   target varchar not null, -- name of the target in tidemark.yaml
@@ -6,5 +6,6 @@ create table if not exists unassessed_rules (
   severity varchar not null, -- the highest severity that the rule can report
   reason varchar not null, -- why it cannot be assessed
   since timestamptz not null, -- `as_of` of the first run that could not assess it
-  ended_at timestamptz -- `as_of` of the run that could again; null while it cannot
+  ended_at timestamptz, -- `as_of` of the run that could again; null while it cannot
+  is_partial boolean -- true where only the parts in `reason` could not be assessed; null for the whole target
 );

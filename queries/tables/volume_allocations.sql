@@ -2,6 +2,7 @@
 -- key: volume_id, allocation_id, mode, namespace
 -- source: volumes
 -- volatile: yes
+-- part: namespace
 -- computed: modify_index, modified_at
 create table if not exists volume_allocations_history (
   target varchar not null, -- name of the target in tidemark.yaml

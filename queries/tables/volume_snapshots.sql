@@ -1,7 +1,7 @@
 -- grain: one row per snapshot of a volume
 -- key: plugin_id, snapshot_id
 -- source: volume_snapshots
--- by_plugin: yes
+-- part: plugin_id
 create table if not exists volume_snapshots_history (
   target varchar not null, -- name of the target in tidemark.yaml
   plugin_id varchar, -- storage plugin

@@ -1,6 +1,7 @@
 -- grain: one row per CSI volume
 -- key: volume_id, namespace
 -- source: volumes
+-- part: namespace
 create table if not exists volumes_history (
   target varchar not null, -- name of the target in tidemark.yaml
   volume_id varchar, -- ID of the volume

@@ -1,11 +1,11 @@
 -- grain: one row per target for which a report may conclude what a rule concludes, as of a time: the last pull of every source that the rule
--- needs was complete, and the rule is not recorded as unassessed
+-- needs was loaded, and the rule is not recorded as unassessed
 create or replace macro assessed_targets(rule_name, needed_sources, at_time) as table
 with
   complete as (
     select target, count(*) as sources
     from source_state_at(at_time)
-    where status = 'complete' and list_contains(needed_sources, source)
+    where status in ('complete', 'partial') and list_contains(needed_sources, source)
     group by target
   )
 select target
@@ -17,6 +17,7 @@ where
     from unassessed_rules
     where
       rule = rule_name
+      and is_partial is not true
       and since <= at_time::timestamptz
       and coalesce(ended_at > at_time::timestamptz, true)
   );

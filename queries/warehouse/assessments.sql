@@ -1,6 +1,7 @@
 -- grain: one row per rule and target that it concerns
--- assessed: every source of the rule is complete, one is of the run as of $as_of, none is older than the rule permits, and its listings
+-- assessed: every source of the rule is loaded, one is of the run as of $as_of, none is older than the rule permits, and its listings
 -- prove what the rule concludes; findings it does not return are then resolved.
+-- parts: why parts of a source are not assessed, which `transition` leaves out; null where every part is
 -- tried: every source was tried in that time; why: why it is not assessed; baseline: nothing was assessed before.
 -- parameters: $as_of; $run_id: the run, which may have taken over pulls of the run that it resumes; null for none
 create or replace temp table assessments as
@@ -9,7 +10,7 @@ with
     select rule, error, proves, to_seconds(within_minutes * 60) as tolerance, len(sources) as wanted, unnest(sources) as source
     from evaluated_rules
   ),
-  resumed as (select distinct target, source from pulls where run_id = $run_id and status = 'complete'),
+  resumed as (select distinct target, source from pulls where run_id = $run_id and status in ('complete', 'partial')),
   state as (
     select
       source_state.target,
@@ -27,7 +28,7 @@ with
       state.tried_at >= $as_of::timestamptz - needed.tolerance as is_tried,
       coalesce(state.as_of = $as_of::timestamptz, false) as is_of_run,
       case
-        when state.status <> 'complete' then format('source {} is {}', source, state.status)
+        when state.status not in ('complete', 'partial') then format('source {} is {}', source, state.status)
         when state.as_of < $as_of::timestamptz - needed.tolerance then format('source {} is not part of this run', source)
         when list_contains(needed.proves, source) and not proofs.proven then proofs.why
       end as problem,
@@ -52,6 +53,11 @@ with
     cross join (select distinct target from source_state) as targets
     where len(evaluated_rules.sources) = 0
   ),
+  cut as (
+    select rule, target, string_agg(distinct reason, ', ' order by reason) as parts
+    from rule_parts
+    group by rule, target
+  ),
   -- an unknown row without a subject and with an empty detail: the rule cannot assess the target at all
   blind as (
     select rule, target, min(title) as why
@@ -69,7 +75,9 @@ select
     concerned.assessed and blind.why is null as assessed,
     coalesce(if(concerned.assessed, blind.why, null), concerned.why) as why
   ),
+  cut.parts,
   coalesce(evaluations.first_assessed_at >= $as_of::timestamptz, true) as baseline,
 from concerned
+left join cut using (rule, target)
 left join blind using (rule, target)
 left join rule_evaluations as evaluations using (rule, target);

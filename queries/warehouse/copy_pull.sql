@@ -12,7 +12,7 @@ select
     0 as throttled
   )
 from pulls
-where target = $target and source = $source and status = 'complete' and extracted_at = $extracted_at::timestamptz
+where target = $target and source = $source and status in ('complete', 'partial') and extracted_at = $extracted_at::timestamptz
 order by as_of desc
 limit 1
 returning rows, expected_rows;

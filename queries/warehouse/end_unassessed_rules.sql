@@ -5,7 +5,14 @@ set ended_at = $as_of::timestamptz
 where
   ended_at is null
   and (
-    exists (from assessments where assessed and assessments.rule = unassessed_rules.rule and assessments.target = unassessed_rules.target)
+    exists (
+      from assessments
+      where
+        assessments.rule = unassessed_rules.rule
+        and assessments.target = unassessed_rules.target
+        -- a rule that is assessed but for some parts keeps that period only, and one that is not assessed the other
+        and if(unassessed_rules.is_partial, tried and (not assessed or parts is null), assessed)
+    )
     or (rule, target) not in (select (rule, target) from assessments)
     or not list_contains($targets::varchar[], target)
   );

@@ -1,6 +1,7 @@
 -- grain: one row per target and source that was ever pulled and is not left out, as of a time
--- status: of the last pull; as_of: of the last complete one; previous_as_of: of the last complete one before it that was reported:
--- what an interrupted run loaded counts from the time on at which a later run reported it
+-- status: of the last pull; as_of: of the last one that was loaded, complete or partial; complete_at: of the last complete one;
+-- previous_as_of: of the last loaded one before as_of that was reported: what an interrupted run loaded counts from the time on at
+-- which a later run reported it
 create or replace macro source_state_at(at_time) as table
 with
   pulled as (
@@ -9,8 +10,10 @@ with
       source,
       arg_max(status, as_of) as status,
       arg_max(error, as_of) as error,
+      arg_max(note, as_of) filter (where status = 'partial') as note,
       max(as_of) as tried_at,
-      max(as_of) filter (where status = 'complete') as as_of,
+      max(as_of) filter (where status in ('complete', 'partial')) as as_of,
+      max(as_of) filter (where status = 'complete') as complete_at,
     from pulls
     where as_of <= at_time::timestamptz
     group by target, source
@@ -21,7 +24,7 @@ with
     join pulled on pulled.target = pulls.target and pulled.source = pulls.source
     left join interrupted_runs as interrupted on interrupted.started_at = pulls.as_of
     where
-      pulls.status = 'complete'
+      pulls.status in ('complete', 'partial')
       and pulls.as_of < pulled.as_of
       and (interrupted.started_at is null or interrupted.reported_at < pulled.as_of)
     group by pulls.target, pulls.source
@@ -31,8 +34,9 @@ select
   pulled.source,
   pulled.status,
   pulled.tried_at,
-  case when pulled.status <> 'complete' then pulled.error end as error,
+  case pulled.status when 'complete' then null when 'partial' then pulled.note else pulled.error end as error,
   pulled.as_of,
+  pulled.complete_at,
   previous.previous_as_of,
 from pulled
 left join previous on previous.target = pulled.target and previous.source = pulled.source

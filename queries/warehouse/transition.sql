@@ -53,6 +53,23 @@ with
     cross join (from left_out anti join source_state using (target)) as gone
     where len(evaluated_rules.sources) = 0
   ),
+  -- what belongs to a part that could not be listed, or may belong to it: its rows are those of an earlier pull
+  cut as (
+    select subjects.rule, subjects.target, subjects.subject_id, min(parts.reason) as why
+    from (
+      select rule, target, subject_id, detail from findings
+      union all
+      select rule, target, subject_id, detail from seen
+    ) as subjects
+    join rule_parts as parts
+      on parts.rule = subjects.rule
+      and parts.target = subjects.target
+      and (
+        not coalesce(json_exists(subjects.detail, '$.' || parts.part), false)
+        or (subjects.detail ->> ('$.' || parts.part)) is not distinct from parts.value
+      )
+    group by subjects.rule, subjects.target, subjects.subject_id
+  ),
   known as (
     select findings.*, ranks.rank as accepted_rank
     from findings
@@ -75,6 +92,7 @@ with
       -- what an interrupted run found is new until a run reports it
       interrupted.started_at is null or coalesce(interrupted.reported_at < $as_of::timestamptz, false) as reported,
       case
+        when assessed.assessed and cut.why is not null then 'unsure'
         when assessed.assessed and not matched.seen.unknown then 'found'
         when assessed.assessed and matched.seen.unknown then 'unsure'
         when assessed.assessed and doubts.why is not null then 'unsure'
@@ -85,6 +103,7 @@ with
       end as verdict,
       case
         when not assessed.assessed then assessed.why
+        when cut.why is not null then cut.why
         when matched.seen.unknown then matched.seen.title
         else doubts.why
       end as why,
@@ -92,6 +111,7 @@ with
     left join assessments as assessed using (rule, target)
     left join not_watched using (rule, target)
     left join doubts using (rule, target, subject_id)
+    left join cut using (rule, target, subject_id)
     left join interrupted_runs as interrupted on interrupted.started_at = matched.known.state_since
   ),
   changed as (

@@ -42,6 +42,7 @@ const STATUS_COLORS: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
   new: 'yellow',
   warning: 'yellow',
   incomplete: 'yellow',
+  partial: 'yellow',
   quarantined: 'yellow',
   unconfirmed: 'yellow',
   critical: 'red',

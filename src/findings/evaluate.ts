@@ -60,6 +60,7 @@ export async function evaluateFindings(options: EvaluateOptions): Promise<Findin
 
 /** The statements that update the findings from what the rules returned, in their order. */
 const UPDATES = [
+  'rule_parts',
   'assessments',
   'transition',
   'merge_findings',

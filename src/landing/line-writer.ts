@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -231,4 +231,11 @@ function createContentDigest() {
     },
     result: (): ScrubResult => ({ bytes, sha256: hash.digest('hex') }),
   };
+}
+
+/** Renames a rejected file, so that a later attempt cannot be mistaken for it. */
+export async function keepRejected(path: string, redactor: Redactor): Promise<void> {
+  if (!existsSync(path)) return;
+  await maskFile(path, redactor);
+  await rename(path, `${path.replace(/\.part$/u, '')}.rejected`);
 }

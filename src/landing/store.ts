@@ -25,6 +25,22 @@ export interface LandingFile {
   readonly bareNull?: boolean;
 }
 
+/** Rows that could not be listed, such as those of one plugin. What is loaded of them is left as it is, and is unknown. */
+export interface UnknownPart {
+  /** The column that names the part (`-- part:` of a table). */
+  readonly column: string;
+  /** The part's value in that column. */
+  readonly value: string | null;
+  readonly reason: string;
+  /** Whether the service says that it cannot list them at all, which is no failure of the pull. */
+  readonly isUnsupported?: boolean;
+}
+
+/** `plugin ebs is unknown: no such plugin` */
+export function describePart({ column, value, reason }: UnknownPart): string {
+  return `${column.replace(/_id$/u, '')} ${value ?? '(none)'} is unknown: ${reason}`;
+}
+
 /** Describes the complete landing of a source, which can be loaded without the network. It is the file SOURCE.json in the landing. */
 export interface Manifest {
   readonly source: string;
@@ -41,6 +57,7 @@ export interface Manifest {
   readonly notes?: readonly string[];
   /** Why its load was quarantined: it is loaded only when a person accepts that. */
   readonly quarantined?: string;
+  readonly unknown_parts?: readonly UnknownPart[];
   /** Which objects may be in it that were read for an earlier landing; absent where a source reads no objects. */
   readonly reads?: ReadState;
 }

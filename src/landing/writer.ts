@@ -1,14 +1,20 @@
-import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'lossless-json';
 import type { Target } from '../config/config.ts';
 import { makeFolder } from '../core/fs.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField, mayContainSecret, stripSecretFields } from '../core/redact/secret-fields.ts';
-import { dropColumns, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
+import { dropColumns, keepRejected, type LineCheckpoint, LineWriter, maskFile } from './line-writer.ts';
 import { type ObjectTag, TAG_FIELD } from './objects.ts';
-import { type LandingFile, type Manifest, type ReadState, targetFingerprint, writeManifest } from './store.ts';
+import {
+  type LandingFile,
+  type Manifest,
+  type ReadState,
+  targetFingerprint,
+  type UnknownPart,
+  writeManifest,
+} from './store.ts';
 
 /** Characters of rows that are written at once: a service may send all rows of a view in one page. */
 const MAX_COLLECTED = 128 * 1024;
@@ -32,6 +38,7 @@ interface LandingCheckpoint {
   readonly csv: LineCheckpoint;
   readonly expectedRows: number | undefined;
   readonly notes: number;
+  readonly unknownParts: number;
   readonly allocated: number;
   readonly registered: number;
 }
@@ -48,6 +55,7 @@ export class LandingWriter {
   #csvColumns: readonly string[] = [];
   #expectedRows: number | undefined;
   readonly #notes: string[] = [];
+  readonly #unknownParts: UnknownPart[] = [];
   #reads: ReadState | undefined;
   /** Names of files that were allocated, complete or not. */
   readonly #allocated: string[] = [];
@@ -140,12 +148,18 @@ export class LandingWriter {
     this.#notes.push(this.#options.redactor.text(text));
   }
 
+  /** Records that a part of the rows could not be listed: the pull is then partial. */
+  addUnknown(part: UnknownPart): void {
+    this.#unknownParts.push({ ...part, reason: this.#options.redactor.text(part.reason) });
+  }
+
   async checkpoint(): Promise<LandingCheckpoint> {
     return {
       json: await this.#json.checkpoint(),
       csv: await this.#csv.checkpoint(),
       expectedRows: this.#expectedRows,
       notes: this.#notes.length,
+      unknownParts: this.#unknownParts.length,
       allocated: this.#allocated.length,
       registered: this.#registered.length,
     };
@@ -158,6 +172,7 @@ export class LandingWriter {
     await this.#csv.rollback(state.csv);
     this.#expectedRows = state.expectedRows;
     this.#notes.splice(state.notes);
+    this.#unknownParts.splice(state.unknownParts);
     this.#registered.splice(state.registered);
     for (const file of this.#allocated.splice(state.allocated)) await this.#remove(file);
   }
@@ -180,6 +195,7 @@ export class LandingWriter {
       ],
       expected_rows: this.#expectedRows ?? null,
       ...(this.#notes.length > 0 && { notes: this.#notes }),
+      ...(this.#unknownParts.length > 0 && { unknown_parts: this.#unknownParts }),
       ...(this.#reads && { reads: this.#reads }),
     };
     await writeManifest(directory, manifest);
@@ -282,11 +298,4 @@ function toOneLine(json: string): string {
 
 function hasLineBreak(text: string): boolean {
   return text.includes('\n') || text.includes('\r');
-}
-
-/** Renames a rejected file, so that a later attempt cannot be mistaken for it. */
-async function keepRejected(path: string, redactor: Redactor): Promise<void> {
-  if (!existsSync(path)) return;
-  await maskFile(path, redactor);
-  await rename(path, `${path.replace(/\.part$/u, '')}.rejected`);
 }

@@ -12,6 +12,8 @@ import { BoundExceededError, type Bounds, PageCounter, readBounds } from '../ser
 import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import type { ExtractContext, SourceDefinition } from '../sources/source.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
+import { historyTable } from '../warehouse/tables.ts';
 import { ObjectReuse, type ReuseTools } from './reuse.ts';
 import type { ActivePull, RunContext } from './run.ts';
 
@@ -63,6 +65,7 @@ export async function extract(
     asOf: run.asOf.toISOString(),
     once,
     objects: (list) => reuse.objects(list),
+    knownParts: () => run.writes(() => readKnownParts(run, pull)),
     forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
   }).finally(async () => {
     clearTimeout(timer);
@@ -70,6 +73,21 @@ export async function extract(
     await reuse.end();
   });
   return landing.commit();
+}
+
+async function readKnownParts(
+  { warehouse }: RunContext,
+  { target, source }: ActivePull,
+): Promise<ReadonlySet<string | null>> {
+  const { database, files, tables } = warehouse;
+  const table = tables.get(source.name);
+  if (table?.part === undefined) return new Set();
+  const sql = await files.render('warehouse/known_parts', {
+    history: historyTable(table),
+    part: quoteIdent(table.part),
+  });
+  const rows = await database.rows(sql, { target: target.name });
+  return new Set(rows.map(({ part }) => (part === null ? null : String(part))));
 }
 
 /** A client with default request options. */

@@ -94,7 +94,7 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
       ...(without.length > 0 && { without }),
     },
     missingVariable: null,
-    problem: select('permitted', 'absent').length > 0 ? null : (probes[0]?.detail ?? 'it has no sources'),
+    problem: select('permitted', 'partial', 'absent').length > 0 ? null : (probes[0]?.detail ?? 'it has no sources'),
     without,
     unread: select('refused', 'failed'),
   };

@@ -4,15 +4,18 @@ import type { Changes, Delta } from '../warehouse/history.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { createStage, loadFiles } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
-import { formatNotes, hasExpectedRows, interruptible, isMassDrop, type Load, loadSpec } from './load.ts';
+import { hasExpectedRows, interruptible, isEmptied, isMassDrop, type Load, loadSpec } from './load.ts';
+import { formatNotes } from './pull-notes.ts';
 import { describePull, type PullOutcome, type RunContext, recordPullsStatement } from './run.ts';
 
 /** A larger landing gains nothing from a batch, and its first load is faster without a stage. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** Whether a landing can be loaded together with others. */
-export function isBatchable({ run, manifest: { source, files } }: Load): boolean {
+export function isBatchable({ run, manifest: { source, files, unknown_parts = [] } }: Load): boolean {
   const tables = tablesForSource(source, run.warehouse.tables);
+  // A batch compares whole targets.
+  if (unknown_parts.length > 0) return false;
   return files.reduce((sum, { bytes }) => sum + bytes, 0) <= MAX_BYTES && tables.length > 0;
 }
 
@@ -84,7 +87,8 @@ function toDelta(changes: BatchChanges | undefined, rowsAfter: number): Delta | 
 }
 
 function isBeyondDoubt(table: Table, { run, manifest, acceptDrop }: Load, delta: Delta): boolean {
-  return hasExpectedRows(table, manifest, delta) && (acceptDrop || !isMassDrop(table, delta, run.config.shrinkPercent));
+  const isDrop = isMassDrop(table, delta, run.config.shrinkPercent) || isEmptied(table, delta);
+  return hasExpectedRows(table, manifest, delta) && (acceptDrop || !isDrop);
 }
 
 async function mergeTables(

@@ -31,11 +31,11 @@ export class LoadQueue {
    * Loads a landing into all tables of its source and records the pull.
    * @throws TidemarkError as `loadAlone`; a storage failure; the reason of an abort
    */
-  add(pull: ActivePull, manifest: Manifest, acceptDrop: boolean): Promise<PullOutcome> {
+  add(pull: ActivePull, manifest: Manifest, acceptDrop: boolean, acceptEmpty = false): Promise<PullOutcome> {
     const run = this.#run;
     const directory = landingDirectory(run.config, manifest.run_id, manifest.target);
     pull.expectedRows = manifest.expected_rows;
-    const load = { run, pull, manifest, directory, acceptDrop, notes: [] };
+    const load = { run, pull, manifest, directory, acceptDrop, acceptEmpty, notes: [] };
     return new Promise((resolve, reject) => {
       this.#waiting.push({ load, resolve, reject });
       run.writes(() => this.#loadNext()).catch(reject);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { collectGarbage } from '../core/collect-garbage.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import type { Manifest } from '../landing/store.ts';
+import type { Manifest, UnknownPart } from '../landing/store.ts';
 import {
   isLargeLoad,
   LARGE_LANDING_BYTES,
@@ -16,19 +16,23 @@ import {
 import {
   type Changes,
   compareStage,
-  countUnlistedDeletions,
+  countUnknown,
   type Delta,
   keepVersions,
   mergeStage,
 } from '../warehouse/history.ts';
 import { isOutOfMemory } from '../warehouse/integrity.ts';
-import { checkKeys, countCurrent, isDigestible, type LoadSpec, loadFiles, longestLine } from '../warehouse/stage.ts';
+import { checkKeys, countCurrent, isDigestible, type LoadSpec, loadFiles } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
 import { withKeyLocation, withLoadErrors } from './load-errors.ts';
+import { formatNotes, isPartial, manifestNotes } from './pull-notes.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';
 
 /** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
 export class RowDropError extends TidemarkError {}
+
+/** A table would lose all rows: whether that is believed depends on the other sources of the target. */
+export class EmptiedTableError extends TidemarkError {}
 
 /** Fewer deleted rows than this are never quarantined: a table of two rows may lose both. */
 const MIN_DROPPED_ROWS = 3;
@@ -40,6 +44,8 @@ export interface Load {
   readonly manifest: Manifest;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
+  /** Loads a table that loses all rows: the other sources of the target are as they should be. @default false */
+  readonly acceptEmpty?: boolean;
   /** Contains the manifest's files. */
   readonly directory: string;
   /** For the column `note` of `pulls`. */
@@ -95,7 +101,7 @@ async function loadWithThreads(load: Load): Promise<PullOutcome> {
   const { database, files, tables } = run.warehouse;
   const filled = tablesForSource(manifest.source, tables);
   const size = measureLoad(load);
-  load.notes.splice(0, load.notes.length, ...(manifest.notes ?? []));
+  load.notes.splice(0, load.notes.length, ...manifestNotes(manifest));
   if (size.landingBytes >= LARGE_LANDING_BYTES) collectGarbage();
   return interruptible(run, () => withLoadThreads(database, files, size, () => loadTables(load, filled)));
 }
@@ -143,10 +149,11 @@ async function writeTables({ run, pull, manifest, notes }: Load, writes: readonl
     const [delta] = deltas;
     if (!delta) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
     const outcome = await recordPull(run, pull, {
-      status: 'complete',
+      status: isPartial(manifest) ? 'partial' : 'complete',
       delta,
       extractedAt: manifest.as_of,
       note: formatNotes(notes),
+      unknownParts: manifest.unknown_parts,
     });
     run.signal.throwIfAborted();
     return outcome;
@@ -171,12 +178,18 @@ export async function interruptible<T>({ signal, warehouse }: RunContext, work: 
 /** The part of a table's load that belongs in the transaction. */
 type Write = () => Promise<Delta>;
 
-/** An empty table needs no comparison, and so no stage; a list column does. */
+/** An empty table needs no comparison, and so no stage; a list column does, and parts that are not loaded. */
 async function prepareTable(table: Table, load: Load): Promise<Write> {
   const { database, files } = load.run.warehouse;
   load.run.signal.throwIfAborted();
   const rowsBefore = await countCurrent(database, files, table, load.manifest.target);
-  return rowsBefore === 0 && !table.members ? () => loadFirst(table, load) : stageNext(table, load, rowsBefore);
+  const isFirst = rowsBefore === 0 && !table.members && unknownParts(table, load.manifest).length === 0;
+  return isFirst ? () => loadFirst(table, load) : stageNext(table, load, rowsBefore);
+}
+
+/** The parts of a table that could not be listed. */
+function unknownParts({ part }: Table, { unknown_parts = [] }: Manifest): readonly UnknownPart[] {
+  return unknown_parts.filter(({ column }) => column === part);
 }
 
 /** Loads rows directly into the history. */
@@ -193,23 +206,22 @@ async function loadFirst(table: Table, load: Load): Promise<Delta> {
 async function stageNext(table: Table, load: Load, rowsBefore: number): Promise<Write> {
   const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
-  const isDigested = isDigestible(table, load.manifest.files);
+  const unknown = unknownParts(table, load.manifest);
+  const isDigested = unknown.length === 0 && isDigestible(table, load.manifest.files);
   const rowsAfter = await loadRows(table, load, { isDigested });
   if (rowsAfter > 0) await checkLoadedKeys(table, load);
-  const changes = await compareStage(database, files, table, target, isDigested);
-  const delta = { ...changes, rowsBefore, rowsAfter };
+  const changes = await compareStage(database, files, table, target, isDigested, unknown);
+  const kept = unknown.length === 0 ? 0 : await countUnknown(database, files, table, target, unknown);
+  const delta = { ...changes, rowsBefore: rowsBefore - kept, rowsAfter };
   checkCount(table, load.manifest, delta);
-  if (!load.acceptDrop) {
-    const deleted = delta.deleted - (await countUnknown(table, load, delta));
-    checkRowDrop(table, { ...delta, deleted }, load.run.config.shrinkPercent);
-  }
+  if (!load.acceptDrop) checkRowDrop(table, delta, load);
   return async () => {
     const asOf = load.run.asOf.toISOString();
     const append = isDigested && { append: () => loadRows(table, load, { asOf, isDigested }) };
     if (isChanged(changes)) await mergeStage(database, files, table, { target, asOf, changes, ...append });
     else await keepVersions(database, files, table, target);
     await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
-    return delta;
+    return { ...delta, rowsAfter: rowsBefore - changes.deleted + changes.inserted };
   };
 }
 
@@ -217,30 +229,10 @@ function isChanged({ deleted, inserted, changed }: Changes): boolean {
   return deleted + inserted + changed > 0;
 }
 
-/** Deleted rows whose plugin could not be listed: they are unknown, which is no reason to keep the rows of the other plugins out. */
-async function countUnknown(table: Table, { run, manifest, directory }: Load, { deleted }: Delta): Promise<number> {
-  if (!table.byPlugin || deleted === 0) return 0;
-  const { database, files } = run.warehouse;
-  const landed = manifest.files.filter(({ format }) => format === 'ndjson');
-  return countUnlistedDeletions(database, files, table, {
-    files: landed.map(({ file }) => join(directory, file)),
-    longest_line: longestLine(landed),
-  });
-}
-
 async function checkLoadedKeys(table: Table, load: Load, current?: { readonly target: string }): Promise<void> {
   const { database, files } = load.run.warehouse;
   const note = await withKeyLocation(table, load, () => checkKeys(database, files, table, current));
   if (note !== undefined) load.notes.push(note);
-}
-
-const MAX_NOTES = 5;
-
-/** The notes of a load on one line; null when there are none. */
-export function formatNotes(notes: readonly string[]): string | null {
-  if (notes.length === 0) return null;
-  const others = notes.length > MAX_NOTES ? [`${notes.length - MAX_NOTES} more`] : [];
-  return [...notes.slice(0, MAX_NOTES), ...others].join('; ');
 }
 
 async function loadRows(table: Table, load: Load, to: Pick<LoadSpec, 'asOf' | 'isDigested'>): Promise<number> {
@@ -273,11 +265,19 @@ export function isMassDrop(table: Table, { deleted, rowsBefore }: Delta, shrinkP
   return !table.volatile && deleted >= MIN_DROPPED_ROWS && deleted * 100 > rowsBefore * shrinkPercent;
 }
 
-function checkRowDrop(table: Table, delta: Delta, shrinkPercent: number): void {
-  if (!isMassDrop(table, delta, shrinkPercent)) return;
+/** Whether a table loses all rows. */
+export function isEmptied({ volatile }: Table, { deleted, inserted, rowsBefore }: Delta): boolean {
+  return !volatile && deleted > 0 && deleted === rowsBefore && inserted === 0;
+}
+
+function checkRowDrop(table: Table, delta: Delta, { run, acceptEmpty }: Load): void {
   const { deleted, rowsBefore } = delta;
-  const percent = Math.round((deleted * 100) / rowsBefore);
-  throw new RowDropError('DATA', `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) disappeared at once`, {
-    hint: `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``,
-  });
+  const hint = `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``;
+  if (isMassDrop(table, delta, run.config.shrinkPercent)) {
+    const percent = Math.round((deleted * 100) / rowsBefore);
+    const what = `${table.name}: ${deleted} of ${rowsBefore} rows (${percent} %) disappeared at once`;
+    throw new RowDropError('DATA', what, { hint });
+  }
+  if (acceptEmpty || !isEmptied(table, delta)) return;
+  throw new EmptiedTableError('DATA', `${table.name}: every row (${rowsBefore}) disappeared at once`, { hint });
 }

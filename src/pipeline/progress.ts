@@ -3,7 +3,7 @@ import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
-import type { PullOutcome } from './run.ts';
+import { isLoaded, type PullOutcome } from './run.ts';
 
 /** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */
 export interface Progress {
@@ -209,9 +209,10 @@ function formatOutcome(outcome: PullOutcome): string {
   const retried = retries > 0 ? `, ${retries} retried` : '';
   const waited = throttle_wait_ms >= 1000 ? `, waited ${(throttle_wait_ms / 1000).toFixed(1)} s` : '';
   const traffic = `${plural(requests, 'request')}${retried}${waited}`;
-  if (status !== 'complete') return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
+  if (!isLoaded(status)) return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
   const note = outcome.note === null ? '' : `; note: ${outcome.note}`;
-  return `${target}: ${source}: ${plural(Number(rows), 'row')} (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
+  const partial = status === 'partial' ? 'partial: ' : '';
+  return `${target}: ${source}: ${partial}${plural(Number(rows), 'row')} (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
 }
 
 function formatMissing(permissions: readonly string[]): string {

@@ -12,12 +12,16 @@ import {
   type Strategy,
   withRejectedHint,
 } from './extract.ts';
-import { RowDropError } from './load.ts';
+import { EmptiedTableError, RowDropError } from './load.ts';
 import type { LoadQueue } from './load-queue.ts';
+import { isPartial } from './pull-notes.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull, toPullOutcome } from './run.ts';
+import type { Siblings } from './siblings.ts';
 
 export interface PullSourceOptions extends Connection {
   readonly loads: LoadQueue;
+  /** The pulls of the target in this run. */
+  readonly siblings: Siblings;
   /** Loads a mass disappearance of rows instead of quarantining it. */
   readonly acceptDrop: boolean;
   /** Loads this landing of an earlier run again, without the network; why not, if that run has none that can be loaded. */
@@ -54,7 +58,7 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
     let manifest: Manifest | undefined;
     try {
       manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
-      return await options.loads.add(pull, manifest, options.acceptDrop);
+      return await loadOrWait(pull, manifest, options);
     } catch (error) {
       const isQuarantined = error instanceof RowDropError;
       if (manifest && isQuarantined) await quarantineLanding(run.config, manifest, error.message);
@@ -70,6 +74,23 @@ async function extractWithRetry(run: RunContext, pull: ActivePull, options: Pull
       reuse = undefined;
       once = createOnce(); // a shared result may be what was wrong
     }
+  }
+}
+
+/**
+ * Loads a landing. A table that would lose all rows waits for the other sources of the target: where one of them failed, whatever
+ * answered in its place may have answered here as well.
+ */
+async function loadOrWait(pull: ActivePull, manifest: Manifest, options: PullSourceOptions): Promise<PullOutcome> {
+  const { loads, siblings, acceptDrop } = options;
+  try {
+    return await loads.add(pull, manifest, acceptDrop);
+  } catch (error) {
+    if (!(error instanceof EmptiedTableError)) throw error;
+    const failed = await siblings.failed();
+    if (failed.length === 0) return loads.add(pull, manifest, acceptDrop, true);
+    const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
+    throw new RowDropError('DATA', what, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
   }
 }
 
@@ -106,16 +127,16 @@ async function findNewerRows(
 function loadLanding(
   { config }: RunContext,
   pull: ActivePull,
-  { loads, acceptDrop }: PullSourceOptions,
+  options: PullSourceOptions,
   manifest: Manifest,
 ): Promise<PullOutcome> {
   const { quarantined, source, run_id } = manifest;
-  if (quarantined !== undefined && !acceptDrop) {
+  if (quarantined !== undefined && !options.acceptDrop) {
     throw new RowDropError('DATA', quarantined, {
       hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
     });
   }
-  return withLandingFiles(config, manifest, () => loads.add(pull, manifest, acceptDrop));
+  return withLandingFiles(config, manifest, () => loadOrWait(pull, manifest, options));
 }
 
 /**
@@ -165,5 +186,6 @@ async function carryForward(run: RunContext, pull: ActivePull, manifest: Manifes
     now: run.clock.now().toISOString(),
   });
   pull.expectedRows = manifest.expected_rows;
-  return { ...toPullOutcome(pull, { status: 'complete' }), rows: Number(row?.rows) };
+  const status = isPartial(manifest) ? 'partial' : 'complete';
+  return { ...toPullOutcome(pull, { status }), rows: Number(row?.rows) };
 }

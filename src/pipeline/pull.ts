@@ -18,6 +18,7 @@ import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
 import { prepareReuse, type ReuseTools } from './reuse.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
+import { Siblings } from './siblings.ts';
 import { limitTargets } from './target-limit.ts';
 
 /** The pulls of the selected targets and sources. @default all */
@@ -116,7 +117,8 @@ export async function pullSources(
   const clients = new ServiceClients(config, run, running.signal);
   const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
   const loads = new LoadQueue(running);
-  const tools = { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse };
+  const siblings = groupSiblings(pulls);
+  const tools = { running, loads, siblings, clients, shared, progress, resumable, acceptShrink, replay, reuse };
   const targets = limitTargets();
   try {
     const pullOrHalt = (pull: Pull) =>
@@ -168,6 +170,8 @@ export async function settleByTarget<T>(
 interface PullTools {
   readonly running: RunContext;
   readonly loads: LoadQueue;
+  /** By target. */
+  readonly siblings: ReadonlyMap<string, Siblings>;
   readonly clients: ServiceClients;
   readonly shared: ReadonlyMap<string, ExtractContext['once']>;
   readonly progress: Progress;
@@ -179,7 +183,7 @@ interface PullTools {
 
 async function pullOne(
   pull: Pull,
-  { running, loads, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
+  { running, loads, siblings: ofTargets, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
 ): Promise<PullOutcome> {
   const { target, source } = pull;
   const active = {
@@ -190,17 +194,26 @@ async function pullOne(
   };
   const done = progress.start(target.name, source.name, active.metrics);
   const manifest = resumable.get(pullKey(pull));
-  const outcome = await pullSource(running, active, {
+  const siblings = ofTargets.get(target.name) ?? new Siblings(1);
+  const options = {
     loads,
+    siblings,
     client: clients.get(target),
     once: shared.get(target.name) ?? createOnce(),
     reuse,
     acceptDrop: acceptShrink.includes(source.name),
     ...(replay && { replay: findReplay(replay, pull) }),
     ...(manifest && { resumable: manifest }),
-  });
+  };
+  const outcome = await siblings.run(source.name, () => pullSource(running, active, options));
   done(outcome);
   return outcome;
+}
+
+function groupSiblings(pulls: readonly Pull[]): ReadonlyMap<string, Siblings> {
+  const counts = new Map<string, number>();
+  for (const { target } of pulls) counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
+  return new Map([...counts].map(([target, count]) => [target, new Siblings(count)]));
 }
 
 function findReplay({ manifests, damaged }: Landing, pull: Pull): Manifest | TidemarkError {

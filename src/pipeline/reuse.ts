@@ -11,7 +11,7 @@ import type { Conditions } from '../services/client.ts';
 import type { ServiceResponse } from '../services/response.ts';
 import type { ListedObject, ObjectList, ObjectReader, ObjectRequest } from '../sources/source.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
-import type { ActivePull, RunContext } from './run.ts';
+import { type ActivePull, isLoaded, type PullStatus, type RunContext } from './run.ts';
 
 /** The last pull of a source. */
 interface LastPull {
@@ -162,11 +162,11 @@ export class ObjectReuse {
     return { objects: await LandedObjects.open(directory, file), reads };
   }
 
-  /** The landing of the last pull, if that was complete. */
+  /** The landing of the last pull, if that was loaded. */
   async #findManifest(): Promise<Manifest | undefined> {
     const { target, source } = this.#pull;
     const last = (await this.#tools?.lastPulls)?.get(`${target.name}/${source.name}`);
-    if (last?.status !== 'complete' || !last.extractedAt) return undefined;
+    if (!last?.extractedAt || !isLoaded(last.status as PullStatus)) return undefined;
     return findManifest(this.#run.config, { target: target.name, source: source.name }, last.extractedAt);
   }
 

@@ -4,7 +4,7 @@ import type { Config, Target } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode } from '../core/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
-import { landingDirectory, pruneLandings, recordPlanned } from '../landing/store.ts';
+import { landingDirectory, pruneLandings, recordPlanned, type UnknownPart } from '../landing/store.ts';
 import { prunePlans } from '../remediation/plan-store.ts';
 import type { SourceDefinition } from '../sources/source.ts';
 import type { Delta } from '../warehouse/history.ts';
@@ -145,9 +145,8 @@ function formatRunId(asOf: Date): string {
 
 function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {
   if (signal.aborted) return 'interrupted';
-  const complete = outcomes.filter(({ status }) => status === 'complete').length;
-  if (complete === outcomes.length) return 'complete';
-  return complete === 0 ? 'failed' : 'incomplete';
+  if (outcomes.every(({ status }) => status === 'complete')) return 'complete';
+  return outcomes.some(({ status }) => isLoaded(status)) ? 'incomplete' : 'failed';
 }
 
 /** `done` if every pull is complete, `incomplete` if some are, `unavailable` if none is. */
@@ -172,7 +171,13 @@ export interface ActivePull extends Pull {
   expectedRows: number | null;
 }
 
-export type PullStatus = 'complete' | 'failed' | 'quarantined';
+/** `partial`: some parts of the source could not be listed, and the others are loaded. */
+export type PullStatus = 'complete' | 'partial' | 'failed' | 'quarantined';
+
+/** Whether a pull with this status has changed the tables. */
+export function isLoaded(status: PullStatus): boolean {
+  return status === 'complete' || status === 'partial';
+}
 
 /** The result of a pull, as in the JSON output. */
 export interface PullOutcome {
@@ -202,6 +207,7 @@ export interface PullResult {
   readonly extractedAt?: string;
   readonly error?: string;
   readonly note?: string | null;
+  readonly unknownParts?: readonly UnknownPart[] | undefined;
 }
 
 export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: PullResult): PullOutcome {
@@ -233,7 +239,7 @@ export async function recordPull(run: RunContext, pull: ActivePull, result: Pull
 }
 
 /** A row of `pulls`. */
-type PullRow = Readonly<Record<string, string | number | null>>;
+type PullRow = Readonly<Record<string, string | number | readonly UnknownPart[] | null>>;
 
 /** The outcome of a pull, and the row that records it. */
 export function describePull(
@@ -251,6 +257,7 @@ export function describePull(
     as_of: asOf.toISOString(),
     extracted_at: result.extractedAt ?? null,
     throttled: pull.metrics.throttled,
+    unknown_parts: result.unknownParts ?? null,
   };
   return { outcome, row };
 }

@@ -96,7 +96,7 @@ function formatStale(gap: Row | undefined): string {
 
 function describePull({ status, error }: Row): string {
   const reason = typeof error === 'string' ? `: ${truncate(error)}` : '';
-  return `${status === 'quarantined' ? 'is quarantined' : 'failed'}${reason}`;
+  return `${status === 'failed' ? 'failed' : `is ${status}`}${reason}`;
 }
 
 function toFindingView(row: Row): object {

@@ -37,9 +37,23 @@ export function classifyError(
   };
 }
 
-/** An empty LIST returns 404 without a message: docs/services/secrets.md#listing. */
+/**
+ * An empty LIST returns 404 and `{"errors":[]}`: docs/services/secrets.md#listing. Another 404, such as one without a body, may be of
+ * anything in front of the service.
+ */
 export function isEmptyList({ method }: Operation, status: number, text: string): boolean {
-  return method === 'LIST' && status === 404 && extractErrorMessage(text) === '';
+  if (method !== 'LIST' || status !== 404) return false;
+  const { errors } = parseFields(text);
+  return Array.isArray(errors) && errors.length === 0;
+}
+
+function parseFields(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
 }
 
 /** A 404 with a message means a wrong mount if the path has no name, or if the message says so. */
@@ -68,7 +82,9 @@ const NO_ACTIVE_NODE = /local node not active/iu;
 function classifyFailure(operation: Operation, status: number, message: string): FailureKind {
   const { kind } = operation;
   if (REJECTED_STATUSES.includes(status) && /\bin use\b/iu.test(message)) return 'in-use';
-  if (status === 403 && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message)) return 'unauthorized';
+  // Nomad answers 500 to the question who an expired token is.
+  if ([403, 500].includes(status) && /(?:ACL token|ACL|token) (?:not found|expired)/iu.test(message))
+    return 'unauthorized';
   if (status === 404) return isWrongMount(operation, message) ? 'wrong-mount' : 'not-found';
   if (kind === 'secrets' && (status === 503 || (status === 500 && NO_ACTIVE_NODE.test(message)))) return 'sealed';
   if (status === 503 && /rate limit/iu.test(message)) return 'rate-limited';

@@ -9,5 +9,5 @@ export const externalVolumes: SourceDefinition = {
   kind: 'scheduler',
   operations: [listPlugins, scheduler.volumes.list, scheduler['external-volumes'].list],
   extract: (context) => extractByPlugin(context, scheduler['external-volumes'].list),
-  checkAccess: (client) => checkPluginAccess(client, scheduler['external-volumes'].list),
+  checkAccess: (client, onUnknown) => checkPluginAccess(client, scheduler['external-volumes'].list, onUnknown),
 };

@@ -2,6 +2,7 @@ import type { Target, TargetKind } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { UnknownPart } from '../landing/store.ts';
 import type { LandingWriter } from '../landing/writer.ts';
 import type { RequestOptions, ServiceClient } from '../services/client.ts';
 import type { Operation } from '../services/operation.ts';
@@ -20,8 +21,14 @@ export interface SourceDefinition {
   readonly operations?: readonly Operation[];
   /** Writes everything that the service returns to the landing. */
   readonly extract: (context: ExtractContext) => Promise<void>;
-  /** Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. @returns the last response, if there is one */
-  readonly checkAccess: (client: ServiceClient) => Promise<ServiceResponse | undefined>;
+  /**
+   * Makes the cheapest calls that need all permissions of the source, for `tidemark doctor`. `onUnknown` is called for a part that
+   * would be unknown. @returns the last response, if there is one
+   */
+  readonly checkAccess: (
+    client: ServiceClient,
+    onUnknown: (part: UnknownPart) => void,
+  ) => Promise<ServiceResponse | undefined>;
   /** What proves that an object is as the last pull read it, so that it is not read again. @default nothing: every object is read */
   readonly unchanged?: Unchanged;
   /** Other strategies, used in order when the service fails or the data is invalid. @default `extract` once more */
@@ -85,6 +92,8 @@ export interface ExtractContext {
   readonly once: <T>(name: string, request: () => Promise<T>) => Promise<T>;
   /** Compares a list with the last pull. It decides which objects need not be read again, as the source's `unchanged` declares. */
   readonly objects: (list: ObjectList) => Promise<ObjectReader>;
+  /** The values that the current rows of the source's main table have in the column of its part, such as the plugins. */
+  readonly knownParts: () => Promise<ReadonlySet<string | null>>;
   /** Processes a few items at a time, so that sources take turns at the rate limit. The first failure ends it. */
   readonly forEachLimited: <T>(items: readonly T[], work: (item: T) => Promise<void>) => Promise<void>;
 }

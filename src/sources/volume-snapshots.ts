@@ -9,5 +9,5 @@ export const volumeSnapshots: SourceDefinition = {
   kind: 'scheduler',
   operations: [listPlugins, scheduler.volumes.list, scheduler.snapshots.list],
   extract: (context) => extractByPlugin(context, scheduler.snapshots.list),
-  checkAccess: (client) => checkPluginAccess(client, scheduler.snapshots.list),
+  checkAccess: (client, onUnknown) => checkPluginAccess(client, scheduler.snapshots.list, onUnknown),
 };

@@ -1,7 +1,11 @@
+import { ServiceError } from '../http/errors.ts';
+import type { UnknownPart } from '../landing/store.ts';
+import type { ServiceClient } from '../services/client.ts';
 import type { OperationArgs } from '../services/operation.ts';
+import { listItems, type ServiceResponse } from '../services/response.ts';
 import { listPlugins } from '../services/scheduler/bodies.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
-import { checkListAndRead, listThenLand } from './shared/list-and-read.ts';
+import { describeFailure, listThenLand } from './shared/list-and-read.ts';
 import {
   createPluginLookup,
   fetchVolumes,
@@ -31,6 +35,7 @@ export const volumes: SourceDefinition = {
       toName: ({ id, namespace }) => (namespace ? `${namespace}/${id}` : id),
       toObject: (volume) => ({ item: volume.item, parts: findPlugin(volume) }),
       // The right to list volumes in all namespaces does not include the right to read them.
+      part: { column: 'namespace', value: ({ namespace }) => namespace ?? null },
       describe: ({ id, namespace }) => `volume ${id} in namespace ${namespace ?? 'default'}`,
       request: (volume) => ({
         fields: { kind: 'read' },
@@ -40,12 +45,30 @@ export const volumes: SourceDefinition = {
       isRow: false,
     });
   },
-  checkAccess: (client) =>
-    checkListAndRead(client, scheduler.volumes.list, { type: 'csi' }, (item) => {
-      const id = optionalString(item, 'ID');
-      return id === undefined ? undefined : client.call(scheduler.volumes.read, readArgs(parseListedVolume(item, id)));
-    }),
+  checkAccess: checkNamespaces,
 };
+
+/** Lists volumes, then reads the first one of each namespace. */
+async function checkNamespaces(
+  client: ServiceClient,
+  onUnknown: (part: UnknownPart) => void,
+): Promise<ServiceResponse> {
+  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
+  const items = listItems(scheduler.volumes.list, response);
+  const volumes = items.map((item) => parseListedVolume(item, optionalString(item, 'ID') ?? ''));
+  const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace ?? null, volume]));
+  const refused = new Map<string | null, ServiceError>();
+  for (const [namespace, volume] of namespaces) {
+    await client.call(scheduler.volumes.read, readArgs(volume)).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.failure !== 'forbidden') throw error;
+      refused.set(namespace, error);
+    });
+  }
+  const [first] = refused.values();
+  if (first && refused.size === namespaces.size) throw first;
+  for (const [value, error] of refused) onUnknown({ column: 'namespace', value, reason: describeFailure(error) });
+  return response;
+}
 
 /**
  * An allocation of a claim changes, and ends, without a change of the volume's index: recorded answers of Nomad show an allocation

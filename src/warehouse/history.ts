@@ -1,3 +1,4 @@
+import type { UnknownPart } from '../landing/store.ts';
 import type { Database } from './database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams } from './sql-params.ts';
@@ -19,6 +20,7 @@ export interface Delta extends Changes {
 /**
  * Compares the stage with the current rows. `mergeStage` writes the difference.
  * @param isDigested the stage has the digest of each row in the column `DIGEST`, and of the other columns only the key
+ * @param unknown parts that could not be listed: their rows are neither deleted nor changed nor added
  */
 export async function compareStage(
   database: Database,
@@ -26,25 +28,54 @@ export async function compareStage(
   table: Table,
   target: string,
   isDigested = false,
+  unknown: readonly UnknownPart[] = [],
 ): Promise<Changes> {
   const digest = digestColumns(table);
-  const parts = { ...templateParts(table), digest, stageDigest: isDigested ? DIGEST : digest };
+  const filters = { isUnknown: isUnknown(table, unknown), isHeld: await isHeldByUnknown(files, table, unknown) };
+  const parts = { ...templateParts(table), ...filters, digest, stageDigest: isDigested ? DIGEST : digest };
   const differences = await database.write(await files.render('warehouse/compare_stage', parts), { target });
   if (differences === 0) return { deleted: 0, inserted: 0, changed: 0 };
   const [counts] = await database.rows(await files.render('warehouse/delta_counts', parts));
   return { deleted: Number(counts?.deleted), inserted: Number(counts?.inserted), changed: Number(counts?.changed) };
 }
 
-/** How many of the rows that `compareStage` found to be deleted belong to plugins that could not be listed. */
-export async function countUnlistedDeletions(
+/** The number of current rows of a target in parts that could not be listed. */
+export async function countUnknown(
   database: Database,
   files: SqlFiles,
   table: Table,
-  landed: { readonly files: readonly string[]; readonly longest_line: number },
+  target: string,
+  unknown: readonly UnknownPart[],
 ): Promise<number> {
-  const sql = await files.render('warehouse/unlisted_deletions', templateParts(table));
-  const [count] = await database.rows(sql, { ...landed });
+  const parts = { history: historyTable(table), isUnknown: isUnknown(table, unknown) };
+  const [count] = await database.rows(await files.render('warehouse/unknown_rows', parts), { target });
   return Number(count?.rows);
+}
+
+/** SQL that is true for the rows of these parts. */
+function isUnknown({ part }: Table, unknown: readonly UnknownPart[]): string {
+  const values = unknown.flatMap(({ column, value }) => (column === part ? [value] : []));
+  if (part === undefined || values.length === 0) return 'false';
+  const named = values.filter((value) => value !== null).map(quoteLiteral);
+  const isNamed = named.length === 0 ? [] : [`coalesce(${quoteIdent(part)} in (${named.join(', ')}), false)`];
+  return [...isNamed, ...(values.includes(null) ? [`${quoteIdent(part)} is null`] : [])].join(' or ');
+}
+
+/**
+ * SQL that is true for a row which may belong to one of these parts, and which that part already has: where a plugin's ID is a prefix,
+ * another plugin's list has it as well.
+ */
+async function isHeldByUnknown(files: SqlFiles, table: Table, unknown: readonly UnknownPart[]): Promise<string> {
+  const { part, key, columns } = table;
+  if (part === undefined || unknown.length === 0 || !columns.some(({ name }) => name === 'is_ambiguous'))
+    return 'false';
+  const rest = key.filter((name) => name !== part).map(quoteIdent);
+  return files.render('warehouse/held_by_unknown', {
+    part: quoteIdent(part),
+    history: historyTable(table),
+    isUnknown: isUnknown(table, unknown),
+    sameRest: rest.map((name) => `held.${name} is not distinct from staged.${name}`).join(' and '),
+  });
 }
 
 interface MergeOptions {

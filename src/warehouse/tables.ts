@@ -38,8 +38,8 @@ export interface Table {
   readonly internal: boolean;
   /** Rows come and go by nature: a mass disappearance is no sign of an error. */
   readonly volatile: boolean;
-  /** Rows are listed plugin by plugin, and the landing has a line with `error` for one that could not be listed. */
-  readonly byPlugin: boolean;
+  /** The column that names the part of a row, such as its plugin: what could not be listed is left as it is, part by part. */
+  readonly part: string | undefined;
   /** A column that lists members; its history is kept per member. */
   readonly members: string | undefined;
   /** Columns, or fields of `extra`, that a service computes from the clock or from a position: a change of them is no version. */
@@ -84,7 +84,7 @@ function parseTable(name: string, ddl: string): Table {
     source: header.source,
     internal: header.internal === 'yes',
     volatile: header.volatile === 'yes',
-    byPlugin: header.by_plugin === 'yes',
+    part: header.part,
     members: header.members,
     computed: header.computed?.split(/,\s*/u) ?? [],
     renamedFrom: header.renamed_from,

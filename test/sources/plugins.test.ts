@@ -94,7 +94,7 @@ describe('where a plugin ID is a prefix', () => {
       registered: ['ab/v1', 'ab12/v2', 'cd/v3'],
       failing: ['ab12'],
     });
-    await project.pull(['--source', 'external_volumes']);
+    await project.pull(['--source', 'external_volumes'], 1);
     expect(await project.rows(ROWS)).toEqual([
       { plugin_id: 'ab', external_id: 'v1', is_ambiguous: true },
       { plugin_id: 'ab', external_id: 'v2', is_ambiguous: true },
@@ -129,20 +129,37 @@ test('one plugin with a name that is not hexadecimal does not fail the others at
   ]);
 });
 
-test('the volumes of a plugin that can no longer be listed are no drop of rows: the others are loaded', async () => {
+test('the volumes of a plugin that cannot be listed stay as they are, and those of the others are loaded', async () => {
   const failing: string[] = [];
   const held = { ab: ['v1', 'v2', 'v3', 'v4', 'v5'], cd: ['w1'] };
   const project = await prefixProject({ held, registered: ['ab/v1', 'cd/w1'], failing, listsAll: false });
   await project.pull(['--source', 'external_volumes']);
   failing.push('ab');
   held.cd.push('w2');
-  await project.pull(['--source', 'external_volumes']);
-  expect((await project.rows(ROWS)).map(({ external_id }) => external_id)).toEqual(['w1', 'w2']);
+  const { stdout } = await project.pull(['--source', 'external_volumes'], 1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'incomplete',
+    pulls: [{ status: 'partial', rows: 7, inserted: 1, changed: 0, deleted: 0 }],
+  });
+  expect((await project.rows(ROWS)).map(({ external_id }) => external_id)).toEqual([...held.ab, 'w1', 'w2']);
+  expect(await project.rows('select count(*)::int as versions from external_volumes_history')).toEqual([
+    { versions: 7 },
+  ]);
   failing.pop();
   await project.pull(['--source', 'external_volumes']);
   held.ab = [];
+  expect((await project.pull(['--source', 'external_volumes'], 1)).stdout).toContain('quarantined'); // a plugin that lists nothing any more is another matter
+});
+
+test('a volume that another plugin lists is not new while the plugin that has it cannot be listed', async () => {
+  const failing: string[] = [];
+  const held = { ab: ['v1'], ab12: ['v2'] };
+  const project = await prefixProject({ held, registered: ['ab/v1', 'ab12/v2'], failing });
+  await project.pull(['--source', 'external_volumes']);
+  failing.push('ab12');
   const { stdout } = await project.pull(['--source', 'external_volumes'], 1);
-  expect(stdout).toContain('quarantined'); // a plugin that lists nothing any more is another matter
+  expect(JSON.parse(stdout).pulls).toMatchObject([{ status: 'partial', rows: 2, inserted: 0, deleted: 0 }]);
+  expect((await project.rows(ROWS)).map(({ plugin_id }) => plugin_id)).toEqual(['ab', 'ab12']);
 });
 
 test('if no plugin can be listed, the source fails', async () => {
@@ -151,14 +168,46 @@ test('if no plugin can be listed, the source fails', async () => {
   expect(stdout).toContain('the driver does not respond');
 });
 
-test('a volume that may not be read is named with its namespace, and the source is failed', async () => {
+test('a namespace whose volumes may not be read is unknown, and the others are loaded', async () => {
+  const denied: string[] = [];
+  let refusals = 0;
+  const project = await testProject({
+    workspaces: 2,
+    faultHook: ({ path, query }, service) => {
+      if (!path.startsWith('/v1/volume/csi/') || !denied.includes(query.get('namespace') ?? 'default'))
+        return undefined;
+      refusals++;
+      return service.error(403, 'Permission denied');
+    },
+  });
+  await project.pull(['--source', 'volumes']);
+  const before = await project.rows('select * from volumes_history order by all');
+  const [counts] = await project.rows(
+    "select count(*)::int as n, count(*) filter (namespace = 'prod')::int as prod from volumes",
+  );
+  denied.push('prod');
+  for (const [, volume] of project.sandbox.services.scheduler.state.volumes) volume.nodesExpected += 1;
+  const { stdout } = await project.pull(['--source', 'volumes'], 1);
+  expect(JSON.parse(stdout).pulls).toMatchObject([{ status: 'partial', rows: counts?.n }]);
+  expect(stdout).toMatch(/namespace prod is unknown: volume \S+ in namespace prod: Permission denied/);
+  expect(refusals).toBeLessThan(20);
+  const prod = await project.rows("select * from volumes_history where namespace = 'prod' order by all");
+  expect(prod).toEqual(before.filter(({ namespace }) => namespace === 'prod'));
+  expect(await project.rows('select part, value, source from unknown_parts')).toEqual([
+    { part: 'namespace', value: 'prod', source: 'volumes' },
+  ]);
+  const { stdout: checks } = await project.tidemark(['doctor', '--json']);
+  expect(checks).toContain('partial: namespace prod is unknown: Permission denied');
+});
+
+test('a token that may read no volume at all fails the source', async () => {
   const project = await testProject({
     workspaces: 2,
     faultHook: ({ path }, service) =>
-      path === '/v1/volume/csi/missing-logs' ? service.error(403, 'Permission denied') : undefined,
+      path.startsWith('/v1/volume/csi/') ? service.error(403, 'Permission denied') : undefined,
   });
   const { stdout } = await project.pull(['--source', 'volumes'], 3);
-  expect(stdout).toContain('volume missing-logs in namespace prod: Permission denied');
+  expect(stdout).toContain(': Permission denied');
   expect(await project.rows("select status from pulls where source = 'volumes'")).toEqual([{ status: 'failed' }]);
 });
 

@@ -92,7 +92,7 @@ export function checkToken(
     list.ok('token', target.token === undefined ? 'none set' : 'not verified: no endpoint of its sources checks it');
     return true;
   }
-  const isOpen = probes.some(({ availability }) => availability === 'permitted');
+  const isOpen = probes.some(({ availability }) => availability === 'permitted' || availability === 'partial');
   if (isOpen && target.token !== undefined && !checked.some(({ error }) => error?.failure === 'unauthorized')) {
     list.warn('token', 'not verified: only endpoints that need no right answer');
     return true;
@@ -115,7 +115,7 @@ function needsToken(operations: readonly { readonly permission: string }[] | und
 
 /** Whether a response shows that the service knows the token. The platform answers 404 to a good token without the right. */
 function isAccepted(target: Target, availability: SourceProbe['availability'], error?: ServiceError): boolean {
-  if (availability === 'permitted' || availability === 'absent' || availability === 'misplaced') return true;
+  if (['permitted', 'partial', 'absent', 'misplaced'].includes(availability)) return true;
   return target.kind === 'platform' && error?.failure === 'not-found';
 }
 

@@ -182,8 +182,12 @@ function checkSources(list: CheckList, target: Target, probes: readonly SourcePr
   list.fail('sources', `add to this target: ${formatSourceSelection(target, absent)}`);
 }
 
+function isReadable(availability: SourceProbe['availability']): boolean {
+  return availability === 'permitted' || availability === 'partial';
+}
+
 function permittedSources(probes: readonly SourceProbe[]): readonly string[] {
-  return probes.filter(({ availability }) => availability === 'permitted').map(({ source }) => source.name);
+  return probes.filter(({ availability }) => isReadable(availability)).map(({ source }) => source.name);
 }
 
 /** Names the sources that the configuration leaves out. */

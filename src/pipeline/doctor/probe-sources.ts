@@ -1,14 +1,16 @@
 import { formatError } from '../../core/errors.ts';
+import { stripControls } from '../../core/log.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { ServiceError } from '../../http/errors.ts';
+import { describePart, type UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
 import { listMounts } from '../../services/token/operations.ts';
 import type { SourceDefinition } from '../../sources/source.ts';
 
-/** Whether a source can be pulled. `absent`: the service does not have it; `misplaced`: its engine is at another path. */
-export type Availability = 'permitted' | 'absent' | 'misplaced' | 'refused' | 'failed';
+/** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
+export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';
 
 export interface SourceProbe {
   readonly source: SourceDefinition;
@@ -34,18 +36,25 @@ export async function probeSources(
 ): Promise<readonly SourceProbe[]> {
   const results = await Promise.all(sources.map((source) => callSource(source, client)));
   const engines = results.some(({ error }) => error?.failure === 'wrong-mount') ? await readEngines(client) : undefined;
-  return results.map(({ source, response, error }) =>
+  return results.map(({ source, response, error, unknown }) =>
     error === undefined
-      ? { source, availability: 'permitted', detail: 'permitted', ...(response && { response }) }
+      ? { source, ...explainSuccess(unknown, options), ...(response && { response }) }
       : { source, error, ...explainFailure(client, source, error, { ...options, engines }) },
   );
 }
 
+function explainSuccess(unknown: readonly UnknownPart[], { redactor }: ProbeOptions): Explanation {
+  if (unknown.length === 0) return { availability: 'permitted', detail: 'permitted' };
+  const parts = unknown.map(describePart).join('; ');
+  return { availability: 'partial', detail: `partial: ${redactor.text(stripControls(parts))}` };
+}
+
 async function callSource(source: SourceDefinition, client: ServiceClient) {
+  const unknown: UnknownPart[] = [];
   try {
-    return { source, response: await source.checkAccess(client) };
+    return { source, unknown, response: await source.checkAccess(client, (part) => unknown.push(part)) };
   } catch (error) {
-    if (error instanceof ServiceError) return { source, error };
+    if (error instanceof ServiceError) return { source, unknown, error };
     throw error;
   }
 }

@@ -32,6 +32,8 @@ const policyName = pathParam('name of the policy');
 const volumeId = pathParam('full ID of the volume');
 /** The API documents do not list it. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
 const namespace = queryParam("the volume's namespace; by default the target's");
+/** Nor this. Nomad checks the right to list in it, and lists the volumes of every namespace. */
+const namespaceOfRight = queryParam("a namespace in which the token may list volumes; by default the target's");
 const nextToken = queryParam('NextToken of the previous page');
 const perPage = { ...queryParam('items per page', 'integer'), required: 'spec' } as const;
 const pluginId = { ...queryParam('ID of the storage plugin, or a prefix of it'), required: true } as const;
@@ -200,7 +202,12 @@ export const scheduler = {
       path: '/volumes/external',
       description: 'lists the volumes of the storage provider',
       // Without a plugin, the service of the API documents lists the volumes of all plugins.
-      params: { plugin_id: { ...pluginId, required: false }, next_token: nextToken, per_page: perPage },
+      params: {
+        plugin_id: { ...pluginId, required: false },
+        next_token: nextToken,
+        per_page: perPage,
+        namespace: namespaceOfRight,
+      },
       responseType: 'object',
       itemsPath: 'Volumes',
       validate: validatePrefixes,
@@ -221,6 +228,7 @@ export const scheduler = {
         next_token: nextToken,
         per_page: perPage,
         secrets: { ...queryParam('key=value pairs for the plugin, comma-separated'), secret: true },
+        namespace: namespaceOfRight,
       },
       responseType: 'object',
       itemsPath: 'Snapshots',

@@ -44,6 +44,8 @@ const ANONYMOUS: TokenInfo = {
   extra: null,
 };
 
+const ACL_DISABLED: TokenInfo = { ...ANONYMOUS, type: 'acl-disabled', is_management: null };
+
 type Fields = Readonly<Record<string, unknown>>;
 
 export function toFields(value: unknown): Fields {
@@ -94,7 +96,7 @@ export async function describeToken(client: ServiceClient): Promise<TokenInfo> {
   try {
     return await (kind === 'scheduler' ? describeSchedulerToken(client) : describeMeshToken(client));
   } catch (error) {
-    if (isAclDisabled(error)) return { ...ANONYMOUS, type: 'acl-disabled', is_management: null };
+    if (isAclDisabled(error)) return ACL_DISABLED;
     if (token === undefined && error instanceof ServiceError && error.status === 403) return ANONYMOUS;
     throw error;
   }
@@ -179,8 +181,12 @@ const ACL_KNOWN = ['AccessorID', 'SecretID', 'Name', 'Description', 'Type', 'Pol
 /** They follow from the other fields. */
 const ACL_DERIVED = ['ExpirationTime', 'ExpirationTTL', 'Hash', 'CreateIndex', 'ModifyIndex'];
 
+/** Nomad 2 answers so without ACLs; earlier versions refuse the question. */
+const NO_ACL_ACCESSOR = 'acls-disabled';
+
 async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo> {
   const fields = toFields((await client.call(tokenOperations.scheduler)).json());
+  if (textField(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textField(fields, 'Type');
   const isManagement = type === 'management';
   return {

@@ -13,6 +13,14 @@ interface ItemList<T> {
   readonly toName?: (item: T) => string;
   /** Names an item in messages, where its name alone does not find it. @default not named: the operation is */
   readonly describe?: (item: T) => string;
+  /** The part of an item, where a token may be refused a part of the list. @default a refusal fails the source */
+  readonly part?: ListPart<T>;
+}
+
+interface ListPart<T> {
+  /** `part` of the table. */
+  readonly column: string;
+  readonly value: (item: T) => string | null;
 }
 
 interface ListAndRead<T> extends ItemList<T> {
@@ -47,20 +55,25 @@ export async function listThenLand<T>(context: ExtractContext, list: ListAndLand
 
 /**
  * Reads each item of a list. A 404 has two possible causes: the item was deleted since it was listed, or the token may not read
- * it. So the items are listed again, and one that is still listed is an error.
+ * it. So the items are listed again, and one that is still listed is an error. Where one item of a part is refused, the part is unknown,
+ * and no other item of it is asked for.
  */
-export async function listThenRead<T>(
-  context: ExtractContext,
-  { items, relist, read, toName = String, describe }: ListAndRead<T>,
-): Promise<void> {
+export async function listThenRead<T>(context: ExtractContext, list: ListAndRead<T>): Promise<void> {
+  const { items, relist, read, toName = String, describe, part } = list;
   const missing: T[] = [];
+  const refused = new Map<string | null, ServiceError>();
   await context.forEachLimited(items, async (item) => {
+    const value = part?.value(item) ?? null;
+    if (refused.has(value)) return;
     await read(item).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
-      if (error.failure !== 'not-found') throw describe ? withSubject(error, describe(item)) : error;
-      missing.push(item);
+      const described = describe ? withSubject(error, describe(item)) : error;
+      if (error.failure === 'not-found') missing.push(item);
+      else if (part && error.failure === 'forbidden') refused.set(value, described);
+      else throw described;
     });
   });
+  if (part) recordRefused(context, part, new Set(items.map(part.value)).size, refused);
   if (missing.length === 0) return;
   const listed = new Set((await relist()).map(toName));
   const unreadable = missing.map(toName).find((name) => listed.has(name));
@@ -68,6 +81,23 @@ export async function listThenRead<T>(
   throw new TidemarkError('DATA', `${unreadable} is listed but returns 404`, {
     hint: 'the token may lack the permission to read it',
   });
+}
+
+/** @throws the first refusal if every part is refused: nothing was read */
+function recordRefused<T>(
+  { landing }: ExtractContext,
+  { column }: ListPart<T>,
+  parts: number,
+  refused: ReadonlyMap<string | null, ServiceError>,
+): void {
+  const [first] = refused.values();
+  if (first && refused.size === parts) throw first;
+  for (const [value, error] of refused) landing.addUnknown({ column, value, reason: describeFailure(error) });
+}
+
+/** The words of the service, or what happened instead of an answer. */
+export function describeFailure({ failure, status, serviceMessage }: ServiceError): string {
+  return serviceMessage === '' ? [status, failure].filter(Boolean).join(' ') : serviceMessage;
 }
 
 /** The same failure, with the item that could not be read. */

@@ -1,11 +1,13 @@
-import { type FailureKind, ServiceError } from '../../http/errors.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type FailureKind, isRejection, ServiceError } from '../../http/errors.ts';
+import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
 import { listItems, type ResponsePage, type ServiceResponse } from '../../services/response.ts';
 import { listPlugins } from '../../services/scheduler/bodies.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { type ExtractContext, listIndex, optionalString, requiredString } from '../source.ts';
-import { checkListAndRead } from './list-and-read.ts';
+import { describeFailure } from './list-and-read.ts';
 
 export interface ListedVolume {
   readonly id: string;
@@ -44,73 +46,136 @@ export function fetchVolumesOnce(context: ExtractContext): Promise<VolumeList> {
 }
 
 /**
- * Lists what each storage plugin has, and writes the pages. The failure of a plugin is written instead: what it has is then unknown.
+ * Lists what each storage plugin has, and writes the pages. Where a plugin does not answer with a list, that is written instead: what
+ * it has is then unknown, and what is loaded of it stays.
  * In the API documents a plugin ID is a prefix, so that a listing may contain what belongs to a plugin with a longer ID; the load
  * query assigns each item to its plugin (docs/services/scheduler.md#prefixes).
  */
 export async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
-  const { client } = context;
-  const match = client.target.flavor === 'hashicorp' ? 'exact' : 'prefix';
-  const failures: ServiceError[] = [];
-  let listed = 0;
-  const plugins = await fetchPlugins(context);
-  await context.forEachLimited(plugins, async (plugin) => {
-    const failure = await landPages(context, operation, { plugin_id: plugin }, { plugin_id: plugin, match });
-    if (failure === undefined) listed++;
-    else if (!isUnsupported(failure)) failures.push(failure);
+  const known = await context.knownParts();
+  const plugins = await fetchPlugins(context, known);
+  const failures = new Map<string, ServiceError>();
+  await context.forEachLimited([...plugins.keys()], async (plugin) => {
+    const failure = await landPages(context, operation, plugin, plugins.get(plugin));
+    if (failure) failures.set(plugin, failure);
   });
-  const [first] = failures;
-  if (first && listed === 0) throw first; // not one plugin answers: the cause is the service
-  if (match === 'prefix' && !operation.params.plugin_id?.required) await landUnnamed(context, operation);
+  assertServiceAnswers(plugins.size, [...failures.values()]);
+  for (const [plugin, failure] of failures) {
+    const isUnsupported = await cannotList(context, failure, plugins.get(plugin), known.has(plugin));
+    await landUnknown(context, plugin, failure, isUnsupported);
+  }
+  const isOptional = !operation.params.plugin_id?.required;
+  if (matchOf(context) === 'prefix' && isOptional) await landUnnamed(context, operation, known);
 }
 
-/** Writes the pages of a list, or its failure if that says something about the plugin alone. @returns the failure */
+/** A plugin that is known, and what shows whether it is healthy. */
+interface KnownPlugin {
+  readonly id: string;
+  /** Its item in the list of plugins, or without such a list that of a volume. */
+  readonly item: unknown;
+  /** Of a volume of it: the token may have rights in this one only. */
+  readonly namespace: string | undefined;
+}
+
+function matchOf({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
+  return client.target.flavor === 'hashicorp' ? 'exact' : 'prefix';
+}
+
+/** Writes the pages of a plugin's list, if it answers with a list. @returns the failure, if it may be of this plugin alone */
 async function landPages(
-  { client, landing }: ExtractContext,
+  context: ExtractContext,
   operation: Operation,
-  args: Readonly<Record<string, string>>,
-  fields: Readonly<Record<string, string | null>>,
+  id: string,
+  plugin: KnownPlugin | undefined,
 ): Promise<ServiceError | undefined> {
+  const { client, landing } = context;
   const pages: string[] = [];
   try {
-    for await (const page of client.pages(operation, args)) pages.push(page.text);
+    for await (const page of client.pages(operation, listArgs(client, id, plugin))) pages.push(page.text);
   } catch (error) {
     if (!isPluginFailure(error)) throw error;
-    await landing.writeJson({ ...fields, error: error.serviceMessage });
-    if (!isUnsupported(error)) landing.addNote(`plugin ${fields.plugin_id} is unknown: ${error.serviceMessage}`);
     return error;
   }
-  for (const page of pages) await landing.writeJson(fields, page);
+  for (const page of pages) await landing.writeJson({ plugin_id: id, match: matchOf(context) }, page);
   return undefined;
 }
 
+/** A target of every namespace has no namespace of its own to send; the right to list is one of a namespace. */
+function listArgs({ target }: ServiceClient, id: string, plugin: KnownPlugin | undefined) {
+  const isEvery = target.namespace === '*' && target.flavor === 'hashicorp' && plugin?.namespace !== undefined;
+  return { plugin_id: id, ...(isEvery && { namespace: plugin.namespace }) };
+}
+
+/** @throws the first failure if not one of several plugins answers, and none says anything about itself: the cause is the service */
+function assertServiceAnswers(plugins: number, failures: readonly ServiceError[]): void {
+  const [first] = failures;
+  const isOfService = failures.length > 1 && failures.length === plugins && !failures.some(isAboutPlugin);
+  if (first && isOfService) throw first;
+}
+
+function isAboutPlugin({ failure, serviceMessage }: ServiceError): boolean {
+  return failure === 'not-found' || UNSUPPORTED.test(serviceMessage);
+}
+
+async function landUnknown(
+  { landing }: ExtractContext,
+  plugin: string | null,
+  failure: ServiceError,
+  isUnsupported: boolean,
+): Promise<void> {
+  const error = describeFailure(failure);
+  await landing.writeJson({ plugin_id: plugin, match: null, error, state: isUnsupported ? 'unsupported' : 'unknown' });
+  landing.addUnknown({ column: 'plugin_id', value: plugin, reason: error, ...(isUnsupported && { isUnsupported }) });
+  if (isUnsupported && isRejection(failure)) landing.addNote(`plugin ${plugin ?? '(none)'} is unknown: ${error}`);
+}
+
 /** Lists without a plugin, which finds the volumes of plugins that no registered volume names. */
-async function landUnnamed({ client, landing }: ExtractContext, operation: Operation): Promise<void> {
+async function landUnnamed(
+  context: ExtractContext,
+  operation: Operation,
+  known: ReadonlySet<string | null>,
+): Promise<void> {
+  const { client, landing } = context;
   const pages: string[] = [];
   try {
     for await (const page of client.pages(operation, {})) pages.push(page.text);
   } catch (error) {
     if (!isPluginFailure(error)) throw error;
-    await landing.writeJson({ plugin_id: null, match: 'prefix', error: error.serviceMessage });
-    landing.addNote(`plugins that no registered volume names are unknown: ${error.serviceMessage}`);
+    const cannot = (isRejection(error) || UNSUPPORTED.test(error.serviceMessage)) && !known.has(null);
+    if (!cannot) return landUnknown(context, null, error, false);
+    await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(error) });
+    landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(error)}`);
     return;
   }
   for (const page of pages) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
 }
 
-/** The IDs of all plugins that are known: of registered volumes, and those that the real product lists. */
-async function fetchPlugins(context: ExtractContext): Promise<readonly string[]> {
+/**
+ * The plugins of registered volumes, those that the real product lists, and those that loaded rows belong to: one that is gone may
+ * still have what it had.
+ */
+async function fetchPlugins(
+  context: ExtractContext,
+  known: ReadonlySet<string | null>,
+): Promise<ReadonlyMap<string, KnownPlugin>> {
   const { volumes } = await fetchVolumesOnce(context);
-  const registered = volumes.flatMap(({ plugin }) => plugin ?? []);
-  const running = await fetchRunningPlugins(context);
-  return [...new Set([...registered, ...running])].sort();
+  const items = await fetchRunningPlugins(context);
+  const ids = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known].filter(
+    (id) => typeof id === 'string',
+  );
+  const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
+    const volume = volumes.find(({ plugin }) => plugin === id);
+    const item = matchOf(context) === 'exact' ? items.get(id) : volume?.item;
+    return [id, { id, item, namespace: volume?.namespace }];
+  });
+  return new Map(plugins);
 }
 
-async function fetchRunningPlugins(context: ExtractContext): Promise<readonly string[]> {
+async function fetchRunningPlugins(context: ExtractContext): Promise<ReadonlyMap<string, unknown>> {
   const plugins = await fetchPluginItems(context);
-  if (Array.isArray(plugins)) return plugins.flatMap((item) => optionalString(item, 'ID') ?? []);
+  if (Array.isArray(plugins)) return new Map(plugins.map((item) => [optionalString(item, 'ID') ?? '', item]));
   context.landing.addNote(`plugins that no registered volume names are unknown: ${(plugins as ServiceError).message}`);
-  return [];
+  return new Map();
 }
 
 /** The items of the list of plugins, which only the real product has; or why it does not show them. */
@@ -123,6 +188,31 @@ async function fetchPluginItems({ client, once }: ExtractContext): Promise<reado
     if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
     return error;
   }
+}
+
+/** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
+const UNSUPPORTED = /not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu;
+
+/**
+ * Whether a plugin cannot list at all. Nomad says so of a process that hangs as well, so that only a plugin counts which is healthy
+ * before and after. Without a list of plugins, a service may also reject the ID of one that has no rows.
+ */
+async function cannotList(
+  context: ExtractContext,
+  failure: ServiceError,
+  plugin: KnownPlugin | undefined,
+  hasRows: boolean,
+): Promise<boolean> {
+  const isExact = matchOf(context) === 'exact';
+  if (!isExact && isRejection(failure)) return !hasRows;
+  if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin?.item)) return false;
+  if (!isExact) return true;
+  const later = await fetchPluginItems({ ...context, once: (_, request) => request() });
+  return Array.isArray(later) && later.some((item) => isDeepStrictEqual(item, plugin?.item));
+}
+
+function isHealthy(item: unknown): boolean {
+  return Number((item as Readonly<Record<string, unknown>> | undefined)?.ControllersHealthy ?? 0) > 0;
 }
 
 /**
@@ -139,39 +229,44 @@ export async function createPluginLookup(
   return ({ plugin }) => [plugin === undefined ? undefined : byId.get(plugin)];
 }
 
-/** Lists volumes, then what the plugin of the first one has. */
-export function checkPluginAccess(client: ServiceClient, operation: Operation): Promise<ServiceResponse> {
-  return checkListAndRead(client, scheduler.volumes.list, { type: 'csi' }, async (volume) => {
-    const pluginId = optionalString(volume, 'PluginID');
-    if (pluginId === undefined) return undefined;
-    try {
-      const size = client.target.flavor === 'hashicorp' ? {} : { per_page: 1 };
-      return await client.call(operation, { plugin_id: pluginId, ...size });
-    } catch (error) {
-      if (!isPluginFailure(error)) throw error;
-      return undefined;
-    }
-  });
+/** Lists volumes, then what each plugin has. */
+export async function checkPluginAccess(
+  client: ServiceClient,
+  operation: Operation,
+  onUnknown: (part: UnknownPart) => void,
+): Promise<ServiceResponse> {
+  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
+  const volumes = listItems(scheduler.volumes.list, response).map((item) => parseListedVolume(item, ''));
+  const plugins = new Map(volumes.flatMap((volume) => (volume.plugin === undefined ? [] : [[volume.plugin, volume]])));
+  const failures: ServiceError[] = [];
+  for (const [id, { item, namespace }] of plugins) {
+    const size = matchOf({ client }) === 'exact' ? {} : { per_page: 1 };
+    const args = { ...listArgs(client, id, { id, item, namespace }), ...size };
+    const failure = await client.call(operation, args).then(() => undefined, takePluginFailure);
+    if (!failure || (UNSUPPORTED.test(failure.serviceMessage) && isHealthy(item)) || isRejection(failure)) continue;
+    failures.push(failure);
+    onUnknown({ column: 'plugin_id', value: id, reason: describeFailure(failure) });
+  }
+  const refused = failures.find(({ failure }) => failure === 'forbidden');
+  if (refused && failures.length === plugins.size) throw refused;
+  return response;
 }
 
-/** Failures that one plugin can cause. A refused token, a rate limit or a broken network concern all of them. */
-const PLUGIN_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
-  'invalid',
-  'not-found',
-  'server',
-  'conflict',
-  'in-use',
-  'malformed',
-  'too-large',
+/** Failures that concern every plugin: a token that is not valid, a rate limit, a broken network. */
+const COMMON_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'unauthorized',
+  'rate-limited',
+  'too-long-wait',
+  'sealed',
+  'unreachable',
+  'aborted',
 ]);
 
 function isPluginFailure(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && PLUGIN_FAILURES.has(error.failure);
+  return error instanceof ServiceError && !COMMON_FAILURES.has(error.failure);
 }
 
-/** Whether the plugin cannot list, or does not exist: docs/services/scheduler.md#external-volumes. */
-function isUnsupported(error: ServiceError): boolean {
-  return /no such plugin|not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu.test(
-    error.serviceMessage,
-  );
+function takePluginFailure(error: unknown): ServiceError {
+  if (isPluginFailure(error)) return error;
+  throw error;
 }

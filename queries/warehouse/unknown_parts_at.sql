@@ -1,0 +1,17 @@
+-- grain: one row per target, source and part that the last pull could not list, as of a time; it is empty for a source that failed as a whole
+-- part: the column that names it; its rows with this value are left as they were, and what it has now is unknown
+create or replace macro unknown_parts_at(at_time) as table
+select
+  parts.target,
+  parts.source,
+  parts.item ->> 'column' as part,
+  parts.item ->> 'value' as value,
+  parts.item ->> 'reason' as reason,
+  parts.as_of,
+from (
+  select pulls.target, pulls.source, pulls.as_of, unnest(pulls.unknown_parts::json[]) as item
+  from pulls
+  join source_state_at(at_time) as state
+    on state.target = pulls.target and state.source = pulls.source and state.tried_at = pulls.as_of
+  where state.status in ('complete', 'partial')
+) as parts;
