@@ -51,9 +51,9 @@ test('if a plugin no longer exists, the volumes of other plugins are loaded and 
   const { volumes } = place.sandbox.services.scheduler.state;
   const [first] = volumes;
   volumes.set(first![0], { ...first![1], pluginId: 'gone' });
-  await place.pull(['--source', 'external_volumes']);
+  await place.pull(['--source', 'external_volumes'], 1);
   expect(await place.rows("select supported, error from external_volume_listings where plugin_id = 'gone'")).toEqual([
-    { supported: false, error: 'no such plugin' },
+    { supported: null, error: 'no such plugin' },
   ]);
   expect((await place.rows('from external_volumes')).length).toBeGreaterThan(0);
 });

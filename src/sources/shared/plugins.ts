@@ -73,8 +73,8 @@ interface KnownPlugin {
   readonly id: string;
   /** Its item in the list of plugins, or without such a list that of a volume. */
   readonly item: unknown;
-  /** Of a volume of it: the token may have rights in this one only. */
-  readonly namespace: string | undefined;
+  /** Of its volumes: the token may have rights in some of them only. */
+  readonly namespaces: readonly string[];
 }
 
 function matchOf({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
@@ -90,20 +90,39 @@ async function landPages(
 ): Promise<ServiceError | undefined> {
   const { client, landing } = context;
   const pages: string[] = [];
-  try {
-    for await (const page of client.pages(operation, listArgs(client, id, plugin))) pages.push(page.text);
-  } catch (error) {
-    if (!isPluginFailure(error)) throw error;
-    return error;
-  }
+  const failure = await inNamespaces(client, plugin, async (namespace) => {
+    pages.length = 0;
+    for await (const { text } of client.pages(operation, { plugin_id: id, ...namespace })) pages.push(text);
+  });
+  if (failure) return failure;
   for (const page of pages) await landing.writeJson({ plugin_id: id, match: matchOf(context) }, page);
   return undefined;
 }
 
-/** A target of every namespace has no namespace of its own to send; the right to list is one of a namespace. */
-function listArgs({ target }: ServiceClient, id: string, plugin: KnownPlugin | undefined) {
-  const isEvery = target.namespace === '*' && target.flavor === 'hashicorp' && plugin?.namespace !== undefined;
-  return { plugin_id: id, ...(isEvery && { namespace: plugin.namespace }) };
+/** More are not tried: a token has rights in one of them, or probably in none. */
+const MAX_NAMESPACES = 8;
+
+/**
+ * Calls with the namespace of the target. Nomad checks the right to list in one namespace, and answers for all: a target of every
+ * namespace has none to send, so that where `default` is refused, those of the plugin's volumes are tried.
+ * @returns the failure of the first call, if it may be of this plugin alone
+ */
+async function inNamespaces(
+  { target }: ServiceClient,
+  plugin: KnownPlugin | undefined,
+  call: (namespace: { readonly namespace?: string }) => Promise<unknown>,
+): Promise<ServiceError | undefined> {
+  const isEvery = target.namespace === '*' && target.flavor === 'hashicorp';
+  const others = isEvery
+    ? (plugin?.namespaces ?? []).filter((name) => name !== 'default').slice(0, MAX_NAMESPACES)
+    : [];
+  let first: ServiceError | undefined;
+  for (const namespace of [{}, ...others.map((name) => ({ namespace: name }))]) {
+    const failure = await call(namespace).then(() => undefined, takePluginFailure);
+    first ??= failure;
+    if (failure?.failure !== 'forbidden') return failure;
+  }
+  return first;
 }
 
 /** @throws the first failure if not one of several plugins answers, and none says anything about itself: the cause is the service */
@@ -164,11 +183,14 @@ async function fetchPlugins(
     (id) => typeof id === 'string',
   );
   const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
-    const volume = volumes.find(({ plugin }) => plugin === id);
-    const item = matchOf(context) === 'exact' ? items.get(id) : volume?.item;
-    return [id, { id, item, namespace: volume?.namespace }];
+    const own = volumes.filter(({ plugin }) => plugin === id);
+    return [id, describePlugin(id, own, matchOf(context) === 'exact' ? items.get(id) : own[0]?.item)];
   });
   return new Map(plugins);
+}
+
+function describePlugin(id: string, volumes: readonly ListedVolume[], item: unknown): KnownPlugin {
+  return { id, item, namespaces: [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))] };
 }
 
 async function fetchRunningPlugins(context: ExtractContext): Promise<ReadonlyMap<string, unknown>> {
@@ -211,8 +233,12 @@ async function cannotList(
   return Array.isArray(later) && later.some((item) => isDeepStrictEqual(item, plugin?.item));
 }
 
+/** A plugin without a controller is healthy where its nodes are, and cannot list. */
 function isHealthy(item: unknown): boolean {
-  return Number((item as Readonly<Record<string, unknown>> | undefined)?.ControllersHealthy ?? 0) > 0;
+  const fields = (item ?? {}) as Readonly<Record<string, unknown>>;
+  const { ControllerRequired, ControllersExpected, ControllersHealthy, NodesHealthy } = fields;
+  if (Number(ControllersHealthy) > 0) return true;
+  return ControllerRequired === false && Number(ControllersExpected) === 0 && Number(NodesHealthy) > 0;
 }
 
 /**
@@ -237,18 +263,21 @@ export async function checkPluginAccess(
 ): Promise<ServiceResponse> {
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
   const volumes = listItems(scheduler.volumes.list, response).map((item) => parseListedVolume(item, ''));
-  const plugins = new Map(volumes.flatMap((volume) => (volume.plugin === undefined ? [] : [[volume.plugin, volume]])));
+  const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))];
+  const size = matchOf({ client }) === 'exact' ? {} : { per_page: 1 };
   const failures: ServiceError[] = [];
-  for (const [id, { item, namespace }] of plugins) {
-    const size = matchOf({ client }) === 'exact' ? {} : { per_page: 1 };
-    const args = { ...listArgs(client, id, { id, item, namespace }), ...size };
-    const failure = await client.call(operation, args).then(() => undefined, takePluginFailure);
-    if (!failure || (UNSUPPORTED.test(failure.serviceMessage) && isHealthy(item)) || isRejection(failure)) continue;
+  for (const id of plugins) {
+    const own = volumes.filter(({ plugin }) => plugin === id);
+    const plugin = describePlugin(id, own, own[0]?.item);
+    const call = (namespace: object) => client.call(operation, { plugin_id: id, ...size, ...namespace });
+    const failure = await inNamespaces(client, plugin, call);
+    const isUnsupported = failure && UNSUPPORTED.test(failure.serviceMessage) && isHealthy(plugin.item);
+    if (!failure || isUnsupported || isRejection(failure)) continue;
     failures.push(failure);
     onUnknown({ column: 'plugin_id', value: id, reason: describeFailure(failure) });
   }
   const refused = failures.find(({ failure }) => failure === 'forbidden');
-  if (refused && failures.length === plugins.size) throw refused;
+  if (refused && failures.length === plugins.length) throw refused;
   return response;
 }
 
