@@ -13,8 +13,10 @@ export interface RequestMetrics {
   rows: number;
   /** Objects that are as the last pull read them, and were not read again. */
   reused: number;
+  /** Texts that were not valid Unicode, and were mended. */
+  replaced: number;
 }
 
 export function createRequestMetrics(): RequestMetrics {
-  return { requests: 0, retries: 0, throttled: 0, throttleWaitMs: 0, bytes: 0, rows: 0, reused: 0 };
+  return { requests: 0, retries: 0, throttled: 0, throttleWaitMs: 0, bytes: 0, rows: 0, reused: 0, replaced: 0 };
 }

@@ -1,4 +1,5 @@
 import type { RequestMetrics } from './request-metrics.ts';
+import { repairUtf8 } from './well-formed.ts';
 
 /** A response body larger than allowed. The rest of it is not read. */
 export class ResponseTooLargeError extends Error {
@@ -25,7 +26,7 @@ export async function readText(response: Response, limits: BodyLimits): Promise<
   const chunks: Uint8Array[] = [];
   for await (const chunk of readChunks(response, limits)) chunks.push(chunk);
   // Decoded at once: V8 keeps a concatenated string as a rope and flattens it again for every search.
-  return new TextDecoder().decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  return new TextDecoder().decode(repairUtf8(Buffer.concat(chunks), limits.metrics));
 }
 
 /**

@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { linkSignals } from '../core/abort.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { RequestMetrics } from '../http/request-metrics.ts';
 import { landingDirectory, type Manifest } from '../landing/store.ts';
@@ -57,6 +58,7 @@ export async function extract(
   const timer = startTimeBound(bounds, source.name, failed);
   const reuse = new ObjectReuse(run, pull, landing, tools);
   metrics.reused = 0;
+  metrics.replaced = 0;
   await strategy({
     client: boundClient(bindClient(client, { metrics, signal }), bounds, source.name, metrics),
     landing,
@@ -72,6 +74,9 @@ export async function extract(
     release();
     await reuse.end();
   });
+  if (metrics.replaced > 0) {
+    landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
+  }
   return landing.commit();
 }
 

@@ -4,6 +4,7 @@ import { PRIVATE_FILE } from '../core/fs.ts';
 import { createSecretScanner, type Redactor, type SecretScanner } from '../core/redact/redactor.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
+import { repairBlocks } from '../http/well-formed.ts';
 
 export interface DownloadResult {
   readonly status: number;
@@ -51,19 +52,28 @@ export async function downloadToFile(
     return failure({ failure: 'malformed', status, message: rejection, retryable: 'few', notProcessed: false });
   }
   const inspector = new ContentInspector(createSecretScanner(redactor));
+  const received = { bytes: 0 };
   const handle = await open(file, 'w', PRIVATE_FILE);
   try {
-    await writeBlocks(handle, toBlocks(body), inspector);
+    await writeBlocks(handle, repairBlocks(countBytes(toBlocks(body), received), limits.metrics), inspector);
   } finally {
     await handle.close();
   }
   const content = inspector.result();
   const expected = expectedBytes(headers);
-  if (expected !== undefined && expected !== content.bytes) {
-    const message = `the response was cut off: ${content.bytes} of ${expected} bytes`;
+  if (expected !== undefined && expected !== received.bytes) {
+    const message = `the response was cut off: ${received.bytes} of ${expected} bytes`;
     return failure({ failure: 'truncated', status, message, retryable: 'yes', notProcessed: false });
   }
   return { ok: true, value: { status, contentType, ...content } };
+}
+
+/** Counts what the service sent, which a repair may change. */
+async function* countBytes(blocks: AsyncIterable<Buffer>, received: { bytes: number }): AsyncGenerator<Buffer> {
+  for await (const block of blocks) {
+    received.bytes += block.length;
+    yield block;
+  }
 }
 
 /** Reads the next block while the previous one is written. */

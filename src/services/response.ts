@@ -3,6 +3,7 @@ import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { parseJson } from '../http/json.ts';
 import { type BodyProgress, readText } from '../http/response-body.ts';
+import { repairEscapes } from '../http/well-formed.ts';
 import { collectSecretFields } from './build-request.ts';
 import { classifyError, isEmptyList } from './classify-error.ts';
 import type { Args, Operation } from './operation.ts';
@@ -51,7 +52,8 @@ export async function readResponse(
   }
   const isSuccess = response.ok || (operation.responseType === 'health' && status === 503);
   if (!isSuccess) return readNonSuccess(response, progress, context);
-  const text = await readText(response, { ...progress, maxBytes });
+  const body = await readText(response, { ...progress, maxBytes });
+  const text = isText(operation, args) ? body : repairEscapes(body, progress.metrics);
   const result = checkShape(operation, args, toResponse(status, headers, text));
   // No operation of the platform returns a secret, and its pages are many and large.
   if (result.ok && operation.kind !== 'platform' && mayContainSecret(text)) {

@@ -4,7 +4,7 @@ import type { RunResult } from '../../src/pipeline/run.ts';
 import { byKey, expectTable, sourceTables, withoutComputed } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
-import { findTarget, pulledProject, type TestProject } from '../helpers/test-project.ts';
+import { findTarget, pulledProject, type TestProject, testProject } from '../helpers/test-project.ts';
 
 const atEnd = cleanAtEnd();
 
@@ -28,6 +28,27 @@ const TEXTS = [
   '-',
   '\u0000 and \u0007 and \u001B[31m',
 ];
+
+test('half of a pair of surrogates in a name is U+FFFD, with a note', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const { platform, scheduler } = place.sandbox.services;
+  platform.state.pools[0]!.name = 'pool \uD800';
+  scheduler.state.policies.set('planted', {
+    name: 'planted',
+    description: '\uDC00 first',
+    rules: '\uD83D\uDE00 whole',
+    jobAcl: null,
+    createIndex: 1,
+    modifyIndex: 1,
+  });
+  await place.pull(['--source', 'agent_pools', '--source', 'acl_policies']);
+  expect(await place.rows("select name from agent_pools where name like 'pool %'")).toEqual([{ name: 'pool \uFFFD' }]);
+  expect(await place.rows("select description, rules from acl_policies where name = 'planted'")).toEqual([
+    { description: '\uFFFD first', rules: '\u{1F600} whole' },
+  ]);
+  const notes = await place.rows('select note from pulls order by source');
+  expect(notes.map(({ note }) => note)).toEqual(Array(2).fill(expect.stringContaining('not valid in Unicode')));
+});
 
 /** Puts the texts, and the edges of numbers and times, wherever a person or a program can put them. */
 function plant({ services }: RunningSandbox): void {

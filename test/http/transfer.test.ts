@@ -221,6 +221,16 @@ describe('downloads', () => {
     expect(requests).toBe(4);
   });
 
+  it('have U+FFFD where half of a pair of surrogates was, and are not taken for cut off', async () => {
+    const [half, latin] = [Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('é', 'latin1')];
+    const { result, metrics } = await download(
+      send(Buffer.concat([Buffer.from('"a"\n"x'), half, latin, Buffer.from('"\n')])),
+    );
+    expect(result).toMatchObject({ status: 200, bytes: 14 });
+    expect(readFileSync(file, 'utf8')).toBe('"a"\n"x\uFFFD\uFFFD"\n');
+    expect(metrics).toMatchObject({ requests: 1, replaced: 1 });
+  });
+
   it('of garbage in place of a compressed body fail', async () => {
     const { result } = await download(send('no gzip', { 'content-encoding': 'gzip' }));
     expect(result).toMatchObject({ failure: 'truncated' });

@@ -1,0 +1,59 @@
+import { isUtf8 } from 'node:buffer';
+import type { RequestMetrics } from './request-metrics.ts';
+
+/**
+ * Services may send half of a pair of surrogates, which no text has: JSON escapes it, CSV has its three bytes. DuckDB refuses the whole
+ * file for it. U+FFFD replaces it, and other bytes that are not UTF-8, as every decoder does.
+ */
+type Replaced = Pick<RequestMetrics, 'replaced'>;
+
+const REPLACEMENT = '\uFFFD';
+/** Half of a pair as bytes, in a text where each character is one byte. In UTF-8, no byte from A0 on follows ED. */
+const HALF_BYTES = /\u00ED[\u00A0-\u00BF][\u0080-\u00BF]/gu;
+
+/** Bytes of whole characters as UTF-8. */
+export function repairUtf8(bytes: Buffer, metrics: Replaced): Buffer {
+  if (isUtf8(bytes)) return bytes;
+  const bytesOfReplacement = Buffer.from(REPLACEMENT).toString('latin1');
+  const repaired = Buffer.from(bytes.toString('latin1').replaceAll(HALF_BYTES, bytesOfReplacement), 'latin1');
+  metrics.replaced++;
+  return isUtf8(repaired) ? repaired : Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(repaired));
+}
+
+/** Escapes of JSON: a pair, half of a pair, any other. */
+const ESCAPES = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./gsu;
+
+/** JSON without halves of pairs. */
+export function repairEscapes(json: string, metrics: Replaced): string {
+  if (!json.includes('\\ud') && !json.includes('\\uD')) return json;
+  return json.replaceAll(ESCAPES, (escape: string, half?: string) => {
+    if (half === undefined) return escape;
+    metrics.replaced++;
+    return '\\ufffd';
+  });
+}
+
+/** Blocks of a body as UTF-8, cut between characters. */
+export async function* repairBlocks(blocks: AsyncIterable<Buffer>, metrics: Replaced): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const block of blocks) {
+    const bytes = rest.length === 0 ? block : Buffer.concat([rest, block]);
+    const end = endOfCharacters(bytes);
+    rest = bytes.subarray(end);
+    if (end > 0) yield repairUtf8(bytes.subarray(0, end), metrics);
+  }
+  if (rest.length > 0) yield repairUtf8(rest, metrics);
+}
+
+/** Where the last character begins, if it is not complete. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return bytes.length;
+    if (byte >= 0xc0) return byte >= (LEADS[back] ?? 0) ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}
+
+/** The least first byte of a character that has more bytes than this. */
+const LEADS: Readonly<Record<number, number>> = { 1: 0xc0, 2: 0xe0, 3: 0xf0 };
