@@ -26,8 +26,8 @@ const ESCAPES = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[d
 /** JSON without halves of pairs. */
 export function repairEscapes(json: string, metrics: Replaced): string {
   if (!json.includes('\\ud') && !json.includes('\\uD')) return json;
-  return json.replaceAll(ESCAPES, (escape: string, half?: string) => {
-    if (half === undefined) return escape;
+  return json.replaceAll(ESCAPES, (whole: string, half?: string) => {
+    if (half === undefined) return whole;
     metrics.replaced++;
     return '\\ufffd';
   });
