@@ -11,8 +11,8 @@ import {
   tryObserveAction,
 } from './observe-action.ts';
 import type { Action } from './plan-file.ts';
-import { getOperation } from './registry.ts';
-import { awaitConfirmation, settleAction, type Verdict } from './settle.ts';
+import { awaitConfirmation, explainDoubt, settleAction } from './settle.ts';
+import { findDoneElsewhere } from './unsettled.ts';
 
 /** The result of an action in one apply. `finished_at` is null where the ledger holds no outcome. */
 export type ActionResult = Omit<ActionOutcome, 'finished_at'> & { readonly finished_at: string | null };
@@ -51,7 +51,9 @@ export async function executeAction(
     return { result: await failAction(ctx, action, precondition.reason, previous) };
   }
   if (precondition.state !== 'ready') {
-    return skipContradicted(ctx, { ...row, before: observed }, reading, precondition, previous);
+    const unlike = precondition.state === 'satisfied' ? undefined : observed;
+    const other = findDoneElsewhere(action, ctx.plan, ctx.ledger.entries(), unlike);
+    return skipContradicted(ctx, { ...row, before: observed }, reading, precondition, previous, other);
   }
   const intent = { ...row, before: observed };
   await ctx.ledger.recordIntent(intent);
@@ -129,7 +131,12 @@ async function skipContradicted(
   { isAbsenceProven, observed }: Reading,
   precondition: Contradiction,
   previous: LedgerEntry | undefined,
+  other: ActionOutcome | undefined,
 ): Promise<Execution> {
+  if (other) {
+    const reason = `${NO_CHANGE_NEEDED}: ${other.action_id} of plan ${other.plan_id} did it at ${other.finished_at}`;
+    return { result: await conclude(ctx, { ...row, status: 'skipped', reason, satisfied: true }) };
+  }
   if (isAmbiguous(previous) && precondition.state === 'satisfied') {
     const reason = `${CONFIRMED_LATE}: ${precondition.reason}`;
     return {
@@ -197,25 +204,6 @@ export async function settleOnly(
 
 function describe({ precondition }: Reading): string {
   return precondition.state === 'ready' ? '' : `: ${precondition.reason}`;
-}
-
-/** Why an action without a clear answer stays unconfirmed; undefined where it was certainly not applied and may be sent again. */
-function explainDoubt(
-  verdict: Verdict,
-  { operation }: Action,
-  { notVerifiable }: ActionDefinition,
-  answer: ActionOutcome['answer'],
-): string | undefined {
-  if (notVerifiable) return 'a read cannot show whether it was applied';
-  if (verdict.state === 'unknown') return verdict.reason;
-  if (answer === 'accepted') return 'the service accepted it, and readings do not show it';
-  return isRepeatable(operation) ? undefined : 'readings do not show it, but it may still be in progress';
-}
-
-/** DELETE is idempotent, so it may be repeated here even where the client never retries it. */
-function isRepeatable(name: string): boolean {
-  const { retryPolicy, method } = getOperation(name);
-  return retryPolicy !== 'never' || method === 'DELETE';
 }
 
 async function send(ctx: ApplyContext, action: Action, definition: ActionDefinition): Promise<ConclusionAfter> {

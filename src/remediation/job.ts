@@ -5,7 +5,8 @@ import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
-import { type ApplyResult, applyExitCode, applyPlan } from './apply.ts';
+import { applyExitCode, applyPlan } from './apply.ts';
+import type { ApplyResult } from './apply-state.ts';
 import { approvePlan } from './approve.ts';
 import type { Playbook } from './define.ts';
 import { isUnsettled } from './ledger.ts';
@@ -182,7 +183,7 @@ export async function applyJobPlaybooks(
     results.push(
       applied instanceof TidemarkError
         ? { ...base, applied: null, refused: context.redactor.text(applied.message), exit: applied.exit }
-        : { ...base, applied, refused: null, exit: applyExitCode(applied) },
+        : { ...base, applied, refused: null, exit: applyExitCode(applied, plan as Plan) },
     );
   }
   return results;

@@ -16,6 +16,7 @@ import type { Action, Plan } from './plan-file.ts';
 import type { PublishedReads } from './published-reads.ts';
 import { getOperation } from './registry.ts';
 import type { RemoteServices } from './remote.ts';
+import { findDoneElsewhere } from './unsettled.ts';
 
 /** The evaluated result of a guard, with what it rests on. */
 export interface Reading extends Observation {
@@ -48,7 +49,7 @@ export async function observeAction(
 
 /** What reading the subject of an action may use. */
 export interface ObserveContext extends Pick<ApplyContext, 'plan' | 'remote' | 'published'> {
-  readonly ledger: Pick<Ledger, 'entry'>;
+  readonly ledger: Pick<Ledger, 'entry' | 'entries'>;
 }
 
 /** Undefined where the subject cannot be read. */
@@ -83,9 +84,10 @@ function evidenceSources(ctx: ObserveContext, { target, operation, guard }: Acti
   };
 }
 
-function isApplied({ plan, ledger }: ObserveContext, { action_id }: Action): boolean {
-  const entry = ledger.entry({ plan_id: plan.plan_id, action_id });
-  return entry !== undefined && !entry.isOpen && entry.row.satisfied;
+function isApplied({ plan, ledger }: ObserveContext, action: Action): boolean {
+  const entry = ledger.entry({ plan_id: plan.plan_id, action_id: action.action_id });
+  if (entry !== undefined && !entry.isOpen && entry.row.satisfied) return true;
+  return findDoneElsewhere(action, plan, ledger.entries()) !== undefined;
 }
 
 /** What an action is applied with. */

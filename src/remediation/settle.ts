@@ -1,8 +1,10 @@
 import { formatError } from '../core/errors.ts';
 import { sleep } from '../http/retry.ts';
 import type { ActionDefinition } from './define.ts';
+import type { ActionOutcome } from './ledger.ts';
 import { type ApplyContext, observeAction, type Reading, rethrowUnexpected } from './observe-action.ts';
 import type { Action } from './plan-file.ts';
+import { getOperation } from './registry.ts';
 
 /** When the subject is read, in fractions of the target's lag. The last one confirms the one at the end of the lag. */
 const READINGS = [0, 0.01, 0.04, 0.15, 0.4, 1, 1.04];
@@ -126,4 +128,23 @@ async function wait({ context }: ApplyContext, ms: number): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Why an action without a clear answer stays unconfirmed; undefined where it was certainly not applied and may be sent again. */
+export function explainDoubt(
+  verdict: Verdict,
+  { operation }: Action,
+  { notVerifiable }: ActionDefinition,
+  answer: ActionOutcome['answer'],
+): string | undefined {
+  if (notVerifiable) return 'a read cannot show whether it was applied';
+  if (verdict.state === 'unknown') return verdict.reason;
+  if (answer === 'accepted') return 'the service accepted it, and readings do not show it';
+  return isRepeatable(operation) ? undefined : 'readings do not show it, but it may still be in progress';
+}
+
+/** DELETE is idempotent, so it may be repeated here even where the client never retries it. */
+function isRepeatable(name: string): boolean {
+  const { retryPolicy, method } = getOperation(name);
+  return retryPolicy !== 'never' || method === 'DELETE';
 }

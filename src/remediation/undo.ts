@@ -129,7 +129,10 @@ async function planUndo(
   if (typeof planned === 'string') return `${action.summary}: ${planned}`;
   const restoring = { action: undo.action, inputs: planned.inputs, summary: planned.summary };
   const built = buildAction(restoring, toCandidates(action), target, { isUndo: true });
-  const ledger = { entry: (key: { plan_id: string; action_id: string }) => findEntry(entries, key) };
+  const ledger = {
+    entry: (key: { plan_id: string; action_id: string }) => findEntry(entries, key),
+    entries: () => entries,
+  };
   try {
     const numbered = { action_id: action.action_id, ...built };
     const { precondition } = await observeAction({ plan, remote, published, ledger }, numbered, undo.action);

@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { DAY_MS } from '../core/clock.ts';
-import { isUnsettled, type LedgerEntry } from './ledger.ts';
-import { type Action, canonicalJson, findingIds } from './plan-file.ts';
+import type { JsonValue } from './define.ts';
+import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
+import { type Action, canonicalJson, findingIds, type Plan } from './plan-file.ts';
 import { readKeptPlan } from './plan-store.ts';
 
 /** After this time, a pull shows the effect of an action. */
@@ -49,10 +50,36 @@ export function findRepeated(
     );
 }
 
+/**
+ * The action of another plan that did since what an action would do, as the subject shows: it is as wanted, or as the other one left it.
+ * @param observed the state of a subject that is not as wanted
+ */
+export function findDoneElsewhere(
+  { finding_id, finding_ids, ...action }: Request & Pick<Action, 'finding_id' | 'finding_ids'>,
+  { plan_id, created_at }: Pick<Plan, 'plan_id' | 'created_at'>,
+  entries: readonly LedgerEntry[],
+  observed?: JsonValue,
+): ActionOutcome | undefined {
+  const isSince = (entry: LedgerEntry): entry is Extract<LedgerEntry, { readonly isOpen: false }> =>
+    !entry.isOpen &&
+    entry.row.status === 'applied' &&
+    entry.row.plan_id !== plan_id &&
+    entry.row.finished_at >= created_at;
+  const same = entries.filter(isSince).filter(({ row }) => identifyRequest(row) === identifyRequest(action));
+  return same.findLast(({ row }) => {
+    if (observed === undefined) return true;
+    return (
+      (finding_ids ?? [finding_id]).includes(row.finding_id) && canonicalJson(row.after) === canonicalJson(observed)
+    );
+  })?.row;
+}
+
 export function explainUnsettled({ row: { plan_id, action_id } }: Pick<UnsettledAction, 'row'>): string {
   return `${action_id} of plan ${plan_id} is unconfirmed: run \`tidemark playbook ledger --settle\``;
 }
 
-function identifyRequest({ operation, target, params }: Pick<LedgerEntry['row'], 'operation' | 'target' | 'params'>) {
+type Request = Pick<LedgerEntry['row'], 'operation' | 'target' | 'params'>;
+
+function identifyRequest({ operation, target, params }: Request): string {
   return canonicalJson([operation, target, params]);
 }
