@@ -1,4 +1,5 @@
 import { existsSync, statfsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -43,6 +44,14 @@ class LongFilesFirst extends BaseSequencer {
 
 /** The tiers: `npm test`, `npm run test:system`, `npm run test:clients`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
 export default defineConfig({
+  resolve: {
+    alias: [
+      {
+        find: './child-file.ts',
+        replacement: fileURLToPath(new URL('test/helpers/query-child-file.ts', import.meta.url)),
+      },
+    ],
+  },
   test: {
     pool: 'forks',
     maxWorkers: 2,

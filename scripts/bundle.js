@@ -11,7 +11,7 @@ const dist = resolve(process.argv[2] ?? join(root, 'dist'));
 const ENTRIES = {
   cli: 'src/cli.ts',
   index: 'src/index.ts',
-  'serve-worker': 'src/serve/worker.ts',
+  'query-child': 'src/query/child.ts',
   'man-page': 'src/commands/man-page.ts',
 };
 /** Installed by users who have such a warehouse. */

@@ -1,20 +1,19 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Config } from '../config/config.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { writeFileAtomic } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { completeSql, readNames } from '../query/completion.ts';
+import type { QueryRequest } from '../query/protocol.ts';
+import type { QueryProcess } from '../query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
 import { isTerminated } from '../query/terminated.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './definitions/define.ts';
-import { listSavedQueries, printQuery, type QueryRequest, selectScreen } from './run-query.ts';
+import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
+import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
 import { tables } from './tables.ts';
 
 /** What the shell starts with; its commands change it. */
@@ -26,10 +25,21 @@ export interface ShellSettings {
 
 const PROMPT = 'tidemark> ';
 const CONTINUATION = '     ...> ';
-const HISTORY_LENGTH = 1_000;
 
-/** Reads statements and commands from the terminal until `.quit` or Ctrl-D. A statement ends with a semicolon. */
+/**
+ * Reads statements and commands from the terminal until `.quit` or Ctrl-D. A statement ends with a semicolon. One process runs all
+ * queries; the settings of the shell are kept here, so that they outlive one that is killed.
+ */
 export async function runShell(context: Context, config: Config, settings: ShellSettings): Promise<void> {
+  await withQueryProcess(context, config, (queries) => readLines(context, config, settings, queries));
+}
+
+async function readLines(
+  context: Context,
+  config: Config,
+  settings: ShellSettings,
+  queries: QueryProcess,
+): Promise<void> {
   const { console: terminal } = context;
   if (!terminal) throw new TidemarkError('USAGE', 'the shell needs a terminal');
   const names = await readNames(createSqlFiles(overlayRoots(config.directory)));
@@ -42,7 +52,7 @@ export async function runShell(context: Context, config: Config, settings: Shell
     removeHistoryDuplicates: true,
     completer: (line: string) => complete(line, names),
   });
-  const shell = new Shell(context, config, settings, lines);
+  const shell = new Shell(context, config, settings, lines, queries);
   context.signal.addEventListener('abort', () => lines.close(), { once: true });
   lines.on('SIGINT', () => shell.interrupt());
   context.stdout('Type .help for help. A statement ends with a semicolon.\n');
@@ -58,19 +68,7 @@ export async function runShell(context: Context, config: Config, settings: Shell
   lines.close();
   terminal.input.unref(); // the keys that Ctrl-C writes resume it
   context.stdout('\n');
-  if (history) await writeFileAtomic(historyFile, `${[...history].reverse().join('\n')}\n`);
-}
-
-/** `$XDG_STATE_HOME/tidemark/history`, by default `~/.local/state/tidemark/history`. */
-function findHistoryFile(env: Context['env']): string {
-  const state = env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state');
-  return join(state, 'tidemark', 'history');
-}
-
-/** The newest line first. */
-function readHistory(file: string): string[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8').split('\n').filter(Boolean).slice(-HISTORY_LENGTH).reverse();
+  if (history) await writeHistory(historyFile, history);
 }
 
 function complete(line: string, names: Parameters<typeof completeSql>[1]): [string[], string] {
@@ -90,6 +88,7 @@ class Shell {
   readonly #context: Context;
   readonly #config: Config;
   readonly #lines: Interface;
+  readonly #queries: QueryProcess;
   #format: Format;
   #maxRows: number | undefined;
   readonly #timeoutSeconds: number | undefined;
@@ -99,19 +98,28 @@ class Shell {
   #pending: string[] = [];
   #running: AbortController | undefined;
 
-  constructor(context: Context, config: Config, { format, maxRows, timeout }: ShellSettings, lines: Interface) {
+  constructor(
+    context: Context,
+    config: Config,
+    { format, maxRows, timeout }: ShellSettings,
+    lines: Interface,
+    queries: QueryProcess,
+  ) {
     this.#context = context;
     this.#config = config;
     this.#lines = lines;
+    this.#queries = queries;
     this.#format = format ?? 'table';
     this.#maxRows = maxRows;
     this.#timeoutSeconds = timeout;
   }
 
-  /** Ctrl-C stops a query that runs; otherwise it discards what was typed. */
+  /** Ctrl-C stops a query that runs, and the second kills its process; otherwise it discards what was typed. */
   interrupt(): void {
     if (this.#running) {
+      const isSecond = this.#running.signal.aborted;
       this.#running.abort(new TidemarkError('INTERRUPTED', 'the query was stopped'));
+      if (isSecond) this.#queries.kill(this.#running.signal.reason);
       return;
     }
     this.#pending = [];
@@ -146,12 +154,17 @@ class Shell {
     this.#running = running;
     const started = performance.now();
     try {
-      const signal = AbortSignal.any([this.#context.signal, running.signal]);
-      await printQuery(
-        { ...request, config: this.#config, asOf: this.#asOf, timeoutSeconds: this.#timeoutSeconds, signal },
-        this.#format,
-        selectScreen(this.#context, this.#maxRows),
-        this.#context.print,
+      await this.#queries.run(
+        {
+          ...request,
+          config: queryConfig(this.#config),
+          asOf: this.#asOf,
+          timeoutSeconds: this.#timeoutSeconds,
+          format: this.#format,
+          screen: selectScreen(this.#context, this.#maxRows),
+        },
+        { text: this.#context.print },
+        AbortSignal.any([this.#context.signal, running.signal]),
       );
     } finally {
       this.#running = undefined;
@@ -206,7 +219,7 @@ class Shell {
     const saved = findSavedQuery(queries, name);
     await this.#runQuery({
       query: saved.sql,
-      saved,
+      saved: saved.name,
       params: params.reduce((values, word) => parseParam(word, values), {}),
     });
   }

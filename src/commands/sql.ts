@@ -6,18 +6,16 @@ import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
-import { formatForFile, isTextFormat, KNOWN_EXTENSIONS, TEXT_FORMATS } from '../query/formats.ts';
+import { formatForFile, KNOWN_EXTENSIONS } from '../query/file-formats.ts';
 import { replaceFile } from '../query/output-file.ts';
+import type { QueryRequest } from '../query/protocol.ts';
+import type { QueryProcess } from '../query/query-process.ts';
 import { findSavedQuery, loadSavedQueries } from '../query/saved.ts';
-import type { PreparedQuery, QuerySession } from '../query/session.ts';
-import { writeLines } from '../query/write-lines.ts';
-import { writeTable } from '../query/write-table.ts';
-import { appendText, copyCsv, copyParquet, copyText, type WriteText } from '../query/write-text.ts';
-import { writeXlsx } from '../query/write-xlsx.ts';
+import type { WriteText } from '../query/write-text.ts';
 import { parseParam } from './definitions/define.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
 import { writeToPager } from './pager.ts';
-import { listSavedQueries, printQuery, type QueryRequest, selectScreen, withQuery } from './run-query.ts';
+import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
 
 export interface SqlFlags {
@@ -42,17 +40,21 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   const asOf = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
   const request: QueryRequest = {
-    config,
+    config: queryConfig(config),
     asOf,
-    saved,
+    saved: saved?.name,
     query: saved ? saved.sql : await readQuery(context, words, flags.file),
     params: saved ? readParameters(flags, words) : flags.param,
     timeoutSeconds: flags.timeout,
-    signal: context.signal,
+    format,
   };
+  const { output } = flags;
   try {
-    if (flags.output === undefined) await printResult(context, request, format, flags.maxRows);
-    else await writeResultFile(context, request, format, resolve(context.cwd, flags.output));
+    await withQueryProcess(context, config, (queries) =>
+      output === undefined
+        ? printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) })
+        : writeResultFile(context, queries, request, resolve(context.cwd, output)),
+    );
   } catch (error) {
     if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
     throw error;
@@ -83,32 +85,23 @@ function isForShell(context: Context, words: readonly string[], { file, saved, o
   return context.console !== undefined;
 }
 
-async function printResult(
-  context: Context,
-  request: QueryRequest,
-  format: Format,
-  maxRows: number | undefined,
-): Promise<void> {
-  const screen = selectScreen(context, maxRows);
-  const print = (write: WriteText) => printQuery(request, format, screen, write);
-  const isLong = format !== 'table' || screen?.maxRows === Number.POSITIVE_INFINITY;
+async function printResult(context: Context, queries: QueryProcess, request: QueryRequest): Promise<void> {
+  const print = (text: WriteText) => queries.run(request, { text }, context.signal);
+  const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
   if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
   else await print(context.print);
 }
 
-async function writeResultFile(context: Context, request: QueryRequest, format: Format, path: string): Promise<void> {
-  const count = await replaceFile(path, (output) =>
-    withQuery(request, (session, query) => writeToFile(session, query, format), output),
+async function writeResultFile(
+  context: Context,
+  queries: QueryProcess,
+  request: QueryRequest,
+  path: string,
+): Promise<void> {
+  const { rows } = await replaceFile(path, (output) =>
+    queries.run({ ...request, output }, { text: context.print }, context.signal),
   );
-  context.log.info(`wrote ${plural(count, 'row')} to ${path}`);
-}
-
-async function writeToFile(session: QuerySession, query: PreparedQuery, format: Format): Promise<number> {
-  if (format === 'csv') return copyCsv(session, query);
-  if (isTextFormat(format)) return copyText(session, query, TEXT_FORMATS[format]);
-  if (format === 'parquet') return copyParquet(session, query);
-  if (format === 'xlsx') return writeXlsx(session, query);
-  return appendText(session.output, (write) => (format === 'line' ? writeLines : writeTable)(session, query, write));
+  context.log.info(`wrote ${plural(rows, 'row')} to ${path}`);
 }
 
 /** With `--saved`, the words are parameters, as `--param` gives them. */

@@ -3,7 +3,7 @@ import { plural } from '../core/plural.ts';
 import type { QueryLimits } from './limits.ts';
 
 /** A query met its limit of time. */
-export function timeoutError({ timeoutSeconds }: QueryLimits): TidemarkError {
+export function timeoutError({ timeoutSeconds }: Pick<QueryLimits, 'timeoutSeconds'>): TidemarkError {
   return new TidemarkError('DATA', `the query was stopped after ${plural(timeoutSeconds, 'second')}`, {
     hint: 'raise `sql.timeout` in the configuration; `tidemark sql` also takes --timeout SECONDS',
   });
@@ -20,15 +20,26 @@ export function queryError(error: unknown, limits: QueryLimits, temporary: strin
   const message = errorMessage(error)
     .replace(/^Failed to \w+ statements?: /u, '')
     .replaceAll(temporary, 'the temporary folder');
-  if (/Out of Memory Error/u.test(message)) {
-    const isDisk = message.includes('max_temp_directory_size');
-    const [what, key] = isDisk
-      ? [`${limits.temporary} of temporary disk space`, 'temporaryLimit']
-      : [`${limits.memory} of memory`, 'memoryLimit'];
-    return new TidemarkError('DATA', `the query needs more than ${what}`, {
-      hint: `select less, or raise \`sql.${key}\` in the configuration`,
-      cause: error,
-    });
+  if (/Out of Memory Error|bad.alloc/u.test(message)) {
+    if (!message.includes('max_temp_directory_size')) return memoryError(limits.memory);
+    return limitError(`${limits.temporary} of temporary disk space`, 'temporaryLimit');
   }
   return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
+}
+
+export function memoryError(limit: string): TidemarkError {
+  return limitError(`${limit} of memory`, 'memoryLimit');
+}
+
+function limitError(what: string, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {
+  return new TidemarkError('DATA', `the query needs more than ${what}`, {
+    hint: `select less, or raise \`sql.${key}\` in the configuration`,
+  });
+}
+
+/** The process of a query ended by itself. It had no memory for its own work, or was killed from outside. */
+export function endedError(memoryLimit: string): TidemarkError {
+  return new TidemarkError('DATA', 'the process that ran the query ended', {
+    hint: `the query may need more than ${memoryLimit} of memory: select less, or raise \`sql.memoryLimit\``,
+  });
 }

@@ -1,4 +1,3 @@
-import { extname } from 'node:path';
 import type { Format } from '../core/choices.ts';
 import { quoteLiteral } from '../warehouse/sql-files.ts';
 import { isPlain, jsonSql, type ResultColumn, textSql } from './sql-text.ts';
@@ -67,24 +66,6 @@ export type TextFormatName = keyof typeof TEXT_FORMATS;
 export function isTextFormat(format: Format): format is TextFormatName {
   return format in TEXT_FORMATS;
 }
-
-const EXTENSIONS: Readonly<Record<string, Format>> = {
-  '.csv': 'csv',
-  '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
-  '.md': 'markdown',
-  '.parquet': 'parquet',
-  '.xlsx': 'xlsx',
-  '.txt': 'table',
-};
-
-/** The format of a file by its extension. */
-export function formatForFile(file: string): Format | undefined {
-  return EXTENSIONS[extname(file).toLowerCase()];
-}
-
-export const KNOWN_EXTENSIONS = Object.keys(EXTENSIONS).join(', ');
 
 function concat(parts: string): string {
   return `concat(${parts})`;

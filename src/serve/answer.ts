@@ -4,7 +4,7 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { renderError } from './page.ts';
 import { BusyError } from './pool.ts';
-import { type Exchange, NotFoundError, type Site } from './route.ts';
+import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
 import { routes } from './routes.ts';
 import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
 
@@ -36,7 +36,8 @@ async function answer(
   }
   const gone = new AbortController();
   response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
-  const exchange = { ...site, request, response, url: new URL(address), name: '', signal: gone.signal, nonce };
+  const reader = request.socket.remoteAddress ?? 'gone';
+  const exchange = { ...site, request, response, url: new URL(address), name: '', signal: gone.signal, nonce, reader };
   try {
     await findAndAnswer(exchange);
   } catch (error) {
@@ -83,6 +84,7 @@ async function sendError(exchange: Exchange, error: unknown, status: number, log
 
 function errorStatus(error: unknown): number {
   if (error instanceof NotFoundError) return 404;
+  if (error instanceof ForbiddenError) return 403;
   if (error instanceof BusyError) return 503;
   if (error instanceof URIError) return 400;
   if (!(error instanceof TidemarkError)) return 500;

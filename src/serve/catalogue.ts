@@ -123,7 +123,7 @@ async function readSample(exchange: Exchange, table: Table) {
     first: key.map((name) => `${quoteIdent(name)}, `).join(''),
     rest: key.length > 0 ? ` exclude (${key.map(quoteIdent).join(', ')})` : '',
   });
-  const page = await readPage(exchange, toRequest(exchange, { query, format: 'rows' }), SAMPLE_ROWS);
+  const page = await readPage(exchange, toRequest(exchange, { query, format: 'rows' }), { maxRows: SAMPLE_ROWS });
   const path = `/tables/${encodeURIComponent(table.name)}/row`;
   return toGrid(page, 'sample', `Sample rows of ${table.name}`, (row, column) =>
     column === key.length - 1

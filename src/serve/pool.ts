@@ -1,52 +1,60 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { removeAbandonedFolders } from '../warehouse/temporary-folder.ts';
-import type { ResultSummary, WorkerRequest } from './protocol.ts';
-import { type ResultSink, type WorkerJob, WorkerTask } from './worker-task.ts';
+import type { QueryRequest, ResultSummary } from '../query/protocol.ts';
+import { QueryProcess } from '../query/query-process.ts';
+import type { QueryJob, ResultSink } from '../query/query-task.ts';
 
 export interface PoolOptions {
-  /** Queries that run at the same time. */
+  readonly config: QueryRequest['config'];
+  /** Queries of readers that run at the same time. */
   readonly workers: number;
   /** Queries that wait for a worker; more are refused. */
   readonly maxWaiting: number;
-  /** A worker that does not answer for so long is killed. It is longer than the time limit of a query. */
-  readonly maxSilentSeconds: number;
-  /** Environment of the workers: no token. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Context['env'];
 }
 
 /** Too many queries wait. */
 export class BusyError extends TidemarkError {}
 
-/** In `dist/`, where the bundle puts it beside this module. */
-const WORKER_FILE = fileURLToPath(new URL('./serve-worker.js', import.meta.url));
+/** A query with the reader who asks; `PAGES` for the queries that pages consist of. */
+interface PoolJob extends QueryJob {
+  readonly reader: string;
+}
 
-/** Worker processes that run queries, a few at a time and in the order in which they come. */
+/** Asks for what a page consists of, and not for what a reader wrote: a worker is kept for it. */
+export const PAGES = '';
+
+/**
+ * Processes that run queries, a few at a time. One is kept for pages. Of the others, a reader has all but one at most where there are
+ * several, and the next query is the oldest of the reader who has the fewest running: nobody's queries stop those of others.
+ */
 export class WorkerPool {
   readonly #options: PoolOptions;
-  readonly #waiting = new Set<WorkerJob>();
-  readonly #idle = new Set<ChildProcess>();
-  readonly #all = new Set<ChildProcess>();
-  readonly #running = new Set<WorkerTask>();
+  readonly #waiting = new Set<PoolJob>();
+  readonly #running = new Set<PoolJob>();
+  readonly #idle: QueryProcess[];
+  readonly #all: readonly QueryProcess[];
   #isClosed = false;
 
   constructor(options: PoolOptions) {
+    const { workers, config, env } = options;
     this.#options = options;
+    this.#all = Array.from({ length: workers + 1 }, () => new QueryProcess(config, env));
+    this.#idle = [...this.#all];
   }
 
-  /** Queries that run and that wait. */
+  /** Queries of readers that run and that wait. */
   get load(): { readonly running: number; readonly waiting: number } {
-    return { running: this.#running.size, waiting: this.#waiting.size };
+    const count = (jobs: Iterable<PoolJob>) => [...jobs].filter(({ reader }) => reader !== PAGES).length;
+    return { running: count(this.#running), waiting: count(this.#waiting) };
   }
 
   /**
-   * Runs a query when a worker is free. `signal` ends it: the reader is gone.
+   * Runs a query when it is its reader's turn. `signal` ends it: the reader is gone.
    * @throws BusyError if too many wait; INTERRUPTED if the server ends; TidemarkError as the query; DATA if the worker ended.
    */
-  run(request: WorkerRequest, sink: ResultSink, signal: AbortSignal): Promise<ResultSummary> {
+  run(request: QueryRequest, sink: ResultSink, signal: AbortSignal, reader: string): Promise<ResultSummary> {
     if (this.#isClosed) return Promise.reject(endError());
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#waiting.size >= this.#options.maxWaiting) {
@@ -54,7 +62,7 @@ export class WorkerPool {
       return Promise.reject(new BusyError('UNREACHABLE', 'too many queries wait', { hint }));
     }
     return new Promise((resolve, reject) => {
-      const job: WorkerJob = { request, sink, signal, resolve, reject };
+      const job: PoolJob = { request, sink, signal, reader, resolve, reject };
       this.#waiting.add(job);
       signal.addEventListener('abort', () => this.#withdraw(job), { once: true });
       this.#startNext();
@@ -67,61 +75,50 @@ export class WorkerPool {
     for (const job of this.#waiting) job.reject(endError());
     this.#waiting.clear();
     for (const end = Date.now() + drainSeconds * 1000; this.#running.size > 0 && Date.now() < end; ) await sleep(20);
-    for (const task of this.#running) task.abandon(endError());
-    const ends = [...this.#all].map((worker) => once(worker, 'exit'));
-    for (const worker of this.#all) worker.kill('SIGKILL');
-    await Promise.all(ends);
-    await removeAbandonedFolders();
+    for (const worker of this.#all) worker.kill(endError());
+    await Promise.all(this.#all.map((worker) => worker.close()));
   }
 
   /** The reader of a query that waits is gone: its place in the queue is free. */
-  #withdraw(job: WorkerJob): void {
+  #withdraw(job: PoolJob): void {
     if (this.#waiting.delete(job)) job.reject(job.signal.reason);
   }
 
   #startNext(): void {
-    for (const job of this.#waiting) {
-      const worker = this.#takeIdle() ?? this.#spawn();
+    for (let job = this.#selectNext(); job !== undefined; job = this.#selectNext()) {
+      const worker = this.#idle.pop();
       if (!worker) return;
       this.#waiting.delete(job);
-      const task: WorkerTask = new WorkerTask(worker, job, this.#options.maxSilentSeconds, (isAlive) => {
-        this.#running.delete(task);
-        if (isAlive) this.#idle.add(worker);
-        this.#startNext();
-      });
-      this.#running.add(task);
+      this.#running.add(job);
+      void this.#start(worker, job);
     }
   }
 
-  #takeIdle(): ChildProcess | undefined {
-    for (const worker of this.#idle) {
-      this.#idle.delete(worker);
-      if (worker.connected) return worker;
+  async #start(worker: QueryProcess, job: PoolJob): Promise<void> {
+    try {
+      job.resolve(await worker.run(job.request, job.sink, job.signal));
+    } catch (error) {
+      job.reject(error);
+    } finally {
+      this.#running.delete(job);
+      this.#idle.push(worker);
+      this.#startNext();
     }
-    return undefined;
   }
 
-  #spawn(): ChildProcess | undefined {
-    if (this.#all.size >= this.#options.workers) return undefined;
-    const worker = fork(WORKER_FILE, [], {
-      env: this.#options.env as NodeJS.ProcessEnv,
-      serialization: 'advanced',
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    this.#all.add(worker);
-    worker.once('exit', () => this.#forget(worker));
-    worker.on('error', () => {
-      worker.kill('SIGKILL');
-      if (worker.pid === undefined) this.#forget(worker); // it could not be started, and never exits
-    });
-    return worker;
-  }
-
-  #forget(worker: ChildProcess): void {
-    this.#all.delete(worker);
-    this.#idle.delete(worker);
-    this.#startNext();
+  /** The job whose turn it is, if there is a worker for it. */
+  #selectNext(): PoolJob | undefined {
+    if (this.#idle.length === 0) return undefined;
+    const { workers } = this.#options;
+    const counts = new Map<string, number>();
+    for (const { reader } of this.#running) counts.set(reader, (counts.get(reader) ?? 0) + 1);
+    const ofReaders = this.#running.size - (counts.get(PAGES) ?? 0);
+    const rank = ({ reader }: PoolJob) => (reader === PAGES ? -1 : (counts.get(reader) ?? 0));
+    const mayRun = (job: PoolJob) =>
+      job.reader === PAGES || (ofReaders < workers && rank(job) < Math.max(1, workers - 1));
+    let next: PoolJob | undefined;
+    for (const job of this.#waiting) if (mayRun(job) && (!next || rank(job) < rank(next))) next = job;
+    return next;
   }
 }
 

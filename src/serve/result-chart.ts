@@ -1,8 +1,8 @@
 import { stripControls } from '../core/log.ts';
+import type { ColumnInfo } from '../query/protocol.ts';
 import { drawBars } from '../reports/bar-chart.ts';
 import { drawChart, seriesClass } from '../reports/charts.ts';
 import type { Series } from '../reports/series.ts';
-import type { ColumnInfo } from './protocol.ts';
 import type { ResultPage } from './results.ts';
 
 /** A chart of a result, or why there is none. */

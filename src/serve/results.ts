@@ -3,10 +3,15 @@ import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../core/errors.ts';
+import type { ColumnInfo, QueryRequest } from '../query/protocol.ts';
 import { loadSavedQueries } from '../query/saved.ts';
 import { readTime } from './as-of.ts';
-import type { ColumnInfo, ResultFormat, WorkerRequest } from './protocol.ts';
-import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
+import { PAGES } from './pool.ts';
+import { type Exchange, ForbiddenError, NotFoundError, type PageRoute } from './route.ts';
+import { isLedByOtherSite } from './security.ts';
+
+/** Formats of a result that the server sends: text in parts, or a file. */
+type ResultFormat = 'csv' | 'json' | 'ndjson' | 'parquet' | 'xlsx';
 
 const MIME: Readonly<Record<ResultFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -32,14 +37,14 @@ export function readParams(url: URL): Readonly<Record<string, string>> {
 /** A request to a worker, at the time of the address. */
 export function toRequest(
   { config: { data, directory, sql }, url }: Pick<Exchange, 'config' | 'url'>,
-  more: Pick<WorkerRequest, 'query' | 'format'> & Partial<WorkerRequest>,
-): WorkerRequest {
+  more: Pick<QueryRequest, 'query' | 'format'> & Partial<QueryRequest>,
+): QueryRequest {
   const asOf = readTime(url);
-  return { config: { data, directory, sql }, params: {}, ...(asOf && { asOf: asOf.toISOString() }), ...more };
+  return { config: { data, directory, sql }, params: {}, asOf, ...more };
 }
 
 /** The query that an address means: `sql`, or a saved one, with the parameters that follow. */
-async function readRequest(exchange: Exchange, format: ResultFormat): Promise<WorkerRequest> {
+async function readRequest(exchange: Exchange, format: ResultFormat): Promise<QueryRequest> {
   const { url, name, files } = exchange;
   const params = readParams(url);
   if (name !== '') {
@@ -52,10 +57,13 @@ async function readRequest(exchange: Exchange, format: ResultFormat): Promise<Wo
   return toRequest(exchange, { query, params, format });
 }
 
+const OPEN_BY_ADDRESS = 'copy the address into a new tab, or open it from a page of this server';
+
 /** Sends a result as it grows. */
 async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
-  const { pool, request, response, signal, name } = exchange;
-  const workerRequest = await readRequest(exchange, format);
+  const { pool, request, response, signal, name, reader } = exchange;
+  if (isLedByOtherSite(request)) throw new ForbiddenError('a page of another site runs no query', OPEN_BY_ADDRESS);
+  const queryRequest = await readRequest(exchange, format);
   const begin = (headers: Readonly<Record<string, string | number>>) => {
     const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
     response.writeHead(200, {
@@ -70,7 +78,7 @@ async function sendResult(exchange: Exchange, format: ResultFormat): Promise<voi
     return;
   }
   const { file } = await pool.run(
-    workerRequest,
+    queryRequest,
     {
       async text(text) {
         if (!response.headersSent) begin({}); // an error before the first row has a status of its own
@@ -78,6 +86,7 @@ async function sendResult(exchange: Exchange, format: ResultFormat): Promise<voi
       },
     },
     signal,
+    reader,
   );
   if (file === undefined) response.end();
   else await sendFile(file, begin, exchange);
@@ -123,11 +132,15 @@ const MAX_PAGE_ROWS = 1_000;
 
 const MAX_PAGE_CHARACTERS = 8_000_000;
 
-/** Reads at most `maxRows` rows. @throws TidemarkError as the query; DATA if the rows are too large for a page. */
+/**
+ * Reads at most `maxRows` rows.
+ * @param reader who wrote the query; a query of ours is a part of its page
+ * @throws TidemarkError as the query; DATA if the rows are too large for a page.
+ */
 export async function readPage(
   { pool, signal }: Pick<Exchange, 'pool' | 'signal'>,
-  request: WorkerRequest,
-  maxRows = MAX_PAGE_ROWS,
+  request: QueryRequest,
+  { maxRows = MAX_PAGE_ROWS, reader = PAGES }: { readonly maxRows?: number; readonly reader?: string },
 ): Promise<ResultPage> {
   let columns: readonly ColumnInfo[] = [];
   let json = '';
@@ -143,6 +156,7 @@ export async function readPage(
       },
     },
     signal,
+    reader,
   );
   return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
 }

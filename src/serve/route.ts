@@ -24,6 +24,8 @@ export interface Exchange extends Site {
   /** The part of the path that the route's pattern captured, decoded. */
   readonly name: string;
   readonly response: ServerResponse;
+  /** Whose queries share fairly: the address. */
+  readonly reader: string;
   /** Aborted when the reader is gone. */
   readonly signal: AbortSignal;
   /** For the scripts and styles of a page. */
@@ -41,5 +43,12 @@ export interface PageRoute {
 export class NotFoundError extends TidemarkError {
   constructor(path: string, hint?: string) {
     super('USAGE', `there is no ${path}`, hint === undefined ? {} : { hint });
+  }
+}
+
+/** The request may not have what it asks for. */
+export class ForbiddenError extends TidemarkError {
+  constructor(message: string, hint: string) {
+    super('USAGE', message, { hint });
   }
 }

@@ -8,14 +8,16 @@ export type TextRow = Readonly<Record<string, string | null>>;
 /** Rows of a query below `queries/` that a page reads. */
 const MAX_ROWS = 2_000;
 
-/** Runs a query of ours in a worker. */
+/** Runs a query of ours in a worker. Parameters that it does not use are left out. */
 export async function readRows(
   exchange: Exchange,
   query: string,
   params: Readonly<Record<string, string>> = {},
   maxRows = MAX_ROWS,
 ): Promise<readonly TextRow[]> {
-  const { columns, rows } = await readPage(exchange, toRequest(exchange, { query, params, format: 'rows' }), maxRows);
+  const used = Object.fromEntries(Object.entries(params).filter(([name]) => query.includes(`$${name}`)));
+  const request = toRequest(exchange, { query, params: used, format: 'rows' });
+  const { columns, rows } = await readPage(exchange, request, { maxRows });
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
 }
 

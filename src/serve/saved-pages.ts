@@ -5,6 +5,7 @@ import { viewResult } from './result-view.ts';
 import { readPage, readParams, toRequest } from './results.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 import { readRows, type TextRow } from './rows.ts';
+import { isLedByOtherSite } from './security.ts';
 
 async function sendList(exchange: Exchange): Promise<void> {
   const queries = [...(await loadSavedQueries(exchange.files.roots)).values()];
@@ -19,7 +20,7 @@ async function sendList(exchange: Exchange): Promise<void> {
   });
 }
 
-/** The form of a query, and its result as soon as every parameter has a value. */
+/** The form of a query, and its result as soon as every parameter has a value and no other site led here. */
 async function sendQuery(exchange: Exchange): Promise<void> {
   const { name, url, files } = exchange;
   const query = (await loadSavedQueries(files.roots)).get(name);
@@ -29,7 +30,7 @@ async function sendQuery(exchange: Exchange): Promise<void> {
   const path = `/saved/${encodeURIComponent(name)}`;
   const [defaults, result] = await Promise.all([
     readDefaults(exchange, query, given),
-    missing.length > 0 ? null : readResult(exchange, query, path, given),
+    missing.length > 0 || isLedByOtherSite(exchange.request) ? null : readResult(exchange, query, path, given),
   ]);
   await renderPage(exchange, 'saved-query', {
     title: query.title,
@@ -50,7 +51,7 @@ async function readResult(
 ) {
   const began = performance.now();
   const request = toRequest(exchange, { query: query.sql, saved: query.name, params, format: 'rows' });
-  const page = await readPage(exchange, request);
+  const page = await readPage(exchange, request, { reader: exchange.reader });
   return viewResult(exchange, page, { page: path, files: path, params }, (performance.now() - began) / 1000);
 }
 

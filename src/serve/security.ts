@@ -46,10 +46,28 @@ function isKnownHost(header: string, hosts: readonly string[]): boolean {
 }
 
 /** A link to a page may come from anywhere; nothing else may. */
-function isFromOtherSite({ headers }: IncomingMessage): boolean {
+function isFromOtherSite(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return (
+    isLedByOtherSite(request) && (headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document')
+  );
+}
+
+/** Whether a page of another site made the request, or led the reader here. Such a request runs no query of a person. */
+export function isLedByOtherSite({ headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site'];
-  if (site === undefined || site === 'same-origin' || site === 'none') return false;
-  return headers['sec-fetch-mode'] !== 'navigate' || headers['sec-fetch-dest'] !== 'document';
+  return site !== undefined && site !== 'same-origin' && site !== 'none';
+}
+
+/**
+ * Whether a page of this server made the request. Browsers say so themselves, except over plain HTTP to another machine: there they
+ * only send the page, to its own origin.
+ */
+export function isOwnRequest({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { referer = '', host = '' } = headers;
+  return URL.canParse(referer) && new URL(referer).host === host.toLowerCase();
 }
 
 /** `Bearer TOKEN`, or `Basic` with the token as the password. */
@@ -86,7 +104,7 @@ export function securityHeaders(nonce: string): Readonly<Record<string, string>>
     'content-security-policy': policy.join('; '),
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     'cache-control': 'no-store',

@@ -9,6 +9,7 @@ import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { createAnswer } from './answer.ts';
 import { loadAssets } from './assets.ts';
+import { limitConnections } from './connections.ts';
 import { WorkerPool } from './pool.ts';
 import type { AccessRules } from './security.ts';
 import { createPageTemplates } from './templates.ts';
@@ -29,10 +30,12 @@ export interface RunningServer {
 
 const MAX_WAITING = 1_000;
 const MAX_CONNECTIONS = 2_000;
+const MAX_CONNECTIONS_PER_ADDRESS = 32;
+/** A request whose headers take longer is closed; looked for each second. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const CHECK_MS = 1_000;
 /** The SQL of a page is in its address. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Above the time limit of a query: the worker ends it by itself. */
-const GRACE_SECONDS = 15;
 /** Queries may run for so long when the server ends; a command has 4.5 s after a signal. */
 const DRAIN_SECONDS = 3;
 const FLUSH_MS = 1_000;
@@ -45,15 +48,22 @@ export async function startServer(
   const { config } = options;
   const roots = overlayRoots(config.directory);
   const [templates, assets] = await Promise.all([createPageTemplates(roots), loadAssets(roots)]);
+  const { data, directory, sql } = config;
   const pool = new WorkerPool({
+    config: { data, directory, sql },
     workers: options.workers,
     maxWaiting: MAX_WAITING,
-    maxSilentSeconds: config.sql.timeout + GRACE_SECONDS,
-    env: workerEnvironment(context.env),
+    env: context.env,
   });
   const site = { config, pool, clock: context.clock, files: createSqlFiles(roots), templates, assets };
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, createAnswer(site, options, context.log));
+  const limits = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_MS,
+  };
+  const server = createServer(limits, createAnswer(site, options, context.log));
   server.maxConnections = MAX_CONNECTIONS;
+  limitConnections(server, MAX_CONNECTIONS_PER_ADDRESS);
   server.listen(options.port, options.address);
   await once(server, 'listening');
   // A connection that cannot be accepted, such as without a free file descriptor, must not end the server.
@@ -77,10 +87,4 @@ async function closeServer(server: Server, pool: WorkerPool): Promise<void> {
 function serverUrl(server: Server): string {
   const { address, port, family } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/`;
-}
-
-/** Workers get no token. */
-function workerEnvironment(env: Context['env']): Context['env'] {
-  const { PATH, HOME, TMPDIR, TEMP, TMP, SystemRoot } = env;
-  return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, TEMP, TMP, SystemRoot }).filter(([, value]) => value));
 }

@@ -7,8 +7,9 @@ import { findErrorPosition } from './query-error.ts';
 import { viewResult } from './result-view.ts';
 import { readPage, readParams, toRequest } from './results.ts';
 import type { Exchange, PageRoute } from './route.ts';
+import { isOwnRequest } from './security.ts';
 
-/** `/sql?sql=…`: a form for a query, and its result. */
+/** `/sql?sql=…`: a form for a query, and its result where a page of this server asked. A link from elsewhere only fills the form. */
 const editorRoute: PageRoute = { pattern: /^\/sql$/u, answer: answerEditor };
 
 /** `/sql/names.json`: what the editor completes. */
@@ -24,9 +25,10 @@ const namesRoute: PageRoute = {
 export const editorRoutes: readonly PageRoute[] = [editorRoute, namesRoute];
 
 async function answerEditor(exchange: Exchange): Promise<void> {
-  const { url, nonce } = exchange;
+  const { url, nonce, request } = exchange;
   const sql = (url.searchParams.get('sql') ?? '').replaceAll('\r\n', '\n');
-  const outcome = sql.trim() === '' ? NOTHING : await runQuery(exchange, sql);
+  const isAsked = sql.trim() !== '';
+  const outcome = isAsked && isOwnRequest(request) ? await runQuery(exchange, sql) : NOTHING;
   await renderPage(
     exchange,
     'sql',
@@ -41,6 +43,7 @@ async function answerEditor(exchange: Exchange): Promise<void> {
       parameters: listParameters(sql, url),
       error: null,
       result: null,
+      isLinked: isAsked && outcome === NOTHING,
       ...outcome.data,
     },
     outcome.status,
@@ -60,7 +63,9 @@ async function runQuery(exchange: Exchange, sql: string): Promise<Outcome> {
   const params = Object.fromEntries(given.map(({ name, value }) => [name, value]));
   const began = performance.now();
   try {
-    const page = await readPage(exchange, toRequest(exchange, { query: sql, params, format: 'rows' }));
+    const page = await readPage(exchange, toRequest(exchange, { query: sql, params, format: 'rows' }), {
+      reader: exchange.reader,
+    });
     const seconds = (performance.now() - began) / 1000;
     const address = { page: '/sql', files: '/query', params: { sql, ...params } };
     return { data: { result: await viewResult(exchange, page, address, seconds) }, status: 200 };

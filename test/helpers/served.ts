@@ -70,7 +70,8 @@ export interface Served extends RunningCommand {
   readonly url: string;
   /** Process IDs of the workers. */
   workers(): readonly number[];
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** @param from the address of the reader */
+  get(path: string, headers?: Record<string, string>, from?: string): Promise<Answer>;
 }
 
 /** Starts `tidemark serve` in a project's folder, in a process of its own. */
@@ -96,7 +97,7 @@ export async function startServe(
       const { pid } = running.process;
       return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
     },
-    get: (path, headers = {}) => ask(url, path, headers),
+    get: (path, headers = {}, from = '127.0.0.1') => ask(url, path, headers, from),
   };
 }
 
@@ -108,11 +109,11 @@ async function readUrl({ process, ended }: RunningCommand): Promise<string> {
 }
 
 /** Rejects if the answer is cut off. */
-async function ask(url: string, path: string, headers: Record<string, string>): Promise<Answer> {
+async function ask(url: string, path: string, headers: Record<string, string>, from: string): Promise<Answer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     // `path` as it is: `URL` would resolve `..` before the server sees it
-    request({ hostname, port, path, headers, agent: false }, (response) => {
+    request({ hostname, port, path, headers, localAddress: from, agent: false }, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (part) => {
@@ -132,3 +133,6 @@ export function queryPath(sql: string, format = 'csv'): string {
 }
 
 export const HTML = { accept: 'text/html' };
+
+/** A page of the server made the request. */
+export const OWN = { ...HTML, 'sec-fetch-site': 'same-origin' };

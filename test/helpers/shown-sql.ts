@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { Redactor } from '../../src/core/redact/redactor.ts';
+import { QueryProcess } from '../../src/query/query-process.ts';
 import { hasClass, parseElements } from './html.ts';
 import type { TestProject } from './test-project.ts';
 
@@ -15,10 +18,24 @@ export async function compareShownSql(project: TestProject, report: string): Pro
     const code = details?.descendants.find(({ tag }) => tag === 'code');
     return code ? [{ dataset: attributes.id ?? '', sql: code.text }] : [];
   });
-  for (const { dataset, sql } of shown) {
-    const result = await project.tidemark(['sql', sql, '--format', 'json']);
-    expect(result.exit, `${report}.${dataset}: ${result.stderr}`).toBe(0);
-    expect(JSON.parse(result.stdout), `${report}.${dataset}`).toEqual(data[dataset]);
+  const {
+    data: folder,
+    directory,
+    sql: limits,
+  } = loadConfig(join(project.folder, 'tidemark.yaml'), {}, new Redactor());
+  const config = { data: folder, directory, sql: limits };
+  const queries = new QueryProcess(config, process.env);
+  try {
+    for (const { dataset, sql } of shown) {
+      let json = '';
+      const text = async (part: string) => {
+        json += part;
+      };
+      await queries.run({ config, query: sql, params: {}, format: 'json' }, { text }, new AbortController().signal);
+      expect(JSON.parse(json), `${report}.${dataset}`).toEqual(data[dataset]);
+    }
+  } finally {
+    await queries.close();
   }
   return shown.length;
 }

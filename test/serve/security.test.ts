@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AccessRules, checkAccess, securityHeaders } from '../../src/serve/security.ts';
+import { type AccessRules, checkAccess, isOwnRequest, securityHeaders } from '../../src/serve/security.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 let rules: AccessRules = { hosts: [], token: undefined };
@@ -69,6 +69,20 @@ test.each([
 ])('a request of a page that is %s, %s, for %s has status %d', async (site, mode, dest, expected) => {
   const headers = { host: 'localhost', 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
   expect(await status(headers)).toBe(expected);
+});
+
+test.each([
+  [{ 'sec-fetch-site': 'same-origin' }, true],
+  [{ 'sec-fetch-site': 'none' }, false],
+  [{ 'sec-fetch-site': 'cross-site' }, false],
+  [{ 'sec-fetch-site': 'same-site', referer: 'http://tidemark.internal:8420/sql' }, false],
+  [{ referer: 'http://tidemark.internal:8420/sql' }, true],
+  [{ referer: 'http://evil.example/tidemark.internal:8420' }, false],
+  [{ referer: 'tidemark.internal:8420' }, false],
+  [{}, false],
+])('a request with %j is of a page of this server: %s', (headers, expected) => {
+  const request = { headers: { host: 'tidemark.internal:8420', ...headers } } as unknown as IncomingMessage;
+  expect(isOwnRequest(request)).toBe(expected);
 });
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;

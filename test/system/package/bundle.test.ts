@@ -18,7 +18,7 @@ const dist = join(await buildCommand(), '..', '..', 'dist');
 test('the program loads its own files, modules of Node, and packages with native code', async () => {
   const files = (await readdir(dist, { recursive: true })).filter((name) => /\.c?js$/u.test(name));
   expect(files).toEqual(
-    expect.arrayContaining(['cli.js', 'index.js', 'serve-worker.js', 'dependencies/undici.js', 'dependencies/zod.js']),
+    expect.arrayContaining(['cli.js', 'index.js', 'query-child.js', 'dependencies/undici.js', 'dependencies/zod.js']),
   );
   const loaded = new Set<string>();
   for (const file of files) {

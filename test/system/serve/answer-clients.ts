@@ -11,9 +11,9 @@ const PATHS = [
   queryPath('from agents', 'json'),
 ];
 
-/** Sends requests of `clients` at once to a server with two workers, and again where it asks to wait. All are answered. */
+/** Sends requests of `clients` at once to a server with three workers, and again where it asks to wait. All are answered. */
 export async function answerClients(clients: number, running?: Served): Promise<void> {
-  const server = running ?? (await startServe(await copyServedProject(), ['--workers', '2']));
+  const server = running ?? (await startServe(await copyServedProject(), ['--workers', '3']));
   const answers = await Promise.all(
     Array.from({ length: clients }, async (_, index) => {
       const path = PATHS[index % PATHS.length] as string;
@@ -27,5 +27,5 @@ export async function answerClients(clients: number, running?: Served): Promise<
   );
   expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   expect(server.process.exitCode).toBeNull();
-  expect(server.workers().length).toBeLessThanOrEqual(2);
+  expect(server.workers().length).toBeLessThanOrEqual(4);
 }

@@ -27,6 +27,11 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
   async function open(params: Readonly<Record<string, string>> = {}) {
     page = await shared.open(address(params));
     await page.waitForSelector('html[data-editor=ready]');
+    if (!params.sql) return;
+    // a link from elsewhere fills the form, and its reader runs it
+    expect(await page.locator('[role=note]').textContent()).toContain('has not run');
+    await Promise.all([page.waitForEvent('load'), page.locator('main button', { hasText: 'Run' }).click()]);
+    await page.waitForSelector('html[data-editor=ready]');
   }
 
   const options = () => page.locator('.cm-tooltip-autocomplete li').allTextContents();

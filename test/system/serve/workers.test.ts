@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
@@ -23,7 +24,8 @@ beforeAll(async () => {
   single = await startServe(await copyServedProject(atEnd), ['--workers', '1'], { cleanup: atEnd });
 }, 180_000);
 
-const double = share(async (cleanup) => startServe(await copyServedProject(cleanup), ['--workers', '2'], { cleanup }));
+/** Three workers, of which a reader has two, and one for pages. */
+const double = share(async (cleanup) => startServe(await copyServedProject(cleanup), ['--workers', '3'], { cleanup }));
 
 const state = async (server: Served) =>
   JSON.parse((await server.get('/state.json')).body) as { running: number; waiting: number };
@@ -127,6 +129,41 @@ test('queries are answered in the order in which they came, a few at a time', as
   expect(ended).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
 
+test('long queries of a reader stop neither pages nor the queries of others', async () => {
+  const server = await double();
+  const { hostname, port } = new URL(server.url);
+  const long = Array.from({ length: 4 }, () =>
+    request({ hostname, port, path: queryPath(SLEEPING), localAddress: '127.0.0.2', agent: false })
+      .on('error', () => {})
+      .end(),
+  );
+  await untilRunning(server, 2, 2);
+  for (const path of ['/', '/tables', '/tables/workspaces', '/saved', queryPath('select 1 as one')])
+    expect((await server.get(path)).status, path).toBe(200);
+  const other = await begin(server, queryPath(ENDLESS));
+  await untilRunning(server, 3, 2);
+  expect((await server.get('/tables')).status).toBe(200);
+  for (const one of long) one.destroy();
+  other.destroy();
+  await untilRunning(server, 0);
+});
+
+test('2,000 requests that do not end lock nobody out, and are closed after a while', { timeout: 60_000 }, async () => {
+  const { hostname, port } = new URL(single.url);
+  const sockets = Array.from({ length: 2_000 }, () => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
+    return socket;
+  });
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+  await vi.waitFor(() => expect(sockets.filter((socket) => !socket.closed).length).toBeLessThanOrEqual(32), 30_000);
+  expect((await single.get('/tables')).status).toBe(200);
+  expect((await single.get(queryPath('select 1 as one'), {}, '127.0.0.3')).status).toBe(200);
+  await Promise.all(closed);
+});
+
 test('a query ends at its time limit with an error', async () => {
   const folder = await copyServedProject();
   const { appendFile } = await import('node:fs/promises');
@@ -141,8 +178,8 @@ test('20 clients at once are all answered, or asked to wait', async () => answer
 test('more than 1,000 waiting queries are refused with a time to come back', { timeout: 120_000 }, async () => {
   const { hostname, port } = new URL(single.url);
   const blocking = await begin(single, queryPath(ENDLESS));
-  const sent = Array.from({ length: 1_000 }, () =>
-    request({ hostname, port, path: queryPath(SLEEPING), agent: false })
+  const sent = Array.from({ length: 1_000 }, (_, index) =>
+    request({ hostname, port, path: queryPath(SLEEPING), localAddress: `127.0.1.${1 + (index % 40)}`, agent: false })
       .on('error', () => {})
       .end(),
   );

@@ -1,0 +1,4 @@
+import { fileURLToPath } from 'node:url';
+
+/** The program of a process that runs queries: in `dist/`, where the bundle puts it beside this module. */
+export const CHILD_FILE = fileURLToPath(new URL('./query-child.js', import.meta.url));

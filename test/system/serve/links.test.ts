@@ -1,0 +1,87 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parseElements } from '../../helpers/html.ts';
+import { copyServedProject, HTML, OWN, queryPath, type Served, startServe } from '../../helpers/served.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
+let server: Served;
+
+beforeAll(async () => {
+  server = await startServe(await copyServedProject(atEnd), ['--workers', '6'], { cleanup: atEnd });
+}, 180_000);
+
+/** Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, other times, and files of results. */
+function kindOf(href: string): string {
+  const { pathname, searchParams } = new URL(href, 'http://localhost');
+  if (/\/(?:subjects|archive)\//u.test(pathname)) return pathname.replace(/[^/]*$/u, '');
+  const format = /^\/(?:query|saved\/[^/]+)(\.(?:json|ndjson|parquet|xlsx))$/u.exec(pathname)?.[1];
+  const kept = ['as_of', 'view'].filter((name) => searchParams.has(name));
+  if (format !== undefined || kept.length > 0) return `${format ?? pathname}?${kept}`;
+  return `${pathname}?${searchParams.get('sql') ?? ''}`;
+}
+
+/** The addresses on this server that a page links to. */
+function readLinks(path: string, body: string): string[] {
+  return parseElements(body).flatMap(({ tag, attributes: { href } }) => {
+    if (tag !== 'a' || href === undefined || href.startsWith('#')) return [];
+    const url = new URL(href, new URL(path, 'http://localhost'));
+    return url.host === 'localhost' ? [`${url.pathname}${url.search}`] : [];
+  });
+}
+
+test('every link of every page is answered', async () => {
+  const opened = new Map<string, string>();
+  for (let found = ['/', '/tables?as_of=2020-01-01']; found.length > 0; ) {
+    const fresh = new Map(
+      found.map((path) => [kindOf(path), path]).filter(([kind = '']) => !opened.has(kind)) as [string, string][],
+    );
+    found = [];
+    for (const [kind, path] of fresh) opened.set(kind, path);
+    const paths = [...fresh.values()];
+    while (paths.length > 0) {
+      const links = await Promise.all(
+        paths.splice(0, 8).map(async (path) => {
+          const { status, headers, body } = await server.get(path, OWN);
+          expect([200, 303], `${path}: ${status} ${body.slice(0, 300)}`).toContain(status);
+          return headers['content-type']?.startsWith('text/html') ? readLinks(path, body) : [];
+        }),
+      );
+      found.push(...links.flat());
+    }
+  }
+  expect([...opened.values()].filter((path) => /^\/tables\/\w+$/u.test(path)).length).toBeGreaterThan(30);
+});
+
+describe('a page of another site', () => {
+  const LED = { ...HTML, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+
+  test.each(['cross-site', 'same-site'])('runs nothing by a link (%s)', async (site) => {
+    const headers = { ...LED, 'sec-fetch-site': site };
+    for (const path of [
+      queryPath('select 1 as one'),
+      queryPath('select 1', 'parquet'),
+      '/x/../query.csv?sql=select+1',
+      '/saved/agents-by-pool.json',
+    ])
+      expect((await server.get(path, headers)).status, path).toBe(403);
+    const saved = await server.get('/saved/agents-by-pool', headers);
+    expect([saved.status, saved.body.includes('id="result"')]).toEqual([200, false]);
+  });
+
+  test.each(['cross-site', 'same-site', 'none', ''])(
+    'fills the form of SQL, and the reader runs it (%s)',
+    async (site) => {
+      const headers = { ...LED, ...(site && { 'sec-fetch-site': site }) };
+      const { status, body } = await server.get('/sql?sql=select+40%2B2+as+answer', headers);
+      expect([status, body.includes('has not run'), body.includes('id="result"')]).toEqual([200, true, false]);
+      expect(body).toContain('select 40+2 as answer');
+      const run = await server.get('/sql?sql=select+40%2B2+as+answer', OWN);
+      expect([run.body.includes('has not run'), run.body.includes('id="result"')]).toEqual([false, true]);
+    },
+  );
+
+  test('does not keep tools from the files of results, nor a reader from opening their addresses', async () => {
+    for (const headers of [{}, { ...LED, 'sec-fetch-site': 'none' }, OWN])
+      expect((await server.get(queryPath('select 1 as one'), headers)).body).toBe('one\n1\n');
+  });
+});
