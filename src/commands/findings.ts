@@ -12,6 +12,7 @@ import { loadDefinitions } from '../pipeline/plugins.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { Row } from '../warehouse/values.ts';
 import { parseTimestampOption, readLocalConfig } from './options.ts';
 import { formatTable, writeResult } from './output.ts';
 
@@ -49,7 +50,10 @@ export async function list(context: Context, options: FindingsFlags): Promise<vo
     const view: FindingsView = { database, files, config, now, targets, rules: selected };
     const findings = await listFindings(view, options);
     const { stdout, json, colors } = context;
-    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, colors));
+    const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
+    const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
+    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, isEvaluated, colors));
+    warnNotEvaluated(context, times);
     await warnUnassessed(context, view, options);
     if (options.failOn) await gate(context, view, options.failOn, options);
   } finally {
@@ -76,6 +80,16 @@ async function listFindings(
     state: options.state ?? null,
   });
   return rows as unknown as readonly ListedFinding[];
+}
+
+/** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */
+function warnNotEvaluated({ log }: Context, targets: readonly Row[]): void {
+  for (const { target, pulled_at, evaluated_at } of targets.filter(({ waits }) => waits)) {
+    const since = evaluated_at === null ? 'no rule was ever evaluated' : 'no rule was evaluated since';
+    log.warn(
+      `${target}: pulled at ${String(pulled_at).slice(0, 16)}, and ${since}: \`tidemark run JOB\` evaluates the rules`,
+    );
+  }
 }
 
 /** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
@@ -184,8 +198,8 @@ function formatFindingsJson(findings: readonly ListedFinding[]): string {
 }
 
 /** A line for each cause, in the order of the rows, followed by the totals. */
-function formatFindings(findings: readonly ListedFinding[], colors: Colors): string {
-  if (findings.length === 0) return 'no findings\n';
+function formatFindings(findings: readonly ListedFinding[], isEvaluated: boolean, colors: Colors): string {
+  if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
   const lines = groupByCause(findings).map(toCells);
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return [

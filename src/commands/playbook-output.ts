@@ -1,7 +1,7 @@
 import type { Colors } from '../core/color.ts';
 import { stripControls } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import type { ApplyResult } from '../remediation/apply.ts';
+import type { ApplyResult } from '../remediation/apply-state.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { type LedgerEntry, type LedgerRow, toLedgerRow } from '../remediation/ledger.ts';
 import type { LedgerHead, LedgerProblem } from '../remediation/ledger-chain.ts';

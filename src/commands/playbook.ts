@@ -151,11 +151,14 @@ export async function apply(context: Context, reference: string, maxFailures: nu
   const { config, playbooks } = await preparePlaybooks(context);
   const approved = await readPlan(await findPlanFile(config, context.cwd, reference));
   const finished = await findFinishedResult(approved, config);
-  if (finished) return writeResult(context, finished, () => formatFinished(finished));
+  if (finished) {
+    writeResult(context, finished, () => formatFinished(finished));
+    return context.exit(applyExitCode(finished, approved));
+  }
   const applied = await applyPlan(approved, { config, context, maxFailures, playbooks });
   writeResult(context, applied, () => formatApplyResult(applied, approved, context.colors));
   if (applied.stopped) context.log.warn(`stopped: ${applied.stopped.reason}`);
-  context.exit(applyExitCode(applied));
+  context.exit(applyExitCode(applied, approved));
 }
 
 export interface LedgerFlags {
