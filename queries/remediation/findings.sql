@@ -1,4 +1,4 @@
--- grain: one row per finding of a rule that is not resolved, oldest first; an acceptance that has expired counts as open
+-- grain: one row per finding of a rule that is not resolved, the worst first; an acceptance that has expired counts as open
 -- parameters: $rule, $targets, $now
 select
   finding_id,
@@ -16,4 +16,10 @@ select
   accepted_reason,
 from findings
 where rule = $rule and state <> 'resolved' and list_contains($targets::varchar[], target)
-order by target, since, title, finding_id;
+order by
+  list_position(['critical', 'warning', 'info'], severity),
+  weight desc nulls last,
+  subject_name nulls last,
+  target,
+  title,
+  finding_id;

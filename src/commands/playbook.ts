@@ -37,6 +37,9 @@ export interface PlanFlags {
   readonly maxActions: number;
   readonly maxPercent?: number;
   readonly target: readonly string[];
+  readonly finding: readonly string[];
+  readonly subject: readonly string[];
+  readonly limit?: number;
 }
 
 export interface ApproveFlags {
@@ -56,14 +59,21 @@ export async function plan(context: Context, name: string, options: PlanFlags): 
   await withOutput(context, options.output, async () => {
     const { config, playbooks } = await preparePlaybooks(context);
     const targets = assertTargets(config, options.target);
-    const { maxActions, maxPercent } = options;
-    const created = await createPlan({
+    const { maxActions, maxPercent, finding: findings, subject: subjects, limit } = options;
+    const isChosen = findings.length + subjects.length > 0 || limit !== undefined;
+    const { plan: created, exceeded } = await createPlan({
       config,
       context,
       playbook: getPlaybook(playbooks, name),
       limits: maxPercent === undefined ? { ...DEFAULT_LIMITS, maxActions } : { maxActions, maxPercent, minRows: 0 },
       ...(targets.length > 0 && { targets }),
+      ...(isChosen && { choice: { findings, subjects, ...(limit !== undefined && { limit }) } }),
     });
+    if (exceeded !== null) {
+      throw new TidemarkError('UNSAFE', `no plan was made: ${exceeded}`, {
+        hint: 'plan the worst of them with --limit, or some with --finding, --subject or --target; raise the limit if this is intended',
+      });
+    }
     await writeNewPlan(config, context, created, options.output);
   });
 }
@@ -100,6 +110,9 @@ async function writeNewPlan(
   const { plan_id, actions } = created;
   const where = output === undefined ? '' : ` and written to ${output}`;
   context.log.info(`plan ${plan_id} is kept in ${config.data}/plans${where}`);
+  const remaining = created.selection?.remaining ?? 0;
+  if (remaining > 0)
+    context.log.info(`${plural(remaining, 'finding')} of ${created.playbook} remain, which were not selected`);
   if (actions.length === 0) return;
   context.log.info(
     `review it with \`tidemark playbook show ${plan_id}\`, then approve it with \`tidemark playbook approve ${plan_id} --by NAME\``,

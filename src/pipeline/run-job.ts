@@ -188,19 +188,22 @@ async function updateWarehouse(
 
 /** Lines of the digest about the plans of a job. */
 function planNotes(plans: readonly JobPlan[]): readonly string[] {
-  return plans.map(({ name, mode, plan, refused }) => {
+  return plans.map(({ name, mode, plan, exceeded, refused }) => {
     if (refused) return `Playbook ${name} was not planned: ${refused.message}`;
     const actions = plan?.actions.length ?? 0;
     if (actions === 0) return `Playbook ${name}: nothing to do`;
+    if (plan && exceeded !== null) {
+      return `Playbook ${name}: nothing is applied, because ${exceeded}. The plan waits for a person: tidemark playbook show ${plan.plan_id}`;
+    }
     const state = mode === 'plan' ? 'planned, see the attached plan' : 'to be applied';
     return `Playbook ${name}: ${actions} action${actions === 1 ? '' : 's'} ${state}`;
   });
 }
 
-/** The plans as attachments of the digest, for the person who approves them. */
+/** The plans within the limits as attachments of the digest, for the person who approves them. */
 function planAttachments(plans: readonly JobPlan[]): readonly Attachment[] {
-  return plans.flatMap(({ name, plan, file }) =>
-    plan && file
+  return plans.flatMap(({ name, plan, file, exceeded }) =>
+    plan && file && exceeded === null
       ? [{ name: `plan-${name}.json`, type: 'application/json', text: `${JSON.stringify(plan, null, 2)}\n` }]
       : [],
   );

@@ -29,7 +29,7 @@ export interface JobPlaybookResult {
   /** The plan file, to approve and apply by hand; null where there is no plan or it has no actions. */
   readonly file: string | null;
   readonly applied: ApplyResult | null;
-  /** Why it was refused: a limit, a lock, a service that could not be read. */
+  /** Why nothing was applied: a lock, a service that could not be read; or a limit, which leaves the plan to a person. */
   readonly refused: string | null;
   readonly exit: ExitCode;
 }
@@ -80,6 +80,8 @@ export interface JobPlan extends Pick<JobPlaybook, 'name' | 'mode'> {
   readonly plan: Plan | null;
   /** The plan file, to approve and apply by hand; null where there is no plan or it has no actions. */
   readonly file: string | null;
+  /** The limits that the plan exceeds, so that it is left to a person; null where it exceeds none. */
+  readonly exceeded: string | null;
   /** Why there is no plan. */
   readonly refused: TidemarkError | null;
 }
@@ -123,7 +125,7 @@ async function planEntry(
       mode === 'apply'
         ? await findUnfinishedPlans(config, await readLedger(config, warehouse), { name, approvedBy, now })
         : [];
-    plans.push(...unfinished.map(({ plan, file }) => ({ ...base, plan, file, refused: null })));
+    plans.push(...unfinished.map(({ plan, file }) => ({ ...base, plan, file, exceeded: null, refused: null })));
     if (mode === 'apply') await settleInterrupted(config, context, name, playbooks, warehouse);
     const excluded = new Map(unfinished.flatMap(({ plan }) => plan.actions.flatMap(findingIds)).map(toContinued));
     const options = {
@@ -135,10 +137,11 @@ async function planEntry(
       excluded,
       ...(warehouse && { warehouse }),
     };
-    const plan = await createPlan(options);
-    return { plan, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) };
+    const { plan, exceeded } = await createPlan(options);
+    return { plan, exceeded, file: plan.actions.length === 0 ? null : await keepPlan(config, plan) };
   });
-  if (planned instanceof TidemarkError) return [...plans, { ...base, plan: null, file: null, refused: planned }];
+  if (planned instanceof TidemarkError)
+    return [...plans, { ...base, plan: null, file: null, exceeded: null, refused: planned }];
   return [...plans, { ...base, ...planned, refused: null }];
 }
 
@@ -166,10 +169,10 @@ export async function applyJobPlaybooks(
   playbooks: readonly Playbook[],
 ): Promise<readonly JobPlaybookResult[]> {
   const results: JobPlaybookResult[] = [];
-  for (const { name, mode, plan, file, approvedBy, refused } of plans) {
+  for (const { name, mode, plan, file, approvedBy, exceeded, refused } of plans) {
     const base = { name, mode, plan, file };
-    if (refused || mode === 'plan' || file === null) {
-      const reason = refused ? context.redactor.text(refused.message) : null;
+    if (refused || exceeded !== null || mode === 'plan' || file === null) {
+      const reason = refused ? context.redactor.text(refused.message) : exceeded;
       results.push({ ...base, applied: null, refused: reason, exit: refused?.exit ?? EXIT.done });
       continue;
     }

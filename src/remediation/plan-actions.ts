@@ -23,6 +23,8 @@ export interface PlanDeps {
     params: Readonly<Record<string, string>>,
   ) => Promise<readonly Readonly<Record<string, unknown>>[]>;
   readonly now: Date;
+  /** Findings to plan actions for. */
+  readonly limit?: number | undefined;
 }
 
 export type NewAction = Omit<Action, 'action_id'>;
@@ -32,8 +34,11 @@ export interface PlannedActions {
   /** IDs of the affected rows, by target. */
   readonly affected: ReadonlyMap<string, ReadonlySet<string>>;
   readonly skipped: Plan['skipped'];
+  /** Findings that may be acted on, and that were not chosen. */
+  readonly remaining: number;
 }
 
+/** Plans the worst findings first, until there are actions for `limit` of them. */
 export async function planActions(
   playbook: Playbook,
   selection: FindingSelection,
@@ -42,7 +47,11 @@ export async function planActions(
   const actions: NewAction[] = [];
   const affected = new Map<string, Set<string>>();
   const skipped = [...selection.skipped];
-  for (const findings of groupFindings(playbook, selection.candidates)) {
+  const { limit = selection.candidates.length } = deps;
+  let [plannedFindings, tried] = [0, 0];
+  for (const findings of groupFindings(playbook, selection.candidates, limit)) {
+    if (plannedFindings >= limit) break;
+    tried += findings.length;
     const target = deps.config.targets.find(({ name }) => name === findings[0]?.target);
     if (!target) continue;
     const planned = await planGroup(playbook, findings, target, deps);
@@ -50,6 +59,7 @@ export async function planActions(
       skipped.push(...findings.map(({ finding_id }) => ({ finding_id, reason: planned })));
       continue;
     }
+    plannedFindings += planned.length > 0 ? findings.length : 0;
     const rows = affected.get(target.name) ?? new Set();
     affected.set(target.name, rows);
     for (const { action, affectedRows } of planned) {
@@ -57,17 +67,19 @@ export async function planActions(
       for (const row of affectedRows) rows.add(row);
     }
   }
-  return { actions, affected, skipped };
+  return { actions, affected, skipped, remaining: selection.remaining + selection.candidates.length - tried };
 }
 
 /** The findings that are planned together. */
 function groupFindings(
   { perTarget }: Playbook,
   candidates: readonly PlanCandidate[],
+  limit: number,
 ): readonly (readonly PlanCandidate[])[] {
   if (!perTarget) return candidates.map((finding) => [finding]);
-  const targets = [...new Set(candidates.map(({ target }) => target))];
-  return targets.map((target) => candidates.filter((finding) => finding.target === target));
+  const chosen = candidates.slice(0, limit);
+  const targets = [...new Set(chosen.map(({ target }) => target))];
+  return targets.map((target) => chosen.filter((finding) => finding.target === target));
 }
 
 interface PlannedRow {
@@ -212,8 +224,8 @@ function isExceeded({ rows, total }: AffectedRows, { maxPercent, minRows }: Plan
   return rows * 100 > total * maxPercent && (total === 0 || rows > minRows);
 }
 
-/** @throws TidemarkError UNSAFE naming every limit that the plan exceeds. */
-export function enforceLimits(limits: PlanLimits, actions: number, affected: readonly AffectedRows[]): void {
+/** Every limit that a plan exceeds; null where it exceeds none. */
+export function explainLimits(limits: PlanLimits, actions: number, affected: readonly AffectedRows[]): string | null {
   const exceeded = [
     ...(actions > limits.maxActions ? [`${actions} actions are more than --max-actions ${limits.maxActions}`] : []),
     ...affected
@@ -223,8 +235,5 @@ export function enforceLimits(limits: PlanLimits, actions: number, affected: rea
         return `${rows} of ${total} rows of ${table} in ${target} are ${percent}, more than --max-percent ${limits.maxPercent}`;
       }),
   ];
-  if (exceeded.length === 0) return;
-  throw new TidemarkError('UNSAFE', `no plan was made: ${exceeded.join('; ')}`, {
-    hint: 'review the findings; raise the limit if this is intended, or plan for one target with --target',
-  });
+  return exceeded.length === 0 ? null : exceeded.join('; ');
 }

@@ -77,6 +77,16 @@ const planSchema = z.strictObject({
   /** The plan whose applied actions this one undoes. */
   undoes: z.string().optional(),
   digest: z.string(),
+  /** What the planner chose of the findings; null where all of them were planned, and in a plan of version 0.1. */
+  selection: z
+    .strictObject({
+      findings: z.array(z.string()),
+      subjects: z.array(z.string()),
+      limit: z.int().nullable(),
+      /** Findings that could have been planned as well. */
+      remaining: z.int(),
+    })
+    .nullable(),
   /** Those of the actions. */
   targets: z.array(planTarget).nullable(),
   actions: z.array(action),
@@ -86,11 +96,12 @@ const planSchema = z.strictObject({
 
 /** Version 0.1 wrote one approval, which the next one replaced, and neither planner nor targets. */
 const legacySchema = planSchema
-  .omit({ planned_by: true, targets: true, approvals: true })
+  .omit({ planned_by: true, selection: true, targets: true, approvals: true })
   .extend({ approval: approval.nullable() })
   .transform(({ approval: only, ...plan }) => ({
     ...plan,
     planned_by: null,
+    selection: null,
     targets: null,
     approvals: only === null ? [] : [only],
   }));

@@ -9,12 +9,12 @@ import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
 import { assertAfterLedger } from './ledger-file.ts';
 import { readLedger } from './ledger-table.ts';
-import { countAffected, enforceLimits, type PlannedActions, planActions } from './plan-actions.ts';
+import { countAffected, explainLimits, type PlannedActions, planActions } from './plan-actions.ts';
 import { type Plan, planDigest } from './plan-file.ts';
 import { describeTargets } from './plan-targets.ts';
 import { ensureWarehouseId, openIdentified } from './published-reads.ts';
 import { RemoteServices } from './remote.ts';
-import { excludeFindings, selectFindings } from './select-findings.ts';
+import { excludeFindings, type FindingChoice, selectFindings } from './select-findings.ts';
 import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
 
 export interface PlanOptions {
@@ -24,6 +24,8 @@ export interface PlanOptions {
   readonly limits: PlanLimits;
   /** @default every configured target */
   readonly targets?: readonly string[];
+  /** @default every finding of the rule */
+  readonly choice?: FindingChoice;
   /** Findings that are skipped, with the reason. */
   readonly excluded?: ReadonlyMap<string, string>;
   /** The job that plans. @default a person's command */
@@ -32,11 +34,14 @@ export interface PlanOptions {
   readonly warehouse?: Warehouse;
 }
 
-/**
- * Plans what a playbook would do about its findings. It reads the services and changes nothing on them.
- * @throws TidemarkError UNSAFE where the plan would exceed the limits.
- */
-export async function createPlan(options: PlanOptions): Promise<Plan> {
+export interface NewPlan {
+  readonly plan: Plan;
+  /** Every limit that it exceeds; null where it exceeds none. */
+  readonly exceeded: string | null;
+}
+
+/** Plans what a playbook would do about its findings. It reads the services and changes nothing on them. */
+export async function createPlan(options: PlanOptions): Promise<NewPlan> {
   const { config, context, warehouse } = options;
   await assertAfterLedger(config.data, context.clock);
   if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
@@ -52,9 +57,9 @@ async function planFrom(
   warehouse: Pick<Warehouse, 'database' | 'files'>,
   warehouseId: string,
   options: PlanOptions,
-): Promise<Plan> {
+): Promise<NewPlan> {
   const { database, files } = warehouse;
-  const { config, context, playbook, limits } = options;
+  const { config, context, playbook, limits, choice } = options;
   const now = context.clock.now();
   const rule = (await loadRules(files)).get(playbook.rule);
   const selection = await selectFindings({
@@ -65,6 +70,7 @@ async function planFrom(
     targets: options.targets ?? config.targets.map(({ name }) => name),
     now,
     staleHours: config.thresholds.staleHours,
+    ...(choice && { choice }),
   });
   const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(warehouse, options))]);
   const remote = new RemoteServices(config, context, context.signal);
@@ -75,21 +81,28 @@ async function planFrom(
       remote,
       query: async (name, params) => database.rows(await files.read(`remediation/${name}`), params),
       now,
+      limit: choice?.limit,
     });
     const rowCounts = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
-    enforceLimits(limits, planned.actions.length, countAffected(playbook.table, planned.affected, rowCounts));
+    const affected = countAffected(playbook.table, planned.affected, rowCounts);
     const [run] = await database.rows(await files.read('remediation/last_run'));
-    return await buildPlan(playbook, planned, {
+    const plan = await buildPlan(playbook, planned, {
       config,
       remote,
+      selection: choice ? describeChoice(choice, planned.remaining) : null,
       now,
       how: options.job === undefined ? 'tidemark playbook plan' : `job ${options.job}`,
       warehouseId,
       runId: run ? String(run.run_id) : null,
     });
+    return { plan, exceeded: explainLimits(limits, planned.actions.length, affected) };
   } finally {
     await remote.close();
   }
+}
+
+function describeChoice({ findings, subjects, limit }: FindingChoice, remaining: number): Plan['selection'] {
+  return { findings: [...findings], subjects: [...subjects], limit: limit ?? null, remaining };
 }
 
 interface PlanOrigin {
@@ -98,6 +111,7 @@ interface PlanOrigin {
   readonly now: Date;
   /** The command or job that plans. */
   readonly how: string;
+  readonly selection?: Plan['selection'];
   readonly warehouseId: string;
   readonly runId: string | null;
   /** The plan that is undone. */
@@ -108,7 +122,7 @@ interface PlanOrigin {
 export async function buildPlan(
   { name }: Pick<Playbook, 'name'>,
   { actions, skipped }: Pick<PlannedActions, 'actions' | 'skipped'>,
-  { config, remote, now, how, warehouseId, runId, undoes }: PlanOrigin,
+  { config, remote, now, how, selection = null, warehouseId, runId, undoes }: PlanOrigin,
 ): Promise<Plan> {
   const width = String(actions.length).length;
   const plan = {
@@ -120,6 +134,7 @@ export async function buildPlan(
     run_id: runId,
     warehouse_id: warehouseId,
     ...(undoes !== undefined && { undoes }),
+    selection,
     targets: await describeTargets(
       actions.map(({ target }) => target),
       config,

@@ -1,4 +1,5 @@
 import { HOUR_MS } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { PlaybookFinding } from './define.ts';
@@ -10,8 +11,19 @@ export interface PlanCandidate extends PlaybookFinding {
 }
 
 export interface FindingSelection {
+  /** The worst first. */
   readonly candidates: readonly PlanCandidate[];
   readonly skipped: Plan['skipped'];
+  /** Findings that may be acted on, and that were not chosen. */
+  readonly remaining: number;
+}
+
+/** Which of a rule's findings to plan: those of these IDs and of these subjects, or all, and not more than so many. */
+export interface FindingChoice {
+  readonly findings: readonly string[];
+  /** Names or IDs. */
+  readonly subjects: readonly string[];
+  readonly limit?: number;
 }
 
 export interface SelectOptions {
@@ -21,25 +33,53 @@ export interface SelectOptions {
   /** The sources that the rule reads. */
   readonly sources: readonly string[];
   readonly targets: readonly string[];
+  readonly choice?: FindingChoice;
   readonly now: Date;
   readonly staleHours: number;
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Splits the findings of a rule into those that may be acted on and those that may not, with the reason. */
+/**
+ * Splits the chosen findings of a rule into those that may be acted on and those that may not, with the reason.
+ * @throws TidemarkError USAGE for a choice that is none of them.
+ */
 export async function selectFindings(options: SelectOptions): Promise<FindingSelection> {
   const { database, files, rule, targets, now } = options;
   const rows = await database.rows(await files.read('remediation/findings'), { rule, targets, now: now.toISOString() });
   const staleTargets = await findStaleTargets(options);
+  assertFound(options, rows);
   const candidates: PlanCandidate[] = [];
   const skipped: { finding_id: string; reason: string }[] = [];
+  let remaining = 0;
   for (const row of rows) {
     const reason = explainState(row) ?? staleTargets.get(String(row.target)) ?? explainAge(row, options);
-    if (reason !== undefined) skipped.push({ finding_id: String(row.finding_id), reason });
+    if (!isChosen(row, options.choice)) remaining += reason === undefined ? 1 : 0;
+    else if (reason !== undefined) skipped.push({ finding_id: String(row.finding_id), reason });
     else candidates.push(row as unknown as PlanCandidate);
   }
-  return { candidates, skipped };
+  return { candidates, skipped, remaining };
+}
+
+function isChosen(row: Row, choice: FindingChoice | undefined): boolean {
+  if (!choice || choice.findings.length + choice.subjects.length === 0) return true;
+  return isFinding(row, choice.findings) || isSubject(row, choice.subjects);
+}
+
+const isFinding = ({ finding_id }: Row, ids: readonly string[]) => ids.includes(String(finding_id));
+const isSubject = ({ subject_id, subject_name }: Row, subjects: readonly string[]) =>
+  subjects.includes(String(subject_id)) || (subject_name !== null && subjects.includes(String(subject_name)));
+
+function assertFound({ choice, rule }: SelectOptions, rows: readonly Row[]): void {
+  const { findings = [], subjects = [] } = choice ?? {};
+  const missing = [
+    ...findings.filter((id) => !rows.some((row) => isFinding(row, [id]))).map((id) => `--finding ${id}`),
+    ...subjects.filter((name) => !rows.some((row) => isSubject(row, [name]))).map((name) => `--subject ${name}`),
+  ];
+  if (missing.length === 0) return;
+  throw new TidemarkError('USAGE', `${missing.join(', ')}: no open finding of rule ${rule}`, {
+    hint: `list them with \`tidemark findings --rule ${rule}\``,
+  });
 }
 
 function explainState(row: Row): string | undefined {
@@ -89,7 +129,7 @@ function hoursBetween(time: string, now: Date): number {
 
 /** Skips candidates for other reasons: finding, reason. */
 export function excludeFindings(
-  { candidates, skipped }: FindingSelection,
+  { candidates, skipped, remaining }: FindingSelection,
   excluded: ReadonlyMap<string, string>,
 ): FindingSelection {
   const reasons = candidates.flatMap(({ finding_id }) => {
@@ -99,5 +139,6 @@ export function excludeFindings(
   return {
     candidates: candidates.filter(({ finding_id }) => !excluded.has(finding_id)),
     skipped: [...skipped, ...reasons],
+    remaining,
   };
 }

@@ -113,7 +113,13 @@ describe('behind the same address', () => {
 
 test('a plan of version 0.1 is shown, and neither approved, applied nor undone', async () => {
   const { place } = await approvedPlan({ playbook: 'retire-old-key-versions' });
-  const { planned_by: _, targets: _targets, approvals, ...rest } = JSON.parse(await readFile(place.planFile, 'utf8'));
+  const {
+    planned_by: _,
+    targets: _targets,
+    selection: _selection,
+    approvals,
+    ...rest
+  } = JSON.parse(await readFile(place.planFile, 'utf8'));
   const legacy = { ...rest, digest: planDigest(rest) };
   await writeFile(place.planFile, canonicalJson({ ...legacy, approval: null }));
   const run = async (...words: string[]) => {

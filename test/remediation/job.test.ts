@@ -179,7 +179,7 @@ test.each(builtInPlaybooks.filter((playbook) => !isReversible(playbook)).map(({ 
 );
 
 // The last one: it leaves a run that found every agent dead.
-test('a playbook that exceeds its limits is refused, and the next one runs', async () => {
+test('a plan beyond its limits is kept for a person and applies nothing, and the next one runs', async () => {
   const { agents } = harness.place.sandbox.services.platform.state;
   for (const agent of agents) Object.assign(agent, { status: 'errored', lastPingAt: Date.parse('2026-01-01') });
   await harness.place.runJob();
@@ -188,8 +188,9 @@ test('a playbook that exceeds its limits is refused, and the next one runs', asy
     { name: 'remove-empty-pools', mode: 'plan' },
   ]);
   expect(results.map(({ refused, exit, plan }) => [refused, exit, plan?.actions.length])).toEqual([
-    [expect.stringContaining('more than --max-percent 20'), 6, undefined],
+    [expect.stringContaining('more than --max-percent 20'), 0, agents.length],
     [null, 0, 1],
   ]);
+  expect(await readPlan(results[0]!.file!)).toEqual(results[0]!.plan);
   expect(harness.writes()).toEqual([]);
 });

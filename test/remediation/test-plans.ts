@@ -11,6 +11,7 @@ export function buildTestPlan(change: (plan: Plan) => void = () => {}): Plan {
     run_id: '20261001T021500Z',
     warehouse_id: 'here',
     digest: '',
+    selection: { findings: ['f-a1'], subjects: ['a name'], limit: 2, remaining: 3 },
     targets: [
       {
         name: 'acme',

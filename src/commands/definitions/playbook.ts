@@ -49,8 +49,12 @@ function definePlanning(group: Command, context: () => Context): void {
         percentage,
       )
       .option('--target <name>', 'only this target; repeatable', collect, [])
+      .option('--finding <id>', 'only this finding; repeatable', collect, [])
+      .option('--subject <name>', 'only findings of this subject; repeatable', collect, [])
+      .option('--limit <n>', 'only so many findings: the most severe first, then by weight and name', positiveNumber)
       .action(async (name: string, flags: PlanFlags) => (await import('../playbook.ts')).plan(context(), name, flags)),
     ['tidemark playbook plan reap-dead-agents', 'plan what the findings call for'],
+    ['tidemark playbook plan reap-dead-agents --limit 1', 'plan for the worst finding alone'],
     ['tidemark playbook plan reap-dead-agents --target acme --max-actions 100', 'plan more actions, in one target'],
   );
   addExamples(

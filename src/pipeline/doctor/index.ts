@@ -6,6 +6,7 @@ import { parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
 import type { Context } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
+import { plural } from '../../core/plural.ts';
 import { secretWeakness } from '../../core/redact/redactor.ts';
 import { findUnprovenListings } from '../../findings/evaluate.ts';
 import { readRules } from '../../findings/rules.ts';
@@ -35,7 +36,13 @@ export async function diagnose(
   const files = createSqlFiles(overlayRoots(config.directory));
   const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
   const targets = await Promise.all(checks).finally(() => clients.close());
-  return [...checkSecrets(config), ...targets.flat(), ...(await checkWarehouse(config)), ...(await checkMail(config))];
+  return [
+    ...checkSecrets(config),
+    ...checkApprovers(config),
+    ...targets.flat(),
+    ...(await checkWarehouse(config)),
+    ...(await checkMail(config)),
+  ];
 }
 
 /** Refuses secrets that cannot be masked wherever they appear. */
@@ -46,6 +53,19 @@ function checkSecrets(config: Config): readonly Check[] {
     if (weakness === undefined) continue;
     list.fail(name, `refused: it ${weakness}, so it is masked only as a whole value; use a longer, random one`);
   }
+  return list.checks;
+}
+
+/** Says who may let what act. */
+function checkApprovers({ approvers }: Config): readonly Check[] {
+  const list = new CheckList('configuration');
+  if (approvers)
+    list.ok('approvers', `${approvers.approvals} of ${plural(approvers.people.length, 'approver')} must sign a plan`);
+  else
+    list.ok(
+      'approvers',
+      'none: whoever can write the data folder can approve any plan, in any name (docs/approvals.md)',
+    );
   return list.checks;
 }
 
