@@ -139,6 +139,8 @@ const FREE = [
   '--reason',
   '--allow-host',
   'show <subject>',
+  '--finding',
+  '--subject',
   '--owner',
   '--by',
   '--now',
