@@ -2,6 +2,8 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { readPlan } from '../../src/remediation/plan-file.ts';
+import { startMailServer } from '../helpers/mail-server.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 async function writeJob(place: TestProject, job: Record<string, unknown>): Promise<void> {
@@ -46,4 +48,44 @@ test('a job that would apply irreversible actions is rejected before the run sta
   expect(result.exit).toBe(2);
   expect(result.stderr).toMatch(/jobs\/act\.yaml: playbooks\[0\]\.mode: .*cannot be undone/u);
   expect(place.sandbox.log).toEqual([]);
+});
+
+test('500 findings overnight: both plans are kept for a person, nothing is applied, the mail says so, and the exit is that of the pull', async () => {
+  const place = await testProject({ workspaces: 5 });
+  const server = await startMailServer();
+  await place.configure((config) => {
+    config.mail = { smtp: `smtp://127.0.0.1:${server.port}`, from: 'tidemark@acme.example' };
+  });
+  const { pools, workspaces } = place.sandbox.services.platform.state;
+  const attached = [workspaces[0]!.id];
+  for (let index = 0; index < 500; index++) {
+    const name = `new-${index}`;
+    pools.push({ ...pools[0]!, id: `apool-${name}`, name, organizationScoped: true, attached, allowed: [] });
+  }
+  const entry = { name: 'scope-unused-pools', approvedBy: 'platform on call' };
+  await writeJob(place, {
+    pull: ['agents', 'agent_pools'],
+    reports: [],
+    mail: { to: ['ops@acme.example'], when: 'always' },
+    playbooks: [
+      { ...entry, mode: 'apply' },
+      { ...entry, mode: 'plan' },
+    ],
+  });
+  const result = await place.tidemark(['run', 'act', '--json']);
+  expect([result.exit, result.stderr]).toEqual([0, expect.not.stringContaining('error')]);
+  const { playbooks } = result.json<{ playbooks: { refused: string; file: string; exit: number }[] }>();
+  const exceeded = expect.stringMatching(
+    /^50\d actions are more than --max-actions 25; 50\d of 5\d\d rows of agent_pools/u,
+  );
+  expect(playbooks).toMatchObject(playbooks.map(() => ({ refused: exceeded, applied: null, exit: 0 })));
+  for (const { file } of playbooks) {
+    const plan = await readPlan(file);
+    expect([plan.actions.length >= 500, plan.approvals]).toEqual([true, []]);
+    const [received] = server.received;
+    expect(received?.mail.text).toContain('Playbook scope-unused-pools: nothing is applied, because 50');
+    expect(received?.mail.text?.replaceAll(/\s+/gu, ' ')).toContain(`tidemark playbook show ${plan.plan_id}`);
+    expect(received?.mail.attachments.filter(({ filename }) => filename?.startsWith('plan-'))).toEqual([]);
+  }
+  expect(place.sandbox.log.filter(({ method }) => !['GET', 'LIST'].includes(method))).toEqual([]);
 });

@@ -105,7 +105,9 @@ describe.each(builtInPlaybooks.filter(isReversible).map(({ name }) => name))('%s
       (copy) => Object.assign(copy.approvals[0]!, { irreversible: true }),
     ];
     for (const change of changes) {
-      expect(await refused(resign(signed, change))).toContain('that of alice does not count: it is of another text');
+      expect(await refused(resign(signed, change), signed.created_at)).toContain(
+        'that of alice does not count: it is of another text',
+      );
     }
     const renamed = resign(signed, (copy) => Object.assign(copy.approvals[0]!, { by: 'bob' }));
     expect(await refused(renamed)).toContain('that of bob does not count: another key made it');

@@ -239,5 +239,6 @@ test.each<[string, object, string]>([
 ])('%s is a configuration error with its field', async (_, approvers, message) => {
   await useApprovers(approvers);
   const { exit, stderr } = await run('show', plan.plan_id);
+  await useApprovers({});
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
