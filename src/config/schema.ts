@@ -145,7 +145,11 @@ export const configSchema = z.strictObject({
   thresholds: thresholds.prefault({}),
   plugins: z.array(nonEmpty, 'must be a list of files').default([]).describe('modules with sources and playbooks'),
   schedule: z
-    .strictObject({ listen: nonEmpty.optional(), catchUpHours: z.number().nonnegative().default(6) })
+    .strictObject({
+      listen: nonEmpty.optional(),
+      catchUpHours: z.number().nonnegative().default(6),
+      lockWaitMinutes: z.number().nonnegative().default(30).describe('minutes that a job waits for a lock'),
+    })
     .prefault({}),
 });
 
@@ -162,7 +166,7 @@ export function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
     limits: Object.keys(limits.shape),
     mounts: ['keymgmt', 'mesh'],
     thresholds: Object.keys(thresholds.shape),
-    schedule: ['listen', 'catchUpHours'],
+    schedule: ['listen', 'catchUpHours', 'lockWaitMinutes'],
   };
   if (path[0] === 'approvers') {
     const shape = path[1] === 'people' ? approver : path[1] === 'rules' ? approvalRule : approvers;

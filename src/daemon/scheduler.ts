@@ -1,9 +1,8 @@
 import pLimit from 'p-limit';
-import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
-import { formatError, TidemarkError } from '../core/errors.ts';
+import { HOUR_MS } from '../core/clock.ts';
+import { formatError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { plural } from '../core/plural.ts';
-import { sleep } from '../http/retry.ts';
 import { byTime, CronSchedule, type NextRun } from './cron-schedule.ts';
 
 export interface ScheduledJob {
@@ -24,8 +23,6 @@ export interface SchedulerOptions {
   readonly runJob: (name: string) => Promise<boolean>;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** How long a job waits for a lock that another process holds, and how often it retries. @default 30 minutes, every 15 seconds */
-  readonly lock?: { readonly waitMs: number; readonly everyMs: number };
 }
 
 export type SkipReason = 'overlap' | 'too late';
@@ -50,7 +47,6 @@ interface Entry {
   readonly skipped: Record<SkipReason, number>;
 }
 
-const DEFAULT_LOCK = { waitMs: 30 * MINUTE_MS, everyMs: 15_000 };
 /** A start that is later than this was missed; a tick or two late is on time. */
 const LATE_MS = 150_000;
 
@@ -126,12 +122,12 @@ export class Scheduler {
   }
 
   async #runEntry(entry: Entry): Promise<void> {
-    const { log, signal } = this.#options;
+    const { log, runJob, signal } = this.#options;
     const { name } = entry.job;
     try {
       if (signal.aborted) return;
       log.info(`${name}: started`);
-      const isComplete = await this.#retryWhileLocked(name);
+      const isComplete = await runJob(name);
       if (isComplete) entry.succeeded += 1;
       else entry.failed += 1;
       const result = isComplete ? 'complete' : 'incomplete';
@@ -141,23 +137,6 @@ export class Scheduler {
       log.error(`${name}: ${formatError(error)}`);
     } finally {
       entry.isBusy = false;
-    }
-  }
-
-  /** A lock that is held for a short time must not prevent a run. */
-  async #retryWhileLocked(name: string): Promise<boolean> {
-    const { runJob, log, signal, lock: { waitMs, everyMs } = DEFAULT_LOCK } = this.#options;
-    for (let waitedMs = 0; ; waitedMs += everyMs) {
-      try {
-        return await runJob(name);
-      } catch (error) {
-        const isLocked = error instanceof TidemarkError && error.code === 'LOCKED';
-        if (!isLocked || waitedMs >= waitMs || signal.aborted) throw error;
-        if (waitedMs === 0) log.warn(`${name}: waiting: ${formatError(error)}`);
-        await sleep(everyMs, signal).catch(() => {
-          throw error; // stopping: the job did not run because of the lock
-        });
-      }
     }
   }
 }

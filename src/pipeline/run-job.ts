@@ -19,6 +19,7 @@ import { trySyncLedger } from '../remediation/ledger-table.ts';
 import { listReportNames } from '../reports/index.ts';
 import { setMemoryLimit } from '../warehouse/database.ts';
 import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
+import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { withLandingPacker } from './packer.ts';
@@ -74,7 +75,7 @@ export async function runJob(
   return withHeartbeat(
     heartbeat,
     (result) => jobExitCode(result) === EXIT.done,
-    () => runStages(config, context, job, definitions, selection),
+    () => waitForLock(config, context, () => runStages(config, context, job, definitions, selection)),
   );
 }
 

@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
+import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { applyExitCode, applyPlan } from './apply.ts';
 import type { ApplyResult } from './apply-state.ts';
 import { approvePlan } from './approve.ts';
@@ -158,7 +159,8 @@ async function settleInterrupted(
   const isOpen = (await readLedger(config, warehouse)).some(
     (entry) => isUnsettled(entry) && entry.row.playbook === playbook,
   );
-  if (isOpen) await settleLedger({ config, context, playbooks, playbook, ...(warehouse && { warehouse }) });
+  const options = { config, context, playbooks, playbook, ...(warehouse && { warehouse }) };
+  if (isOpen) await waitForLock(config, context, () => settleLedger(options));
 }
 
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
@@ -181,7 +183,8 @@ export async function applyJobPlaybooks(
       const approved = isContinued
         ? plan
         : await approvePlan(file, { config, by: approvedBy, now: context.clock.now(), irreversible: false });
-      return applyPlan(approved, { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true });
+      const options = { config, context, maxFailures: DEFAULT_MAX_FAILURES, playbooks, isInRun: true };
+      return waitForLock(config, context, () => applyPlan(approved, options));
     });
     results.push(
       applied instanceof TidemarkError

@@ -209,31 +209,6 @@ describe('a run', () => {
     expect(scheduler.counts()[0]).toMatchObject({ succeeded: 0, failed: 1 });
   });
 
-  test('that finds a lock waits until it is released', async () => {
-    let tries = 0;
-    const locked = async () => {
-      tries += 1;
-      if (tries < 3) throw new TidemarkError('LOCKED', 'the warehouse is locked by pull');
-      return true;
-    };
-    const { scheduler, lines } = create(locked, { lock: { waitMs: 60, everyMs: 2 } });
-    scheduler.tick(due);
-    await scheduler.whenIdle();
-    expect(tries).toBe(3);
-    expect(lines.filter((line) => line.includes('waiting: the warehouse is locked'))).toHaveLength(1);
-    expect(scheduler.counts()[0]?.succeeded).toBe(1);
-  });
-
-  test('that finds a lock for too long fails', async () => {
-    const locked = async () => {
-      throw new TidemarkError('LOCKED', 'the warehouse is locked by pull');
-    };
-    const { scheduler } = create(locked, { lock: { waitMs: 4, everyMs: 2 } });
-    scheduler.tick(due);
-    await scheduler.whenIdle();
-    expect(scheduler.counts()[0]?.failed).toBe(1);
-  });
-
   test('does not start after the signal, nor does a job that waits', async () => {
     const stop = new AbortController();
     const started: string[] = [];

@@ -11,11 +11,13 @@ export interface CliRun {
 
 export type CliOptions = { readonly cwd: string } & Partial<Omit<CliIo, 'argv' | 'cwd' | 'stdout' | 'stderr'>> & {
     readonly stdin?: string;
+    /** Receives what the command writes to stderr, while it runs. */
+    readonly onStderr?: (text: string) => void;
   };
 
 /** Runs one command line in this process, as `tidemark WORDS` would in `cwd`. */
 export async function cli(words: readonly string[], options: CliOptions): Promise<CliRun> {
-  const { stdin = '', ...io } = options;
+  const { stdin = '', onStderr, ...io } = options;
   let stdout = '';
   let stderr = '';
   const exit = await run({
@@ -33,6 +35,7 @@ export async function cli(words: readonly string[], options: CliOptions): Promis
     },
     stderr: (text) => {
       stderr += text;
+      onStderr?.(text);
     },
   });
   return { exit, stdout, stderr, json: <T>() => JSON.parse(stdout) as T };
