@@ -1,4 +1,4 @@
--- rule: The autoscaler reports that it is not alive.
+-- rule: The autoscaler reports that it is not alive, or nothing listens at its address.
 -- severity: critical
 -- sources: autoscaler_health
 -- subject: autoscaler

@@ -22,5 +22,8 @@ create table if not exists pulls (
   throttled bigint, -- responses with status 429
   note varchar, -- what a reader of the rows should know although they are loaded, such as a plugin that could not list
   reused bigint, -- objects that are proven to be as the last pull read them, and were taken from it
+  inserted bigint, -- rows of the source's main table that it added; null if nothing was loaded
+  changed bigint, -- rows of the source's main table that it changed; null if nothing was loaded
+  deleted bigint, -- rows of the source's main table that it ended; null if nothing was loaded
   unknown_parts json -- what could not be listed: a list of {column, value, reason, isUnsupported}; rows with this value in this column are left as they were
 );

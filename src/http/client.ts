@@ -133,8 +133,8 @@ export class HttpClient {
     if (result.ok) return result.value;
     // A bound of the run or of the source was reached: its message says more than that the request was stopped.
     if (result.problem.failure === 'aborted' && signal.reason instanceof TidemarkError) throw signal.reason;
-    const { failure: kind, status, message, hint } = result.problem;
-    throw new ServiceError({ failure: kind, status, hint, operation, target, serviceMessage: redactor.text(message) });
+    const { message, ...problem } = result.problem;
+    throw new ServiceError({ ...problem, operation, target, serviceMessage: redactor.text(message) });
   }
 
   /** One attempt, from which the number of requests in progress follows. */

@@ -34,6 +34,8 @@ export interface HttpFailure {
   readonly retryable: 'yes' | 'few' | 'no';
   /** The service certainly did nothing: throttled, or never connected. */
   readonly notProcessed: boolean;
+  /** The host of the service answered, and nothing listens there. */
+  readonly isRefusedConnection?: true;
   /** The pause that the service asks for. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -55,6 +57,7 @@ export interface ServiceErrorDetails {
   readonly operation: string;
   readonly target: string;
   readonly hint?: string | undefined;
+  readonly isRefusedConnection?: true | undefined;
 }
 
 /** Failures where nothing responded at all, unless there is a status. */
@@ -81,8 +84,10 @@ export class ServiceError extends TidemarkError {
   readonly serviceMessage: string;
   readonly operation: string;
   readonly target: string;
+  readonly isRefusedConnection: boolean;
 
-  constructor({ failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] }: ServiceErrorDetails) {
+  constructor(details: ServiceErrorDetails) {
+    const { failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] } = details;
     const what = status === undefined ? kind : `${status} ${kind}`;
     super(
       status === undefined && NO_RESPONSE.includes(kind) ? 'UNREACHABLE' : 'REFUSED',
@@ -95,6 +100,7 @@ export class ServiceError extends TidemarkError {
     this.serviceMessage = serviceMessage;
     this.operation = operation;
     this.target = target;
+    this.isRefusedConnection = details.isRefusedConnection ?? false;
   }
 }
 
@@ -178,7 +184,8 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
   if (codes.includes('UND_ERR_CONNECT_TIMEOUT')) {
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`);
   }
-  if (codes.includes('ECONNREFUSED')) return problem('unreachable', 'connection refused', { notProcessed: true });
+  if (codes.includes('ECONNREFUSED'))
+    return problem('unreachable', 'connection refused', { notProcessed: true, isRefusedConnection: true });
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) {
     return problem('unreachable', `the TLS connection failed: ${untrusted}`, {

@@ -248,9 +248,11 @@ export function describePull(
   result: PullResult,
 ): { readonly outcome: PullOutcome; readonly row: PullRow } {
   const outcome = toPullOutcome(pull, result);
-  const { inserted: _inserted, changed: _changed, deleted: _deleted, ...columns } = outcome;
   const row = {
-    ...columns,
+    ...outcome,
+    inserted: result.delta?.inserted ?? null,
+    changed: result.delta?.changed ?? null,
+    deleted: result.delta?.deleted ?? null,
     run_id: runId,
     started_at: pull.startedAt,
     finished_at: clock.now().toISOString(),

@@ -6,7 +6,7 @@ const FIRST = '2026-10-01T02:15:00Z';
 const SECOND = '2026-10-01T14:15:00Z';
 
 /** What agents last reported, and what a service measures: they are of use only as they were at each pull. */
-const MEASUREMENTS = ['agents_history', 'autoscaler_health_history', 'autoscaler_metrics_history'];
+const MEASUREMENTS = ['agents_history', 'autoscaler_metrics_history'];
 
 test.each(['spec', 'hashicorp'] as const)(
   'a pull twelve hours later, in which nothing happened, writes versions of measurements alone: %s',
