@@ -6,6 +6,5 @@ create table if not exists unassessed_rules (
   severity varchar not null, -- the highest severity that the rule can report
   reason varchar not null, -- why it cannot be assessed
   since timestamptz not null, -- `as_of` of the first run that could not assess it
-  ended_at timestamptz, -- `as_of` of the run that could again; null while it cannot
-  is_partial boolean -- true where only the parts in `reason` could not be assessed; null for the whole target
+  ended_at timestamptz -- `as_of` of the run that could again; null while it cannot
 );

@@ -17,7 +17,7 @@ where
     from unassessed_rules
     where
       rule = rule_name
-      and is_partial is not true
       and since <= at_time::timestamptz
       and coalesce(ended_at > at_time::timestamptz, true)
+      and (target, rule, since) not in (select (target, rule, since) from partial_periods)
   );

@@ -56,6 +56,7 @@ with
   cut as (
     select rule, target, string_agg(distinct reason, ', ' order by reason) as parts
     from rule_parts
+    where not is_unsupported
     group by rule, target
   ),
   -- an unknown row without a subject and with an empty detail: the rule cannot assess the target at all

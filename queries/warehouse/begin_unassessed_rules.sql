@@ -8,7 +8,6 @@ using (
     assessments.rule,
     evaluated_rules.worst as severity,
     if(assessments.assessed, assessments.parts, coalesce(assessments.why, 'unknown')) as reason,
-    if(assessments.assessed, true, null) as is_partial,
   from assessments
   join evaluated_rules using (rule)
   where assessments.tried and (not assessments.assessed or assessments.parts is not null)
@@ -16,8 +15,7 @@ using (
 on
   unassessed_rules.rule = unassessed.rule
   and unassessed_rules.target = unassessed.target
-  and unassessed_rules.is_partial is not distinct from unassessed.is_partial
   and unassessed_rules.ended_at is null
 when matched then update set reason = unassessed.reason, severity = unassessed.severity
-when not matched then insert (target, rule, severity, reason, since, is_partial)
-  values (unassessed.target, unassessed.rule, unassessed.severity, unassessed.reason, $as_of::timestamptz, unassessed.is_partial);
+when not matched then insert (target, rule, severity, reason, since)
+  values (unassessed.target, unassessed.rule, unassessed.severity, unassessed.reason, $as_of::timestamptz);

@@ -11,7 +11,7 @@ where
         assessments.rule = unassessed_rules.rule
         and assessments.target = unassessed_rules.target
         -- a rule that is assessed but for some parts keeps that period only, and one that is not assessed the other
-        and if(unassessed_rules.is_partial, tried and (not assessed or parts is null), assessed)
+        and if((target, rule, since) in (select (target, rule, since) from partial_periods), tried and (not assessed or parts is null), assessed)
     )
     or (rule, target) not in (select (rule, target) from assessments)
     or not list_contains($targets::varchar[], target)

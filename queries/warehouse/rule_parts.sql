@@ -6,6 +6,7 @@ select
   parts.target,
   parts.part,
   parts.value,
+  parts.is_unsupported,
   format('{} of {} is unknown: {}', concat_ws(' ', replace(parts.part, '_id', ''), parts.value), parts.source, parts.reason) as reason,
 from (select rule, unnest(sources) as source from evaluated_rules) as rules
 join unknown_parts as parts using (source);

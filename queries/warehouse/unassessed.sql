@@ -28,7 +28,7 @@ with
     from (select distinct target, unnest(broken) as source from concerned)
     join source_state using (target, source)
     union
-    select gaps.target, if(gaps.is_partial, gaps.reason, format('{}: {}', gaps.rule, gaps.reason))
+    select gaps.target, format('{}: {}', gaps.rule, gaps.reason)
     from unassessed_rules as gaps
     join assessed using (target, rule)
     where gaps.ended_at is null and assessed.broken is null

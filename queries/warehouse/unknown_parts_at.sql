@@ -1,5 +1,5 @@
 -- grain: one row per target, source and part that the last pull could not list, as of a time; it is empty for a source that failed as a whole
--- part: the column that names it; its rows with this value are left as they were, and what it has now is unknown
+-- is_unsupported: the service says that it cannot list it at all, which is no failure; part: the column that names it; its rows with this value are left as they were, and what it has now is unknown
 create or replace macro unknown_parts_at(at_time) as table
 select
   parts.target,
@@ -7,6 +7,7 @@ select
   parts.item ->> 'column' as part,
   parts.item ->> 'value' as value,
   parts.item ->> 'reason' as reason,
+  coalesce((parts.item ->> 'isUnsupported')::boolean, false) as is_unsupported,
   parts.as_of,
 from (
   select pulls.target, pulls.source, pulls.as_of, unnest(pulls.unknown_parts::json[]) as item

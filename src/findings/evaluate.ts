@@ -68,6 +68,7 @@ const UPDATES = [
   'record_evaluations',
   'end_unassessed_rules',
   'begin_unassessed_rules',
+  'record_partial_periods',
 ] as const;
 
 async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<string> {

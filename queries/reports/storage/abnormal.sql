@@ -10,6 +10,8 @@ select
   plugin_id,
   capacity_bytes,
   status as provider_says,
-from external_volumes_at($as_of)
+from external_volumes_at($as_of) as held
+anti join (from unknown_parts_at($as_of) where source = 'external_volumes') as unknown
+  on unknown.target = held.target and unknown.value is not distinct from held.plugin_id
 where is_abnormal
 order by external_id, target, plugin_id;

@@ -31,4 +31,6 @@ join claims
   on claims.target = volumes.target
   and claims.namespace is not distinct from volumes.namespace
   and claims.volume_id = volumes.volume_id
+anti join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
+  on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
 order by claims.allocations desc, volume, volumes.target, volumes.volume_id;

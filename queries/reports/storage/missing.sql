@@ -23,6 +23,8 @@ anti join volume_allocations_at($as_of) as claims
   on claims.target = volumes.target
   and claims.namespace is not distinct from volumes.namespace
   and claims.volume_id = volumes.volume_id
+anti join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
+  on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
 where
   volumes.external_id is not null
   and coalesce(volumes.current_readers, 0) = 0

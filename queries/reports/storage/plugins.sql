@@ -28,10 +28,10 @@ select
   coalesce(registered.volumes, 0) as volumes,
   volume_list.supported as lists_volumes,
   case when volume_list.supported then coalesce(held.external_volumes, 0) end as external_volumes,
-  held.capacity_bytes,
+  case when volume_list.supported then coalesce(held.capacity_bytes, 0) end as capacity_bytes,
   snapshot_list.supported as lists_snapshots,
   case when snapshot_list.supported then coalesce(taken.snapshots, 0) end as snapshots,
-  taken.snapshot_bytes,
+  case when snapshot_list.supported then coalesce(taken.snapshot_bytes, 0) end as snapshot_bytes,
 from plugins
 left join registered using (target, plugin_id)
 left join held using (target, plugin_id)

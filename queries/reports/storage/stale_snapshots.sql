@@ -11,6 +11,7 @@ with
       coalesce(taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400), false) as old,
       coalesce(listing.supported, false)
       and assessed.target is not null
+      and hidden.target is null
       and taken.external_source_volume_id is not null
       and registered.external_id is null
       and held.external_id is null as is_volume_missing,
@@ -27,6 +28,11 @@ with
       on listing.target = taken.target and listing.plugin_id = taken.plugin_id
     left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
       on assessed.target = taken.target
+    -- a volume of a namespace that could not be read may be registered
+    left join (select distinct target from unknown_parts_at($as_of) where source = 'volumes') as hidden
+      on hidden.target = taken.target
+    anti join (from unknown_parts_at($as_of) where source = 'volume_snapshots') as unknown
+      on unknown.target = taken.target and unknown.value is not distinct from taken.plugin_id
   )
 select
   target,

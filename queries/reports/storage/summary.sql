@@ -2,9 +2,9 @@
 -- title: Storage
 -- order: 6
 -- rules: volume-unschedulable, lost-volume-claim, missing-external-volume, orphaned-external-volume, unprotected-volume, stale-snapshot, abnormal-external-volume
--- unknown: protection_unknown
+-- unknown: protection_unknown, unknown_parts
 -- sources: external_volumes, volume_snapshots, volumes
--- about: Volumes of the scheduler compared with their storage providers: volumes that cannot be scheduled, are claimed only by finished allocations, are missing, orphaned or unprotected, and stale snapshots. What a plugin cannot list is unknown and not counted.
+-- about: Volumes of the scheduler compared with their storage providers: volumes that cannot be scheduled, are claimed only by finished allocations, are missing, orphaned or unprotected, and stale snapshots. What could not be listed is unknown and not counted.
 with
   comparable as (
     select coalesce(bool_and(previous_as_of is not null), false) as yes
@@ -17,6 +17,16 @@ with
       exists (from assessed_targets('missing-external-volume', ['external_volumes', 'volumes'], $as_of)) as missing,
       exists (from assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of)) as orphaned,
       exists (from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)) as unprotected,
+  ),
+  -- where something could not be listed, the number of what was found may be too low, and 0 says nothing
+  unknown_parts as (from unknown_parts_at($as_of) where not is_unsupported),
+  partial as (
+    select
+      count(*) filter (source in ('external_volumes', 'volume_snapshots', 'volumes')) as unknown_parts,
+      count(*) filter (source = 'volumes') > 0 as volumes,
+      count(*) filter (source = 'external_volumes') > 0 as external,
+      count(*) filter (source = 'volume_snapshots') > 0 as snapshots,
+    from unknown_parts
   ),
   claims as (
     select
@@ -60,7 +70,10 @@ with
         from assessed_targets('unprotected-volume', ['volume_snapshots', 'volumes'], $as_of)
       ) as can_protect,
       ready.last_at,
+      unknown.target is null as is_known,
     from volumes_at($as_of) as volumes
+    left join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
+      on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
     left join claims
       on claims.target = volumes.target
       and claims.namespace is not distinct from volumes.namespace
@@ -77,29 +90,33 @@ with
   volume_counts as (
     select
       count(*) as volumes,
-      count(*) filter (not schedulable) as unschedulable,
-      count(*) filter (unhealthy) as unhealthy,
-      count(*) filter (lost_claim) as lost_claims,
-      count(*) filter (can_miss and not is_held and unclaimed) as missing,
+      count(*) filter (not schedulable and is_known) as unschedulable,
+      count(*) filter (unhealthy and is_known) as unhealthy,
+      count(*) filter (lost_claim and is_known) as lost_claims,
+      count(*) filter (can_miss and not is_held and unclaimed and is_known) as missing,
       count(*) filter (
         can_protect
+        and is_known
         and (last_at is null or last_at < $as_of::timestamptz - to_seconds($snapshot_days::double * 86400))
       ) as unprotected,
-      count(*) filter (not can_protect) as protection_unknown,
+      count(*) filter (not (can_protect and is_known)) as protection_unknown,
     from selected
   ),
   external_counts as (
     select
       count(*) as external_volumes,
       coalesce(sum(held.capacity_bytes), 0) as capacity_bytes,
-      count(*) filter (held.is_abnormal) as abnormal,
+      count(*) filter (held.is_abnormal and held.is_known) as abnormal,
       count(*) filter (is_orphaned) as orphaned,
       coalesce(sum(held.capacity_bytes) filter (is_orphaned), 0) as orphaned_bytes,
     from (
       select
-        *,
+        external.*,
+        unknown.target is null as is_known,
         is_ambiguous is not true
-        and target in (
+        and unknown.target is null
+        and external.target not in (select target from unknown_parts_at($as_of) where source = 'volumes')
+        and external.target in (
           from assessed_targets('orphaned-external-volume', ['external_volumes', 'volumes'], $as_of)
         )
         and not exists (
@@ -110,14 +127,18 @@ with
             and coalesce(starts_with(external.plugin_id, volumes.plugin_id), true)
         ) as is_orphaned,
       from external_volumes_at($as_of) as external
+      left join (from unknown_parts_at($as_of) where source = 'external_volumes') as unknown
+        on unknown.target = external.target and unknown.value is not distinct from external.plugin_id
     ) as held
   ),
   snapshots as (
     select
       taken.size_bytes,
+      unknown.target is null as is_known,
       taken.created_at < $as_of::timestamptz - to_seconds($stale_snapshot_days::double * 86400) as old,
       coalesce(listing.supported, false)
       and assessed.target is not null
+      and hidden.target is null
       and taken.external_source_volume_id is not null
       and registered.external_id is null
       and held.external_id is null as is_volume_missing,
@@ -134,13 +155,18 @@ with
       on listing.target = taken.target and listing.plugin_id = taken.plugin_id
     left join assessed_targets('stale-snapshot', ['external_volumes', 'volume_snapshots', 'volumes'], $as_of) as assessed
       on assessed.target = taken.target
+    -- a volume of a namespace that could not be read may be registered
+    left join (select distinct target from unknown_parts_at($as_of) where source = 'volumes') as hidden
+      on hidden.target = taken.target
+    left join (from unknown_parts_at($as_of) where source = 'volume_snapshots') as unknown
+      on unknown.target = taken.target and unknown.value is not distinct from taken.plugin_id
   ),
   snapshot_counts as (
     select
       count(*) as snapshots,
       coalesce(sum(size_bytes), 0) as snapshot_bytes,
-      count(*) filter (old or is_volume_missing) as stale_snapshots,
-      coalesce(sum(size_bytes) filter (old or is_volume_missing), 0) as stale_snapshot_bytes,
+      count(*) filter ((old or is_volume_missing) and is_known) as stale_snapshots,
+      coalesce(sum(size_bytes) filter ((old or is_volume_missing) and is_known), 0) as stale_snapshot_bytes,
     from snapshots
   ),
   -- Few tables in one `from`: to order the joins of ten takes longer than to run the statement.
@@ -155,30 +181,60 @@ with
   counted as (
     select
       volume_counts.* replace (
-        if(assessable.missing, volume_counts.missing, null) as missing,
-        if(assessable.unprotected, volume_counts.unprotected, null) as unprotected
+        if(partial.volumes, nullif(volume_counts.volumes, 0), volume_counts.volumes) as volumes,
+        if(partial.volumes, nullif(volume_counts.unschedulable, 0), volume_counts.unschedulable) as unschedulable,
+        if(partial.volumes, nullif(volume_counts.unhealthy, 0), volume_counts.unhealthy) as unhealthy,
+        if(partial.volumes, nullif(volume_counts.lost_claims, 0), volume_counts.lost_claims) as lost_claims,
+        case
+          when not assessable.missing then null
+          when partial.volumes or partial.external then nullif(volume_counts.missing, 0)
+          else volume_counts.missing
+        end as missing,
+        case
+          when not assessable.unprotected then null
+          when partial.volumes or partial.snapshots then nullif(volume_counts.unprotected, 0)
+          else volume_counts.unprotected
+        end as unprotected
       ),
       external_counts.* replace (
-        if(assessable.orphaned, external_counts.orphaned, null) as orphaned,
-        if(assessable.orphaned, external_counts.orphaned_bytes, null) as orphaned_bytes
+        if(partial.external, nullif(external_counts.external_volumes, 0), external_counts.external_volumes) as external_volumes,
+        if(partial.external, nullif(external_counts.capacity_bytes, 0), external_counts.capacity_bytes) as capacity_bytes,
+        if(partial.external, nullif(external_counts.abnormal, 0), external_counts.abnormal) as abnormal,
+        case
+          when not assessable.orphaned then null
+          when partial.volumes or partial.external then nullif(external_counts.orphaned, 0)
+          else external_counts.orphaned
+        end as orphaned,
+        case
+          when not assessable.orphaned then null
+          when partial.volumes or partial.external then nullif(external_counts.orphaned_bytes, 0)
+          else external_counts.orphaned_bytes
+        end as orphaned_bytes
       ),
-      snapshot_counts.*,
+      snapshot_counts.* replace (
+        if(partial.snapshots, nullif(snapshot_counts.snapshots, 0), snapshot_counts.snapshots) as snapshots,
+        if(partial.snapshots, nullif(snapshot_counts.snapshot_bytes, 0), snapshot_counts.snapshot_bytes) as snapshot_bytes,
+        if(partial.unknown_parts > 0, nullif(snapshot_counts.stale_snapshots, 0), snapshot_counts.stale_snapshots) as stale_snapshots,
+        if(partial.unknown_parts > 0, nullif(snapshot_counts.stale_snapshot_bytes, 0), snapshot_counts.stale_snapshot_bytes) as stale_snapshot_bytes
+      ),
+      partial.unknown_parts,
       case when comparable.yes then before_counts.volumes end as volumes_before,
       case when comparable.yes then before_counts.unschedulable end as unschedulable_before,
       case when comparable.yes then before_counts.external_volumes end as external_volumes_before,
       case when comparable.yes then before_counts.snapshots end as snapshots_before,
       not comparable.yes as baseline,
-    from volume_counts, external_counts, snapshot_counts, before_counts, comparable, assessable
+    from volume_counts, external_counts, snapshot_counts, before_counts, comparable, assessable, partial
   )
 select
   *,
   format(
-    '{} of {} volumes unschedulable, {} claimed only by finished allocations, {} missing, {} orphaned, {} unprotected',
-    unschedulable,
-    volumes,
-    lost_claims,
+    '{} of {} volumes unschedulable, {} claimed only by finished allocations, {} missing, {} orphaned, {} unprotected{}',
+    coalesce(unschedulable::varchar, '?'),
+    coalesce(volumes::varchar, '?'),
+    coalesce(lost_claims::varchar, '?'),
     coalesce(missing::varchar, '?'),
     coalesce(orphaned::varchar, '?'),
-    coalesce(unprotected::varchar, '?')
+    coalesce(unprotected::varchar, '?'),
+    case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end
   ) as headline,
 from counted;

@@ -27,6 +27,8 @@ left join ready
   on ready.target = volumes.target
   and ready.plugin_id = volumes.plugin_id
   and ready.external_id = volumes.external_id
+anti join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
+  on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
 where
   volumes.external_id is not null
   and (

@@ -14,6 +14,8 @@ select
   current_readers,
   current_writers,
   access_mode,
-from volumes_at($as_of)
+from volumes_at($as_of) as volumes
+anti join (from unknown_parts_at($as_of) where source = 'volumes') as unknown
+  on unknown.target = volumes.target and unknown.value is not distinct from volumes.namespace
 where not schedulable or controllers_healthy < controllers_expected or nodes_healthy < nodes_expected
 order by schedulable, current_writers desc nulls last, volume, target, volume_id;

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { describeToken } from '../../src/services/token/describe-token.ts';
+import { createTarget, createTestClient, startServer } from '../helpers/http-service.ts';
+import { cleanAtEnd } from '../helpers/temp.ts';
+import { findTarget, testProject } from '../helpers/test-project.ts';
+import { readRecorded } from '../recorded/recorded.ts';
+
+const atEnd = cleanAtEnd();
+const LISTS = ['/v1/volumes/external', '/v1/volumes/snapshot'];
+const SOURCES = ['--source', 'external_volumes', '--source', 'volume_snapshots'];
+
+/** A scheduler that lists what plugins have to requests with this namespace only, as Nomad does for a token of one namespace. */
+function limitedTo(namespace: string) {
+  const refused = readRecorded('nomad-faults/external-namespaced-token');
+  return testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path, query }, service) =>
+      LISTS.includes(path) && (query.get('namespace') ?? 'default') !== namespace
+        ? service.error(refused.status, refused.body)
+        : undefined,
+  });
+}
+
+test('external volumes and snapshots are listed in the namespace of the target', async () => {
+  const project = await limitedTo('prod');
+  await project.configure((config) => {
+    findTarget(config, 'nomad').namespace = 'prod';
+  });
+  await project.pull(SOURCES);
+  expect(await project.rows("select distinct status from pulls where target = 'nomad'")).toEqual([
+    { status: 'complete' },
+  ]);
+});
+
+test('a target of every namespace is listed in the namespaces of the volumes where `default` is refused', async () => {
+  const project = await limitedTo('prod');
+  await project.configure((config) => {
+    findTarget(config, 'nomad').namespace = '*';
+  });
+  // A plugin without a volume in the namespace stays refused.
+  await project.tidemark(['pull', '--source', 'external_volumes']);
+  expect((await project.rows('from external_volumes')).length).toBeGreaterThan(0);
+});
+
+/** What a token is, at a server that answers to the question with a recorded answer. */
+async function describeAt(name: string) {
+  const { status, body } = readRecorded(`nomad-faults/${name}`);
+  const server = await startServer((_request, response) => response.writeHead(status).end(body));
+  atEnd(server.close);
+  const target = createTarget('scheduler', server.origin, { flavor: 'hashicorp' });
+  return describeToken(createTestClient(target).client);
+}
+
+test('a Nomad without ACLs is no restricted token', async () => {
+  expect(await describeAt('noacl-v1-acl-token-self')).toMatchObject({ type: 'acl-disabled', is_management: null });
+});
+
+test('a token that has expired is not valid', async () => {
+  await expect(describeAt('token-self-expired')).rejects.toMatchObject({ failure: 'unauthorized', status: 500 });
+});
