@@ -1,5 +1,5 @@
 -- title: What is unknown at the moment
--- description: Sources whose last pull was not complete, with the age of the rows that the tables still show.
+-- description: Sources whose last pull was not complete, or only partial, with the age of the rows that the tables still show.
 -- param: hours number = 36 - also sources whose last complete pull is older
 with last_pulls as (
   select *
@@ -19,7 +19,7 @@ select
   last_pulls.status,
   complete.complete_at,
   date_diff('hour', complete.complete_at, (select max(as_of) from pulls)) as age_hours,
-  last_pulls.error
+  if(last_pulls.status = 'partial', last_pulls.note, last_pulls.error) as error
 from last_pulls
 left join complete using (target, source)
 where
