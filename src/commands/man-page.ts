@@ -8,7 +8,7 @@ import { createProgram } from './program.ts';
 
 const EXIT_STATUS: Readonly<Record<keyof typeof EXIT, string>> = {
   done: 'Complete.',
-  incomplete: 'Incomplete: a source failed or was quarantined, or an action failed.',
+  incomplete: 'Incomplete: a source failed, was quarantined or is partial, or an action failed.',
   usage: 'Wrong usage or configuration. All problems are listed at once, with file and field.',
   unavailable: 'Unavailable: the remote service refused or could not be reached.',
   data: 'Invalid data: a file, row or query is not as declared.',

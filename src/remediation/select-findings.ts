@@ -119,7 +119,8 @@ function explainStaleness(
 ): string | undefined {
   if (typeof state?.as_of !== 'string') return `source ${source} was never pulled completely`;
   // What belongs to a part that could not be listed is not assessed (`explainState`).
-  if (state.status !== 'complete' && state.status !== 'partial') return `source ${source} is stale: the status of its last pull is ${state.status}`;
+  if (state.status !== 'complete' && state.status !== 'partial')
+    return `source ${source} is stale: the status of its last pull is ${state.status}`;
   const isStale = hoursBetween(state.as_of, now) > staleHours;
   return isStale ? `source ${source} is stale: last pulled at ${state.as_of}` : undefined;
 }
