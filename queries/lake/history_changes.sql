@@ -1,27 +1,86 @@
--- grain: one row per change of a history after a time: versions that began, and rows that ended without a next version
+-- grain: one row per change of a history that the lake does not hold as it is, from the time in `lake_reach` on
+-- What is current at that time is compared with the last row of the lake before it, whoever wrote that; each later version is a change.
+-- A row of another writer is of the same version if nothing differs that makes one: {{content}}. A row of this writer is, if it is not older.
 -- {{stored}}: the history; {{values}}: its columns as the lake holds them; {{fields}}, {{begun}}, {{ended}}: the fields
--- parameters: $after
 create or replace temp table lake_pending as
 with
-  recent as (
-    select valid_from, valid_to, {{values}}
+  version as (
+    select greatest(valid_from, lake_from) as lake_at, valid_from as lake_begun, valid_to as lake_ended, lake_complete, {{values}}
     from {{stored}}
-    where valid_from > $after::timestamptz or valid_to > $after::timestamptz
+    join lake_reach on lake_target = target
+    where valid_to is null or valid_to > lake_from
+  ),
+  placed as (
+    select
+      *,
+      hash({{content}}) as lake_content,
+      lag(lake_ended) over (partition by {{identity}} order by lake_at) as lake_previous,
+      lead(lake_at) over (partition by {{identity}} order by lake_at) as lake_next,
+      row_number() over (partition by {{identity}} order by lake_at) as lake_nth
+    from version
+  ),
+  held as (
+    select *, hash({{content}}) as lake_content
+    from lake_log
+    join lake_reach on lake_target = target
+    where as_of < lake_from
+    qualify row_number() over (partition by {{identity}} order by as_of desc) = 1 and op <> 'delete'
   ),
   begun as (
-    select if(ended.valid_to is null, 'insert', 'update') as op, begun.valid_from as as_of, {{begun}}
-    from recent as begun
-    left join recent as ended on ended.valid_to = begun.valid_from and {{same}}
-    where begun.valid_from > $after::timestamptz
+    select
+      case
+        when begun.lake_nth > 1 then if(begun.lake_previous = begun.lake_at, 'update', 'insert')
+        when ended.op is null or ended.lake_complete < begun.lake_at then 'insert'
+        when if(ended.lake_is_own, begun.lake_begun > ended.as_of, begun.lake_content is distinct from ended.lake_content) then 'update'
+        when row({{begun}}) is distinct from row({{ended}}) then 'refresh'
+      end as op,
+      begun.lake_at as as_of,
+      {{begun}}
+    from placed as begun
+    left join held as ended on begun.lake_nth = 1 and {{same}}
+  ),
+  -- An end that this warehouse knows, at the time from which it is compared.
+  known_end as (
+    select lake_from, {{values}}
+    from {{stored}}
+    join lake_reach on lake_target = target
+    where valid_to = lake_from
+  ),
+  missing as (
+    select if(begun.lake_from is null, ended.lake_complete, ended.lake_from) as as_of, {{ended}}
+    from held as ended
+    left join known_end as begun on {{same}}
   ),
   gone as (
-    select 'delete' as op, ended.valid_to as as_of, {{ended}}
-    from recent as ended
-    anti join recent as begun on begun.valid_from = ended.valid_to and {{same}}
-    where ended.valid_to > $after::timestamptz
+    select 'delete' as op, lake_ended as as_of, {{fields}}
+    from placed
+    where lake_ended is not null and lake_ended is distinct from lake_next
+    union all
+    select 'delete' as op, ended.as_of, {{ended}}
+    from missing as ended
+    left join placed as begun on begun.lake_nth = 1 and {{same}}
+    where begun.lake_at is null or begun.lake_at > ended.as_of
+  ),
+  implied as (
+    select op, as_of, {{fields}}
+    from begun
+    where op is not null
+    union all
+    select op, as_of, {{fields}}
+    from gone
+    where as_of is not null
+  ),
+  later as (
+    select op, as_of, {{fields}}
+    from lake_log
+    join lake_reach on lake_target = target
+    where as_of >= lake_from
   )
-select op, as_of, {{fields}}
-from begun
+select {{beganAll}}
+from implied as begun
+left join later as ended on ended.as_of = begun.as_of and {{same}}
+where ended.op is null or row({{beganAll}}) is distinct from row({{endedAll}})
 union all
-select op, as_of, {{fields}}
-from gone;
+select 'void' as op, ended.as_of, {{ended}}
+from later as ended
+anti join implied as begun on ended.as_of = begun.as_of and {{same}};

@@ -1,4 +1,4 @@
--- grain: one row per month or quarter with pending rows
-select distinct strftime(as_of, '%Y-%m') as month, strftime(date_trunc('quarter', as_of), '%Y-%m') as quarter
+-- grain: one row per month with pending rows
+select distinct strftime(as_of, '%Y-%m') as month
 from lake_pending
 order by month;

@@ -1,4 +1,5 @@
 -- grain: one row per finding, from its first appearance on
+-- by_target: yes
 -- identity: finding_id
 create table if not exists findings (
   finding_id varchar not null, -- stable ID made of rule, target and subject

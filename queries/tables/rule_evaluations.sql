@@ -1,4 +1,5 @@
 -- grain: one row per rule and target that was ever assessed
+-- by_target: yes
 -- identity: target, rule
 -- renamed_from: finding_assessments
 create table if not exists rule_evaluations (

@@ -1,4 +1,5 @@
 -- grain: one row per rule, target and period in which the rule could not be assessed there, or not for some parts
+-- by_target: yes
 -- identity: target, rule, since
 create table if not exists unassessed_rules (
   target varchar not null, -- name of the target in tidemark.yaml

@@ -6,7 +6,7 @@ import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { ConflictError } from './append-commit.ts';
 import { appendToTable } from './commit.ts';
 import type { MetaData } from './delta-log.ts';
-import { changesTable, stateTable } from './layout.ts';
+import { changesTable } from './layout.ts';
 import { createLakeReader, createTableView, type LakeReader } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { type PulledRows, readStagedShards, type StagedShard } from './shards.ts';
@@ -80,7 +80,7 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const [known, due] = split(present, ({ publish }) => visible.has(publish));
   const refused = due.length > 0 ? await refuseShards(options, reader, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
-  for (const table of [stateTable(RUNS), changesTable(RUNS)]) await commitRuns(options, reader, table, closed);
+  await commitRuns(options, reader, closed);
   if (closed.length > 0) {
     await writeStatement(store, Math.max(...closed.map(({ publish }) => publish)), await reader.snapshots());
   }
@@ -106,14 +106,10 @@ async function refuseShards(
   reader: LakeReader,
   due: readonly StagedShard[],
 ): Promise<CloseResult['refused']> {
-  const stored = new Set(
-    (await Promise.all([stateTable(RUNS), changesTable(RUNS)].map((table) => store.list(table))))
-      .flat()
-      .map(({ path }) => path),
-  );
+  const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
   const before = acceptShrink ? new Map<string, number>() : await readPulledRows(reader);
   return due.flatMap((shard) => {
-    const lost = shard.tables.flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
+    const lost = stagedRuns(shard).flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
     const gone = lost.find((path) => !stored.has(path));
     if (gone !== undefined) return [{ shard: shard.shard, why: `its file ${gone} is gone: run the shard again` }];
     const drop = shard.rows.find((rows) => isDrop(rows, before.get(pullKey(rows)), shrinkPercent));
@@ -148,14 +144,12 @@ async function readPulledRows(reader: LakeReader): Promise<ReadonlyMap<string, n
   return new Map(rows.map((row) => [pullKey(row as unknown as PulledRows), Number(row.rows)]));
 }
 
+const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
+
 /** Commits the runs of all shards in one commit. @throws ConflictError if another process has closed meanwhile */
-async function commitRuns(
-  options: CloseOptions,
-  reader: LakeReader,
-  table: string,
-  shards: readonly StagedShard[],
-): Promise<void> {
-  const staged = shards.flatMap(({ tables }) => tables.filter((one) => one.table === table));
+async function commitRuns(options: CloseOptions, reader: LakeReader, shards: readonly StagedShard[]): Promise<void> {
+  const table = changesTable(RUNS);
+  const staged = shards.flatMap(stagedRuns);
   const adds = staged.flatMap((one) => one.adds);
   const snapshot = await reader.snapshot(table);
   const metaData = chooseMetaData(

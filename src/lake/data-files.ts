@@ -6,7 +6,7 @@ import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import type { AddAction } from './delta-log.ts';
-import { type LakeRelation, PARTITION, rowFields, tableName } from './layout.ts';
+import { changesTable, type LakeRelation, PARTITION, rowFields } from './layout.ts';
 import type { LakeStore } from './store.ts';
 
 /** What is needed to write data files. */
@@ -18,48 +18,37 @@ export interface FileWriter {
   readonly nowMs: number;
 }
 
-type Part = 'changes' | 'state';
-
 /**
- * Writes the table `lake_pending` as sorted data files, one for each month of changes or one for a state. No log names them yet.
+ * Writes the table `lake_pending` as sorted data files, one for each month. No log names them yet.
  * @returns the actions that add them to the table
  */
-export async function writePending(
-  writer: FileWriter,
-  relation: LakeRelation,
-  part: Part,
-): Promise<readonly AddAction[]> {
+export async function writePending(writer: FileWriter, relation: LakeRelation): Promise<readonly AddAction[]> {
   const { database, files } = writer;
   const adds: AddAction[] = [];
   const parts = await database.rows(await files.read('lake/pending_parts'));
-  for (const row of parts) adds.push(await writeFile(writer, relation, part, String(row[PARTITION[part]])));
+  for (const { month } of parts) adds.push(await writeFile(writer, relation, String(month)));
   return adds;
 }
 
-async function writeFile(
-  writer: FileWriter,
-  relation: LakeRelation,
-  part: Part,
-  partition: string,
-): Promise<AddAction> {
+async function writeFile(writer: FileWriter, relation: LakeRelation, month: string): Promise<AddAction> {
   const { store, database, files, publish, nowMs } = writer;
   const scratch = await store.scratch();
   try {
-    const sql = await files.render(`lake/write_${part}`, {
+    const sql = await files.render('lake/write_file', {
       publish: String(publish),
-      part: quoteLiteral(partition),
+      part: quoteLiteral(month),
       fields: rowFields(relation).map(quoteIdent).join(', '),
       order: relation.identity.map(quoteIdent).join(', '),
       file: quoteLiteral(scratch),
     });
     await database.run(sql);
-    const { records, stats } = await computeStatistics(database, files, relation, part, scratch);
+    const { records, stats } = await computeStatistics(database, files, relation, scratch);
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
-    const path = `${PARTITION[part]}=${partition}/${randomUUID()}.parquet`;
-    await store.putFile(`${tableName(relation.name, part)}/${path}`, scratch);
+    const path = `${PARTITION}=${month}/${randomUUID()}.parquet`;
+    await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);
     return {
       path,
-      partitionValues: { [PARTITION[part]]: partition },
+      partitionValues: { [PARTITION]: month },
       size,
       modificationTime: nowMs,
       dataChange: true,
@@ -92,12 +81,11 @@ async function computeStatistics(
   database: Database,
   files: SqlFiles,
   relation: LakeRelation,
-  part: Part,
   file: string,
 ): Promise<FileStatistics> {
   const types = new Map(relation.columns.map(({ field, type }) => [field, type]));
   const keys = relation.identity.filter((field) => BOUNDED.has(types.get(field) ?? 'BIGINT'));
-  const fields = [...(part === 'changes' ? ['op'] : []), 'as_of', 'publish', ...keys];
+  const fields = ['op', 'as_of', 'publish', ...keys];
   const aggregates = fields.flatMap((field, index) => {
     const name = quoteIdent(field);
     return [

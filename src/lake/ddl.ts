@@ -1,6 +1,6 @@
 import type { Engine } from '../core/choices.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { changesTable, type LakeRelation, stateTable } from './layout.ts';
+import { changesTable, type LakeRelation } from './layout.ts';
 import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import { DUCKDB, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
@@ -42,7 +42,7 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
   const syntax = SYNTAX[options.engine];
   const writer: ViewWriter = { files: reader.files, dialect: syntax, table: syntax.quote };
   const relations = await listLakeRelations(reader);
-  const names = relations.flatMap(({ name }) => [changesTable(name), stateTable(name)]);
+  const names = relations.map(({ name }) => changesTable(name));
   const tables = await Promise.all(names.map((name) => renderTable(writer, syntax, options, name)));
   return [...tables, ...(await renderAllViews(writer, syntax, relations))].map((statement) => statement.trim());
 }

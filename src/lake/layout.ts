@@ -18,15 +18,9 @@ const RELATION_PROPERTY = 'tidemark.relation';
 const SINCE_PROPERTY = 'tidemark.since';
 
 export const changesTable = (relation: string): string => `${relation}_changes`;
-export const stateTable = (relation: string): string => `${relation}_state`;
 
-type Part = 'changes' | 'state';
-
-export const tableName = (relation: string, part: Part): string =>
-  part === 'changes' ? changesTable(relation) : stateTable(relation);
-
-/** The folders of each part. */
-export const PARTITION: Readonly<Record<Part, 'month' | 'quarter'>> = { changes: 'month', state: 'quarter' };
+/** The folders of a table. */
+export const PARTITION = 'month';
 
 const OP = createField('op', 'string', {
   comment:
@@ -39,14 +33,9 @@ const PUBLISH = createField('publish', 'long', {
 const OCCURRENCE = createField('occurrence', 'long', { comment: 'counter of rows with equal identity' });
 
 /** The fields that every table begins with. */
-function leadingFields(part: Part, { kind }: Relation): readonly DeltaField[] {
-  return [
-    ...(part === 'changes' ? [OP] : []),
-    AS_OF,
-    PUBLISH,
-    ...(hasOccurrence(kind) ? [OCCURRENCE] : []),
-    createField(PARTITION[part], 'string', { comment: `${PARTITION[part]} of as_of, in UTC` }),
-  ];
+function leadingFields({ kind }: Relation): readonly DeltaField[] {
+  const month = createField(PARTITION, 'string', { comment: 'month of as_of, in UTC' });
+  return [OP, AS_OF, PUBLISH, ...(hasOccurrence(kind) ? [OCCURRENCE] : []), month];
 }
 
 export function hasOccurrence(kind: Relation['kind']): boolean {
@@ -72,11 +61,10 @@ interface DesignOptions {
  */
 export function designTable(
   relation: Relation,
-  part: Part,
   existing: MetaData | undefined,
   { publish, nowMs }: DesignOptions,
 ): TableDesign {
-  const held = existing ? parseFields(existing) : leadingFields(part, relation);
+  const held = existing ? parseFields(existing) : leadingFields(relation);
   const { fields, columns } = evolveFields(held, relation.columns);
   const described = describeRelation(relation, columns);
   const property = JSON.stringify(described);
@@ -84,8 +72,8 @@ export function designTable(
     return { relation: described, fields, metaData: undefined };
   }
   const properties = { [RELATION_PROPERTY]: property, [SINCE_PROPERTY]: String(publish) };
-  const created = newMetaData(tableName(relation.name, part), relation.description, fields, {
-    partitionColumns: [PARTITION[part]],
+  const created = newMetaData(changesTable(relation.name), relation.description, fields, {
+    partitionColumns: [PARTITION],
     properties,
     nowMs,
   });

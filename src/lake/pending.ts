@@ -1,12 +1,13 @@
 import type { Database } from '../warehouse/database.ts';
-import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { comparedColumns } from '../warehouse/history.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { hasOccurrence, type LakeRelation, rowFields } from './layout.ts';
 import type { Relation } from './relations.ts';
 import { lakeType } from './schema.ts';
 
 /**
- * Fills the table `lake_pending` with what a relation of the warehouse has and the lake does not. The table `lake_held` has what the
- * lake holds.
+ * Fills the table `lake_pending` with what a relation of the warehouse has and the lake does not. The table `lake_log` has what the
+ * lake holds of the rows that are compared.
  */
 
 export interface PendingContext {
@@ -14,94 +15,77 @@ export interface PendingContext {
   readonly files: SqlFiles;
   /** `as_of` of the last run that the lake has; `-infinity` for none. */
   readonly after: string;
+  /** `as_of` of the first run that it does not have; null for none. */
+  readonly since: string | null;
   /** `as_of` of the last run of the warehouse. */
   readonly now: string;
+  /** The targets whose rows this writer compares; undefined for all. */
+  readonly targets: readonly string[] | undefined;
 }
 
 export const BEGINNING = '-infinity';
 
-/** Changes of a history since the last publish. `hold` fills `lake_held` with the rows of the lake. */
-export async function findHistoryChanges(
-  context: PendingContext,
-  relation: Relation,
-  held: LakeRelation,
-  hold: () => Promise<void>,
-): Promise<void> {
-  const { database, files, after, now } = context;
-  const parts = pendingParts(relation, held);
-  await database.run(await files.render('lake/history_changes', parts), { after });
-  if (!relation.isComputed || after === BEGINNING) return;
-  await hold();
-  await database.run(await files.render('lake/refreshed', parts), { after, now });
+type Fill = (context: PendingContext, relation: Relation, parts: Readonly<Record<string, string>>) => Promise<void>;
+
+export function fillPending(context: PendingContext, relation: Relation, held: LakeRelation): Promise<void> {
+  return FILL[relation.kind](context, relation, pendingParts(relation, held));
 }
 
-/** All changes of a history that the lake does not hold as they are: for a table that is new or has new columns. */
-export async function findDifferences(
-  context: PendingContext,
-  relation: Relation,
-  held: LakeRelation,
-  hold: () => Promise<void>,
-): Promise<void> {
-  const { database, files } = context;
-  const parts = pendingParts(relation, held);
-  await database.run(await files.render('lake/history_changes', parts), { after: BEGINNING });
-  await hold();
-  await database.run(await files.render('lake/differing', parts));
+const FILL: Readonly<Record<Relation['kind'], Fill>> = {
+  async history(context, relation, parts) {
+    await findReach(context, parts, {
+      source: `source = ${quoteLiteral(relation.source ?? '')}`,
+      since: context.since,
+    });
+    await context.database.run(await context.files.render('lake/history_changes', parts));
+  },
+  async register(context, { byTarget }, parts) {
+    const { database, files, after, now } = context;
+    // Of a target that another writer had, whenever that was, the log says nothing before this one has pulled it.
+    if (byTarget) await findReach({ ...context, after: BEGINNING }, parts, { source: 'true', since: now });
+    const reached = byTarget ? 'target in (select lake_target from lake_reach)' : 'true';
+    await database.run(await files.render('lake/log_changes', { ...parts, reached }), { after, now });
+  },
+  async journal({ database, files, after }, _, parts) {
+    await database.run(await files.render('lake/journal_changes', parts), { after });
+  },
+  async rollup({ database, files, after }, { stored }, parts) {
+    const rollup = await files.render(`lake/${stored}`, {});
+    await database.run(await files.render('lake/rollup_changes', { ...parts, rollup }), { after });
+  },
+};
+
+interface Reach {
+  /** SQL: the pulls that fill the relation. */
+  readonly source: string;
+  readonly since: string | null;
 }
 
-/** Rows of a log that are new, changed or gone. */
-export async function findLogChanges(
-  context: PendingContext,
-  relation: Relation,
-  held: LakeRelation,
-  hold: () => Promise<void>,
+/** Fills `lake_reach` with the targets that are compared. */
+async function findReach(
+  { database, files, after, targets }: PendingContext,
+  { stored = '' }: Readonly<Record<string, string>>,
+  { source, since }: Reach,
 ): Promise<void> {
-  const { database, files, after, now } = context;
-  await hold();
-  await database.run(await files.render('lake/log_changes', pendingParts(relation, held)), { after, now });
+  const parts = { stored, source, owned: isOneOf(targets, 'lake_target') };
+  await database.run(await files.render('lake/reach', parts), { after, since });
 }
 
-/** Rows of a log that belong to runs since the last publish. */
-export async function findJournalChanges(
-  { database, files, after }: PendingContext,
-  relation: Relation,
-  held: LakeRelation,
-): Promise<void> {
-  await database.run(await files.render('lake/journal_changes', pendingParts(relation, held)), { after });
-}
-
-/** Rows that are computed for the runs since the last publish. */
-export async function findRollupChanges(
-  { database, files, after }: PendingContext,
-  relation: Relation,
-  held: LakeRelation,
-): Promise<void> {
-  const rollup = await files.render(`lake/${relation.stored}`, {});
-  const parts = { ...pendingParts(relation, held), rollup };
-  await database.run(await files.render('lake/rollup_changes', parts), { after });
-}
-
-/** The full state of a relation: of a history at a time, of a log now. */
-export async function findState(
-  { database, files }: PendingContext,
-  relation: Relation,
-  held: LakeRelation,
-  time: string,
-): Promise<void> {
-  const template = relation.kind === 'history' ? 'lake/history_state' : 'lake/log_state';
-  await database.run(await files.render(template, pendingParts(relation, held)), { time });
+/** SQL: whether a column is one of the targets. */
+export function isOneOf(targets: readonly string[] | undefined, column: string): string {
+  return targets ? `list_contains([${targets.map(quoteLiteral).join(', ')}]::varchar[], ${column})` : 'true';
 }
 
 /** Adds the last run once more if no run has changed: `runs` makes a publish visible. */
 export async function repeatLastRun(
-  { database, files, now }: PendingContext,
+  { database, files, now }: Pick<PendingContext, 'database' | 'files' | 'now'>,
   relation: Relation,
   held: LakeRelation,
 ): Promise<void> {
   await database.run(await files.render('lake/repeat_run', pendingParts(relation, held)), { now });
 }
 
-export function pendingParts(relation: Relation, held: LakeRelation): Record<string, string> {
+function pendingParts(relation: Relation, held: LakeRelation): Record<string, string> {
   const fields = rowFields(held);
   const columns = held.columns.map(({ name }) => quoteIdent(name));
   const qualify = (table: string, names: readonly string[]) =>
@@ -111,6 +95,11 @@ export function pendingParts(relation: Relation, held: LakeRelation): Record<str
     stored: quoteIdent(relation.stored),
     values: values.join(', '),
     fields: fields.map(quoteIdent).join(', '),
+    identity: held.identity.map(quoteIdent).join(', '),
+    content: comparedColumns({
+      columns: held.columns.map(({ field }) => ({ name: field })),
+      computed: relation.computed.map((name) => held.columns.find((column) => column.name === name)?.field ?? name),
+    }).join(', '),
     begun: qualify('begun', fields),
     ended: qualify('ended', fields),
     beganAll: qualify('begun', ['op', 'as_of', ...fields]),

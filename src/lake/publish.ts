@@ -11,7 +11,7 @@ import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { ConflictError } from './append-commit.ts';
-import { changesTable, stateTable } from './layout.ts';
+import { changesTable } from './layout.ts';
 import { BEGINNING } from './pending.ts';
 import { createLakeReader } from './reader.ts';
 import { commitTable, type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
@@ -78,7 +78,7 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const relations = await listRelations(database, files, await loadTables(files));
-    const publishing = await beginPublish(store, database, files, { now, writer: config.shard?.index ?? 0 });
+    const publishing = await beginPublish(store, database, files, { now, config });
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const result = await publishRelations(publishing, relations, shard);
     if (result.publish === null) await store.remove(claimPath(publishing.publish));
@@ -93,8 +93,9 @@ async function beginPublish(
   store: LakeStore,
   database: Database,
   files: SqlFiles,
-  { now, writer }: { readonly now: Date; readonly writer: number },
+  { now, config }: { readonly now: Date; readonly config: Config },
 ): Promise<Publishing> {
+  const writer = config.shard?.index ?? 0;
   const reader = createLakeReader(store, database, files);
   await reader.snapshots(); // nothing is added to a lake that is damaged
   const visible = await readVisible(reader, writer);
@@ -110,6 +111,8 @@ async function beginPublish(
     files,
     reader,
     publish,
+    writer,
+    targets: config.shard && config.targets.map(({ name }) => name),
     nowMs: now.getTime(),
     after,
     now: latest,
@@ -154,7 +157,7 @@ async function publishRelations(
   for (const relation of relations.filter(({ name }) => name === RUNS)) {
     const staged = await stageRelation(publishing, relation, { isRepeated });
     if (shard) await stageRuns(publishing, shard, staged);
-    committed.push(...(shard ? staged : await commitRelation(publishing, staged)));
+    committed.push(...(shard ? [staged] : await commitRelation(publishing, staged)));
   }
   return {
     publish: committed.length > 0 ? publishing.publish : null,
@@ -175,14 +178,13 @@ async function publishRelation(publishing: Publishing, relation: Relation): Prom
       return await commitRelation(publishing, await stageRelation(publishing, relation));
     } catch (error) {
       if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
-      for (const table of [changesTable(relation.name), stateTable(relation.name)]) publishing.reader.remember(table);
+      publishing.reader.remember(changesTable(relation.name));
     }
   }
 }
 
-/** The changes of a relation come after its state: those of `runs` make the publish visible. */
-async function commitRelation(publishing: Publishing, staged: readonly StagedTable[]): Promise<readonly StagedTable[]> {
-  const due = staged.filter(({ adds, design }) => adds.length > 0 || design.metaData);
-  for (const table of [...due].reverse()) await commitTable(publishing, table);
-  return due;
+async function commitRelation(publishing: Publishing, staged: StagedTable): Promise<readonly StagedTable[]> {
+  if (staged.adds.length === 0 && !staged.design.metaData) return [];
+  await commitTable(publishing, staged);
+  return [staged];
 }

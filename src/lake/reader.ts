@@ -12,7 +12,7 @@ import {
   readSnapshot,
   type Snapshot,
 } from './delta-log.ts';
-import { changesTable, describedRelation, type LakeRelation, PARTITION, stateTable } from './layout.ts';
+import { changesTable, describedRelation, type LakeRelation, PARTITION } from './layout.ts';
 import { RUNS } from './relations.ts';
 import { lakeType } from './schema.ts';
 import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
@@ -160,7 +160,7 @@ async function checkFiles(store: LakeStore, table: string, adds: readonly AddAct
 }
 
 /** Columns that are in the log and not in the files. */
-const PARTITIONS: ReadonlySet<string> = new Set(Object.values(PARTITION));
+const PARTITIONS: ReadonlySet<string> = new Set([PARTITION]);
 
 async function renderSource(files: SqlFiles, fields: readonly DeltaField[], paths: readonly string[]): Promise<string> {
   const typed = renderTyped(fields);
@@ -202,15 +202,13 @@ export function toWarehouse(field: string, type: string): string {
   return isSame ? quoteIdent(field) : `${quoteIdent(field)}::${type}`;
 }
 
-/** Creates temporary views of the changes and the state of every relation, under the names of the tables. */
+/** Creates temporary views of the changes of every relation, under the names of the tables. */
 export async function createTableViews(
   reader: LakeReader,
   isWanted?: (relation: string) => boolean,
   options: Pick<TableViewOptions, 'isChecked'> = {},
 ): Promise<readonly LakeRelation[]> {
   const relations = await listLakeRelations(reader, isWanted);
-  for (const { name } of relations) {
-    for (const table of [changesTable(name), stateTable(name)]) await createTableView(reader, table, table, options);
-  }
+  for (const { name } of relations) await createTableView(reader, changesTable(name), changesTable(name), options);
   return relations;
 }

@@ -21,8 +21,12 @@ export interface Relation {
   readonly key: readonly string[];
   /** The column with the time that a row of a log was written. */
   readonly loggedAt: string | undefined;
-  /** Some columns change without a new version. */
-  readonly isComputed: boolean;
+  /** Columns, or fields of `extra`, that change without a new version. */
+  readonly computed: readonly string[];
+  /** The source that fills a history. */
+  readonly source: string | undefined;
+  /** Rows belong to their target, and not to the writer that has published them. */
+  readonly byTarget: boolean;
   /** The column that lists members, and the relation with them. */
   readonly list: { readonly column: string; readonly relation: string } | undefined;
 }
@@ -44,7 +48,9 @@ export const ROLLUP: Relation = {
   ],
   key: ['target', 'project', 'night', 'measure'],
   loggedAt: undefined,
-  isComputed: false,
+  computed: [],
+  source: undefined,
+  byTarget: true,
   list: undefined,
 };
 
@@ -98,7 +104,9 @@ function historyRelations(
     columns: withoutValidity(columns).map((column) => ({ ...column, comment: comments.get(column.name) ?? '' })),
     key: ['target', ...table.key],
     loggedAt: undefined,
-    isComputed: table.computed.length > 0,
+    computed: table.computed,
+    source: table.source,
+    byTarget: true,
     list: table.members && memberColumns ? { column: table.members, relation: members } : undefined,
   };
   if (!main.list || !memberColumns) return [main];
@@ -111,6 +119,7 @@ function historyRelations(
       description: `one row per member of the lists in ${table.name}.${table.members}`,
       columns: withoutValidity(memberColumns),
       key: [...main.key, 'member', 'nth'],
+      computed: [],
       list: undefined,
     },
   ];
@@ -125,7 +134,9 @@ function logRelation(table: Table, columns: readonly WarehouseColumn[]): Relatio
     columns,
     key: table.identity.length > 0 ? table.identity : columns.map(({ name }) => name),
     loggedAt: table.loggedAt,
-    isComputed: false,
+    computed: [],
+    source: undefined,
+    byTarget: table.byTarget,
     list: undefined,
   };
 }

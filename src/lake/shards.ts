@@ -19,7 +19,7 @@ export interface StagedShard {
   readonly as_of: string;
   /** Rows of each source of each target after its last complete pull. */
   readonly rows: readonly PulledRows[];
-  /** The tables of `runs`: first the changes. */
+  /** The changes of `runs`; an earlier version has its state as well. */
   readonly tables: readonly StagedRuns[];
 }
 
@@ -59,7 +59,7 @@ function stagedPath(run: string, shard: number, shards: number): string {
 export async function stageRuns(
   { store, database, files, publish, now }: Publishing,
   { run, index, count }: ShardOfRun,
-  staged: readonly StagedTable[],
+  staged: StagedTable,
 ): Promise<void> {
   const rows = await database.rows(await files.read('lake/pulled_rows'));
   const content: StagedShard = {
@@ -68,7 +68,7 @@ export async function stageRuns(
     publish,
     as_of: now,
     rows: rows as unknown as readonly PulledRows[],
-    tables: staged.map(({ table, design, adds }) => ({ table, metaData: design.metaData ?? null, adds })),
+    tables: [{ table: staged.table, metaData: staged.design.metaData ?? null, adds: staged.adds }],
   };
   await store.put(stagedPath(assertRunName(run), index, count), `${JSON.stringify(content)}\n`);
 }

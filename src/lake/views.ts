@@ -1,5 +1,5 @@
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { changesTable, type LakeRelation, rowFields, stateTable } from './layout.ts';
+import { changesTable, type LakeRelation, rowFields } from './layout.ts';
 import { RUNS } from './relations.ts';
 
 /** How an engine writes what its SQL has of its own. */
@@ -43,7 +43,6 @@ function queryParts(writer: ViewWriter, relation: LakeRelation, columns: string)
   const { quote } = writer.dialect;
   return {
     changes: writer.table(changesTable(relation.name)),
-    state: writer.table(stateTable(relation.name)),
     runs: writer.runs ?? writer.table(changesTable(RUNS)),
     identity: relation.identity.map(quote).join(', '),
     fields: rowFields(relation).map(quote).join(', '),
@@ -83,12 +82,6 @@ export async function renderAt(
 }
 
 const isWrittenOnce = ({ kind }: LakeRelation): boolean => kind === 'journal' || kind === 'rollup';
-
-/** The present rows of a relation under the names of the lake, with the counter of equal rows. */
-export function renderHeld(writer: ViewWriter, relation: LakeRelation): Promise<string> {
-  const fields = rowFields(relation).map(writer.dialect.quote).join(', ');
-  return renderFor(writer, 'lake/at', { ...queryParts(writer, relation, fields), present: LATEST });
-}
 
 /** The versions of the rows of a relation. */
 export async function renderHistory(

@@ -148,8 +148,13 @@ export function digestColumns(table: Table): string {
   return `hash(${comparedColumns(table).join(', ')})`;
 }
 
+interface ComparedTable {
+  readonly columns: readonly { readonly name: string }[];
+  readonly computed: readonly string[];
+}
+
 /** The columns whose change makes a version. */
-function comparedColumns({ columns, computed }: Table): readonly string[] {
+export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
   const fields = computed.flatMap((name) => (name.startsWith('extra.') ? [name.slice('extra.'.length)] : []));
   const withoutFields = JSON.stringify(Object.fromEntries(fields.map((name) => [name, null])));
   const extra = `nullif(if(extra is null, null, json_merge_patch(extra, ${quoteLiteral(withoutFields)}))::varchar, '{}')`;

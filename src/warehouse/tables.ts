@@ -32,6 +32,8 @@ export interface Table {
   readonly loggedAt: string | undefined;
   /** Rows of a log belong to the run in `run_id`, and do not change after it. */
   readonly isWrittenOnce: boolean;
+  /** Rows of a log are what is known of a target now: those of whoever pulled it before are replaced. */
+  readonly byTarget: boolean;
   /** The source that fills it; undefined for logs such as `runs`. */
   readonly source: string | undefined;
   /** A table of the program's own, which no catalogue shows. */
@@ -81,6 +83,7 @@ function parseTable(name: string, ddl: string): Table {
     identity: header.identity?.split(/,\s*/u) ?? [],
     loggedAt: header.logged_at,
     isWrittenOnce: header.written_once === 'yes',
+    byTarget: header.by_target === 'yes',
     source: header.source,
     internal: header.internal === 'yes',
     volatile: header.volatile === 'yes',

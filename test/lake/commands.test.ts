@@ -54,7 +54,7 @@ describe('a run with `lake` in the configuration', () => {
     const [missing, changed, cut] = [
       await data('pulls_changes'),
       await data('workspaces_changes'),
-      await data('runs_state'),
+      await data('runs_changes'),
     ];
     const broken = join(project.folder, 'broken');
     for (const { path } of await store.list('')) {
@@ -73,7 +73,7 @@ describe('a run with `lake` in the configuration', () => {
       problems.map(({ table, problem }: { table: string; problem: string }) => `${table} ${problem}`).sort(),
     ).toEqual([
       'pulls_changes is missing',
-      expect.stringMatching(/^runs_state has \d+ bytes instead of \d+$/u),
+      expect.stringMatching(/^runs_changes has \d+ bytes instead of \d+$/u),
       'workspaces_changes has another checksum',
     ]);
     expect(stderr).toContain(`${missing} is missing`);
@@ -88,7 +88,7 @@ describe('a run with `lake` in the configuration', () => {
     });
     expect(restored).toMatchObject({
       exit: 4,
-      stderr: expect.stringMatching(/runs_state\S+ has \d+ bytes instead of \d+/u),
+      stderr: expect.stringMatching(/runs_changes\S+ has \d+ bytes instead of \d+/u),
     });
     expect(mended.exit).toBe(4);
     expect(mended.stderr).toMatch(
