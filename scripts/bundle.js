@@ -1,4 +1,4 @@
-// Bundles src/ into dist/: the entry points, the modules that they share, and each dependency as one file of dist/dependencies/. To open
+// Bundles src/ into dist/: the entry points, the modules that they share, each dependency as one file of dist/dependencies/, and the editor of dist/browser/. To open
 // and compile some hundred files took a sixth of the time of a short command. Usage: node scripts/bundle.js [DIST]
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -63,6 +63,12 @@ async function bundleDuckdb() {
   return modules;
 }
 
+/** The SQL editor of `serve`, as the one file that a browser loads. */
+function bundleEditor() {
+  const input = 'reports/serve/editor.js';
+  return bundle({ input, platform: 'browser' }, { format: 'esm', entryFileNames: 'browser/editor.js', minify: true });
+}
+
 /** The licenses ask to be where the code is. */
 function writeLicenses(modules) {
   const roots = new Set(modules.flatMap((id) => PACKAGE.exec(id)?.[0] ?? []));
@@ -74,4 +80,4 @@ function writeLicenses(modules) {
   writeFileSync(join(dist, 'dependencies', 'LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`));
 }
 
-writeLicenses([...(await bundleProgram()), ...(await bundleDuckdb())]);
+writeLicenses([...(await bundleProgram()), ...(await bundleDuckdb()), ...(await bundleEditor())]);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { discoverFiles } from '../core/paths.ts';
 import { readTemplate } from '../reports/templates.ts';
-import { findEditorModules } from './editor-modules.ts';
 
 interface Asset {
   readonly type: string;
@@ -19,6 +19,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
+/** `reports/serve/editor.js` with all that it imports: in `dist/`, where the bundle puts it. */
+const EDITOR_FILE = fileURLToPath(new URL('./browser/editor.js', import.meta.url));
+
 /** Reads the stylesheet and the script that pages share with the reports, the CSS and JS files of `reports/serve/`, and the editor. */
 export async function loadAssets(roots: readonly string[]): Promise<Assets> {
   const assets = new Map<string, Asset>();
@@ -28,7 +31,7 @@ export async function loadAssets(roots: readonly string[]): Promise<Assets> {
       assets.set(`${name}${extension}`, toAsset(path, await readFile(path)));
     }
   }
-  for (const [name, path] of findEditorModules()) assets.set(name, toAsset(name, await readFile(path)));
+  assets.set('editor.js', toAsset(EDITOR_FILE, await readFile(EDITOR_FILE)));
   return assets;
 }
 

@@ -1,6 +1,5 @@
 import { TidemarkError } from '../core/errors.ts';
 import { readNames } from '../query/completion.ts';
-import { EDITOR_IMPORT_MAP } from './editor-modules.ts';
 import { renderPage } from './page.ts';
 import { BusyError } from './pool.ts';
 import { findErrorPosition } from './query-error.ts';
@@ -37,7 +36,6 @@ async function answerEditor(exchange: Exchange): Promise<void> {
       about: 'One SELECT, DESCRIBE, SUMMARIZE or EXPLAIN over the published warehouse, in the dialect of DuckDB.',
       sql,
       nonce,
-      importMap: EDITOR_IMPORT_MAP,
       asOf: url.searchParams.get('as_of') ?? '',
       view: url.searchParams.get('view') ?? '',
       parameters: listParameters(sql, url),

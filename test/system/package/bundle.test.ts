@@ -7,8 +7,8 @@ import { buildCommand } from '../../helpers/built-command.ts';
 
 /** With native code, or installed by users who need them. */
 const EXTERNAL = ['@clickhouse/client', 'fs-native-extensions', 'trino-client'];
-/** Served to browsers as they are installed. */
-const SERVED = /^(?:@codemirror\/|@lezer\/|@marijn\/|crelt$|style-mod$|w3c-keyname$)/u;
+/** What the editor of SQL consists of: one file, which needs no package at run time. */
+const EDITOR = ['@codemirror/view', '@lezer/lr', '@marijn/find-cluster-break', 'style-mod', 'w3c-keyname'];
 
 /** What a bundled module loads, which the bundler writes in double quotes. */
 const LOADED = /(?:^import (?:[^"]* from )?|\bimport\(|\brequire\(|\(import\.meta\.url\)\()"([^"]+)"/gmu;
@@ -18,7 +18,14 @@ const dist = join(await buildCommand(), '..', '..', 'dist');
 test('the program loads its own files, modules of Node, and packages with native code', async () => {
   const files = (await readdir(dist, { recursive: true })).filter((name) => /\.c?js$/u.test(name));
   expect(files).toEqual(
-    expect.arrayContaining(['cli.js', 'index.js', 'query-child.js', 'dependencies/undici.js', 'dependencies/zod.js']),
+    expect.arrayContaining([
+      'cli.js',
+      'index.js',
+      'query-child.js',
+      'browser/editor.js',
+      'dependencies/undici.js',
+      'dependencies/zod.js',
+    ]),
   );
   const loaded = new Set<string>();
   for (const file of files) {
@@ -29,7 +36,8 @@ test('the program loads its own files, modules of Node, and packages with native
 
 test('the license of each dependency is beside it', async () => {
   const { dependencies } = JSON.parse(await readFile(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
-  const bundled = Object.keys(dependencies).filter((name) => !EXTERNAL.includes(name) && !SERVED.test(name));
+  expect(Object.keys(dependencies).filter((name) => EDITOR.includes(name))).toEqual([]);
+  const bundled = [...Object.keys(dependencies).filter((name) => !EXTERNAL.includes(name)), ...EDITOR];
   const licenses = await readFile(join(dist, 'dependencies', 'LICENSES.txt'), 'utf8');
   for (const name of bundled) {
     expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+.* \\((?:MIT|MIT-0|ISC|BSD-3-Clause)\\)$`, 'mu'));

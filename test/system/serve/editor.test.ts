@@ -30,6 +30,10 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
     if (!params.sql) return;
     // a link from elsewhere fills the form, and its reader runs it
     expect(await page.locator('[role=note]').textContent()).toContain('has not run');
+    await run();
+  }
+
+  async function run() {
     await Promise.all([page.waitForEvent('load'), page.locator('main button', { hasText: 'Run' }).click()]);
     await page.waitForSelector('html[data-editor=ready]');
   }
@@ -154,6 +158,7 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
     const frozen = new URL((await page.locator('.share a').nth(1).getAttribute('href')) ?? '', served.url);
     expect(frozen.searchParams.get('as_of')).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/u);
     await page.goto(frozen.href);
+    await run();
     expect(await page.locator('header').textContent()).toContain('As of ');
     expect(await page.locator('.share a').count()).toBe(1);
     expect(problems).toEqual([]);
