@@ -64,10 +64,19 @@ export function formatPlan(
     ...(details === '' ? [] : [details]),
     ...formatSkipped(plan, colors),
     `plan ${plan.plan_id} of ${plan.playbook}: ${plural(rows.length, 'action')}${note}, ${plan.skipped.length} skipped`,
+    ...formatAcceptance(plan),
     ...formatTargets(plan).map((line) => stripControls(line)),
     `${formatApproval(plan)}; valid until ${plan.expires_at}`,
     '',
   ].join('\n');
+}
+
+function formatAcceptance({ undoes, accept_days }: Plan): readonly string[] {
+  if (undoes === undefined) return [];
+  if (accept_days === undefined) return ['a job may apply the same again: the findings are not accepted'];
+  return [
+    `once undone, the findings are accepted for ${plural(accept_days, 'day')}, so that no job applies the same again`,
+  ];
 }
 
 function selectPlanRows({ plan_id }: Plan, entries: readonly LedgerEntry[]): readonly LedgerRow[] {

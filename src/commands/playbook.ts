@@ -119,11 +119,16 @@ async function writeNewPlan(
   );
 }
 
-export async function undo(context: Context, reference: string, output: string | undefined): Promise<void> {
+export interface UndoFlags {
+  readonly output?: string;
+  readonly acceptDays: number;
+}
+
+export async function undo(context: Context, reference: string, { output, acceptDays }: UndoFlags): Promise<void> {
   await withOutput(context, output, async () => {
     const { config, playbooks } = await preparePlaybooks(context);
     const undone = await readPlan(await findPlanFile(config, context.cwd, reference));
-    const created = await createUndoPlan(undone, { config, context, playbooks });
+    const created = await createUndoPlan(undone, { config, context, playbooks, acceptDays });
     await writeNewPlan(config, context, created, output);
     if (created.skipped.length > 0) context.exit(EXIT.incomplete);
   });

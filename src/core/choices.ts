@@ -28,6 +28,9 @@ export const DEFAULT_LIMITS: PlanLimits = { maxActions: 25, maxPercent: 20, minR
 /** An apply stops after so many failed or unconfirmed actions. */
 export const DEFAULT_MAX_FAILURES = 3;
 
+/** So many days are the findings of an undo accepted. */
+export const DEFAULT_ACCEPT_DAYS = 30;
+
 /** Shells that `tidemark completion` knows. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 

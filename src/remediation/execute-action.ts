@@ -1,4 +1,4 @@
-import { formatSeconds } from '../core/clock.ts';
+import { DAY_MS, formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { ActionDefinition, Observation, Refusal } from './define.ts';
@@ -10,7 +10,7 @@ import {
   rethrowUnexpected,
   tryObserveAction,
 } from './observe-action.ts';
-import type { Action } from './plan-file.ts';
+import { type Action, findingIds } from './plan-file.ts';
 import { awaitConfirmation, explainDoubt, settleAction } from './settle.ts';
 import { findDoneElsewhere } from './unsettled.ts';
 
@@ -91,7 +91,12 @@ export function newIntent({ plan, context }: ApplyContext, action: Action): Acti
     started_at: context.clock.now().toISOString(),
     before: null,
     after: null,
+    ...(plan.accept_days !== undefined && { accepts: acceptUndone(action, plan.accept_days, context.clock.now()) }),
   };
+}
+
+function acceptUndone(action: Action, days: number, now: Date): ActionIntent['accepts'] {
+  return { finding_ids: [...findingIds(action)], until: new Date(now.getTime() + days * DAY_MS).toISOString() };
 }
 
 type Conclusion = Pick<ActionOutcome, 'status' | 'reason' | 'satisfied' | 'answer'>;

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
+import { acceptFindings } from '../findings/evaluate.ts';
 import { acquireLock, type Lock } from '../warehouse/lock.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { noWarehouseError, openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
@@ -59,6 +60,24 @@ export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Da
   await ensureWarehouseId(warehouse);
   const { scan } = await readSound(data, await readSeenLedger(warehouse));
   await keepLedger(warehouse, scan, now);
+  await acceptUndone(warehouse, [...scan.entries.values()], now);
+}
+
+/** Accepts the findings of each undo once: an acceptance that has ended since, because they got worse, stays ended. */
+async function acceptUndone(
+  { database, files }: LedgerWarehouse,
+  entries: readonly LedgerEntry[],
+  now: Date,
+): Promise<void> {
+  for (const { isOpen, row } of entries) {
+    if (isOpen || !row.satisfied || !row.accepts || Date.parse(row.accepts.until) <= now.getTime()) continue;
+    const { finding_ids, until } = row.accepts;
+    const params = { ids: finding_ids, undone_at: row.finished_at };
+    const rows = await database.rows(await files.read('remediation/undone_findings'), params);
+    const ids = rows.map(({ finding_id }) => String(finding_id));
+    const acceptance = { ids, reason: `undone by plan ${row.plan_id}`, owner: row.approved_by, until: new Date(until) };
+    if (ids.length > 0) await acceptFindings(database, files, acceptance, now);
+  }
 }
 
 async function keepLedger(

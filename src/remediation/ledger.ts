@@ -21,6 +21,8 @@ const fields = {
   started_at: z.string(),
   before: json,
   after: json,
+  /** What an undo accepts, so that no job applies the same again. */
+  accepts: z.object({ finding_ids: z.array(z.string()), until: z.string() }).optional(),
 };
 
 const intentLine = z.object({ event: z.literal('intent'), ...fields });

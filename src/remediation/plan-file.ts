@@ -76,6 +76,8 @@ const planSchema = z.strictObject({
   warehouse_id: z.string(),
   /** The plan whose applied actions this one undoes. */
   undoes: z.string().optional(),
+  /** How long the findings of an undo are accepted, so that no job applies the same again. */
+  accept_days: z.number().positive().max(3650).optional(),
   digest: z.string(),
   /** What the planner chose of the findings; null where all of them were planned, and in a plan of version 0.1. */
   selection: z

@@ -116,13 +116,15 @@ interface PlanOrigin {
   readonly runId: string | null;
   /** The plan that is undone. */
   readonly undoes?: string;
+  /** How long the findings of an undo are accepted. */
+  readonly acceptDays?: number;
 }
 
 /** A plan with its digest, not approved. */
 export async function buildPlan(
   { name }: Pick<Playbook, 'name'>,
   { actions, skipped }: Pick<PlannedActions, 'actions' | 'skipped'>,
-  { config, remote, now, how, selection = null, warehouseId, runId, undoes }: PlanOrigin,
+  { config, remote, now, how, selection = null, warehouseId, runId, undoes, acceptDays }: PlanOrigin,
 ): Promise<Plan> {
   const width = String(actions.length).length;
   const plan = {
@@ -134,6 +136,7 @@ export async function buildPlan(
     run_id: runId,
     warehouse_id: warehouseId,
     ...(undoes !== undefined && { undoes }),
+    ...(acceptDays && { accept_days: acceptDays }),
     selection,
     targets: await describeTargets(
       actions.map(({ target }) => target),

@@ -21,6 +21,8 @@ export interface UndoOptions {
   readonly config: Config;
   readonly context: Context;
   readonly playbooks: readonly Playbook[];
+  /** How long the findings are accepted once they are undone; 0 for not at all. */
+  readonly acceptDays: number;
 }
 
 /**
@@ -28,7 +30,8 @@ export interface UndoOptions {
  * plan. An action whose subject was changed since is skipped, with the reason. It reads the services and changes nothing on them.
  * @throws TidemarkError UNSAFE where the playbook cannot be undone, or nothing is left to undo.
  */
-export async function createUndoPlan(plan: Plan, { config, context, playbooks }: UndoOptions): Promise<Plan> {
+export async function createUndoPlan(plan: Plan, options: UndoOptions): Promise<Plan> {
+  const { config, context, playbooks, acceptDays } = options;
   const playbook = assertUndoable(plan, playbooks);
   assertNamesTargets(plan);
   await assertAfterLedger(config.data, context.clock);
@@ -61,6 +64,7 @@ export async function createUndoPlan(plan: Plan, { config, context, playbooks }:
       warehouseId,
       runId,
       undoes,
+      acceptDays,
     };
     return await buildPlan(playbook, { actions, skipped }, origin);
   } finally {

@@ -44,6 +44,13 @@ export function positiveNumber(text: string): number {
   return Number(text);
 }
 
+const MAX_DAYS = 3650;
+
+export function days(text: string): number {
+  if (/^\d+$/u.test(text) && Number(text) <= MAX_DAYS) return Number(text);
+  throw new InvalidArgumentError(`must be a whole number from 0 to ${MAX_DAYS}`);
+}
+
 export function percentage(text: string): number {
   const value = Number(text);
   if (!/^\d+(?:\.\d+)?$/u.test(text) || value <= 0 || value > 100) {

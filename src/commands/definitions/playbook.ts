@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../../core/choices.ts';
+import { DEFAULT_ACCEPT_DAYS, DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../../core/choices.ts';
 import type { Context } from '../../core/context.ts';
-import type { ApproveFlags, LedgerFlags, PlanFlags } from '../playbook.ts';
-import { addExamples, collect, type DefineCommand, percentage, positiveNumber } from './define.ts';
+import type { ApproveFlags, LedgerFlags, PlanFlags, UndoFlags } from '../playbook.ts';
+import { addExamples, collect, type DefineCommand, days, percentage, positiveNumber } from './define.ts';
 
 const HELP = `
 PLAN is the ID that \`plan\` prints, the beginning of it, or a file.
@@ -109,8 +109,14 @@ function defineApplying(group: Command, context: () => Context): void {
       .description('create a plan that restores what a plan applied; only reads')
       .argument('<plan>', PLAN)
       .option('-o, --output <file>', 'write the new plan to this file as well')
-      .action(async (reference: string, { output }: { readonly output?: string }) =>
-        (await import('../playbook.ts')).undo(context(), reference, output),
+      .option(
+        '--accept-days <n>',
+        'accept the findings for so long once they are undone; 0 to let the next job apply the same again',
+        days,
+        DEFAULT_ACCEPT_DAYS,
+      )
+      .action(async (reference: string, flags: UndoFlags) =>
+        (await import('../playbook.ts')).undo(context(), reference, flags),
       ),
     ['tidemark playbook undo PLAN', 'plan the way back'],
   );

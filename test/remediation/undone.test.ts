@@ -1,0 +1,95 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import type { Plan } from '../../src/remediation/plan-file.ts';
+import { acquireLock } from '../../src/warehouse/lock.ts';
+import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
+
+type Scoped = readonly boolean[];
+
+/** A project whose nightly job applies a playbook unattended. */
+async function createPlace() {
+  const place = await playbookHarness({ playbook: 'scope-unused-pools', sources: ['agents'] });
+  const playbooks = [{ name: 'scope-unused-pools', mode: 'apply', approvedBy: 'platform team' }];
+  await mkdir(join(place.folder, 'jobs'), { recursive: true });
+  await writeFile(
+    join(place.folder, 'jobs', 'nightly.yaml'),
+    stringify({ pull: ['agents', 'agent_pools'], playbooks }),
+  );
+  return place;
+}
+
+async function runNight({ sandbox, tidemark }: PlaybookHarness): Promise<Plan> {
+  sandbox.tick();
+  const { exit, stderr, json } = await tidemark(['run', 'nightly', '--json']);
+  expect(exit, stderr).toBe(0);
+  return json<{ playbooks: { plan: Plan }[] }>().playbooks[0]!.plan;
+}
+
+async function undo({ tidemark }: PlaybookHarness, { plan_id }: Plan, words: readonly string[] = []): Promise<Plan> {
+  const created = (await tidemark(['playbook', 'undo', plan_id, '--json', ...words])).json<Plan>();
+  await tidemark(['playbook', 'approve', created.plan_id, '--by', 'the operator']);
+  const { exit, stderr } = await tidemark(['playbook', 'apply', created.plan_id]);
+  expect(exit, stderr).toBe(0);
+  return created;
+}
+
+const listScoped = ({ sandbox }: PlaybookHarness, { actions }: Plan): Scoped =>
+  actions.map(({ params }) => {
+    const pool = sandbox.services.platform.state.pools.find(({ id }) => id === params.id);
+    return pool?.organizationScoped === false;
+  });
+const accepted = (place: PlaybookHarness) =>
+  place.rows("select accepted_owner, accepted_reason from findings where state = 'accepted'");
+
+test('what was undone is not applied again by the next nights, and the findings say why', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  expect(listScoped(place, applied)).toEqual([true, true]);
+  const { plan_id } = await undo(place, applied);
+  const acceptance = { accepted_owner: 'the operator', accepted_reason: `undone by plan ${plan_id}` };
+  expect(await accepted(place)).toEqual([acceptance, acceptance]);
+  for (let night = 0; night < 2; night++) {
+    const plan = await runNight(place);
+    expect(plan.actions).toEqual([]);
+    expect(plan.skipped.map(({ reason }) => reason)).toContainEqual(
+      expect.stringContaining(`undone by plan ${plan_id}`),
+    );
+  }
+  expect(listScoped(place, applied)).toEqual([false, false]);
+});
+
+test('a finding that was resolved when it was undone is accepted as soon as it is found again', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  await runNight(place);
+  await undo(place, applied);
+  expect(await accepted(place)).toEqual([]);
+  expect((await runNight(place)).actions).toEqual([]);
+  expect(await accepted(place)).toHaveLength(2);
+  expect(listScoped(place, applied)).toEqual([false, false]);
+});
+
+test('an undo during a run, which holds the warehouse, is accepted by the next run', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  const lock = await acquireLock(join(place.folder, 'data', 'lock'), 'a run');
+  await undo(place, applied);
+  await lock.release();
+  expect(await accepted(place)).toEqual([]);
+  expect((await runNight(place)).actions).toEqual([]);
+  expect(await accepted(place)).toHaveLength(2);
+});
+
+test('the acceptance ends after `--accept-days`, and 0 accepts nothing', async () => {
+  const place = await createPlace();
+  const applied = await runNight(place);
+  await undo(place, applied, ['--accept-days', '0']);
+  expect(await accepted(place)).toEqual([]);
+  const again = await runNight(place);
+  expect(again.actions).toHaveLength(2);
+  await undo(place, again, ['--accept-days', '1']);
+  expect(await accepted(place)).toHaveLength(2);
+  expect((await runNight(place)).actions).toHaveLength(2);
+});
