@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
 import { SIGNATURE_NAMESPACE } from '../remediation/approvals.ts';
 
-/** More than any signature file has. */
-const MAX_BYTES = 4096;
+/** More than any signature file has, and any message of ssh-keygen. */
+const MAX_KIBIBYTES = 4;
 
 /** The signature of an approval, which is in a file or is made with a key; undefined where none is asked for. */
 export async function obtainSignature(
@@ -18,18 +18,12 @@ export async function obtainSignature(
   return key === undefined ? undefined : signWithKey(context, resolve(context.cwd, key), statement);
 }
 
-async function readSignature(file: string): Promise<string> {
+function readSignature(file: string): string {
   try {
-    const handle = await open(file);
-    try {
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
-      return buffer.toString('utf8', 0, bytesRead);
-    } finally {
-      await handle.close();
-    }
+    return readRegularFile(file, MAX_KIBIBYTES);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new TidemarkError('USAGE', `${file} cannot be read (${code})`, { cause, hint: 'name the signature file' });
+    if (!(cause instanceof UnreadableFileError)) throw cause;
+    throw new TidemarkError('USAGE', `${file} ${cause.message}`, { cause, hint: 'name the signature file' });
   }
 }
 
@@ -39,7 +33,7 @@ function signWithKey({ signal }: Context, key: string, statement: string): Promi
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      output[name] = (output[name] + text).slice(0, MAX_BYTES);
+      output[name] = (output[name] + text).slice(0, MAX_KIBIBYTES * 1024);
     });
   }
   // It may end before it reads what to sign, and then says why.

@@ -102,7 +102,9 @@ describe('with `approvers:`', () => {
     await refused(await signature('alice', other.plan_id, undefined, { namespace: 'git' }), 'it is of namespace git');
     await refused(join(harness.place.folder, 'tidemark.yaml'), 'not an Ed25519 signature');
     const missing = await sign('alice', other.plan_id, '/nowhere');
-    expect([missing.exit, missing.stderr]).toEqual([2, expect.stringContaining('/nowhere cannot be read')]);
+    expect([missing.exit, missing.stderr]).toEqual([2, expect.stringContaining('/nowhere does not exist')]);
+    const device = await sign('alice', other.plan_id, '/dev/zero');
+    expect([device.exit, device.stderr]).toEqual([2, expect.stringContaining('it is not a regular file')]);
     expect(await sign('mallory', other.plan_id, '/nowhere')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('mallory is not one of the approvers'),

@@ -71,6 +71,7 @@ async function planAndApprove(place: PlaybookHarness, name: string, file: string
 }
 
 const first = (plan: Plan, param: string) => String(plan.actions[0]?.params[param]);
+const firstVolume = (plan: Plan) => volumeKey(first(plan, 'namespace'), first(plan, 'volume_id'));
 const poolIn = ({ platform }: RemoteState, plan: Plan, param: string) =>
   platform.pools.find(({ id }) => id === first(plan, param))!;
 const without = <T>(list: T[], gone: (item: T) => boolean) =>
@@ -241,7 +242,6 @@ guards(
 );
 
 const CACHE = volumeKey('default', 'lost-cache');
-const MEDIA = volumeKey('default', 'missing-media');
 const LEDGER = volumeKey('default', 'unprotected-ledger');
 const pluginIn = ({ scheduler }: RemoteState, plan: Plan) =>
   scheduler.plugins.get(String(plan.actions[0]?.guard.inputs.plugin_id))!;
@@ -304,12 +304,13 @@ guards(
     ],
     [
       'deregister-missing-volumes',
-      ({ scheduler }) => scheduler.volumes.get(MEDIA)!.claims.push({ allocationId: 'new', mode: 'write' }),
+      ({ scheduler }, plan) =>
+        scheduler.volumes.get(firstVolume(plan))!.claims.push({ allocationId: 'new', mode: 'write' }),
       'it is claimed',
     ],
     [
       'deregister-missing-volumes',
-      ({ scheduler }) => scheduler.volumes.delete(MEDIA),
+      ({ scheduler }, plan) => scheduler.volumes.delete(firstVolume(plan)),
       'no change needed: the volume is not registered',
     ],
     [
