@@ -1,6 +1,7 @@
 -- grain: one row per ACL policy of the scheduler
 -- key: name
 -- source: acl_policies
+-- part: name
 create table if not exists acl_policies_history (
   target varchar not null, -- name of the target in tidemark.yaml
   name varchar, -- name of the policy

@@ -1,5 +1,5 @@
 import type { FailureKind, HttpFailure } from '../http/errors.ts';
-import { extractErrorMessage } from '../http/errors.ts';
+import { extractErrorMessage, looksLikeHtml } from '../http/errors.ts';
 import { parseRetryAfter } from '../http/rate-limit-headers.ts';
 import type { Operation } from './operation.ts';
 
@@ -24,7 +24,9 @@ export function classifyError(
 ): HttpFailure {
   if (status >= FIRST_INVALID_STATUS) return invalidStatus(status);
   const message = extractErrorMessage(text);
-  const kind = classifyFailure(operation, status, message);
+  // What a service rejects, it does not reject with a page for people.
+  const isPage = (status === 400 || status === 422) && looksLikeHtml(text);
+  const kind = isPage ? 'malformed' : classifyFailure(operation, status, message);
   const isPause = status === 429 || status === 503;
   return {
     failure: kind,

@@ -1,7 +1,7 @@
 import { ServiceError } from '../http/errors.ts';
 import type { ResponsePage } from '../services/response.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
-import { checkListAndRead, listThenLand } from './shared/list-and-read.ts';
+import { checkListAndRead, describeFailure, listThenLand } from './shared/list-and-read.ts';
 import {
   assertSubject,
   type ExtractContext,
@@ -38,7 +38,7 @@ export const aclPolicies: SourceDefinition = {
     });
     const isListed = policies.some(({ name }) => name === ANONYMOUS);
     if (client.target.flavor !== 'hashicorp' || isListed) return;
-    const response = await readPolicy(ANONYMOUS).catch(ignoreRefusal);
+    const response = await readPolicy(ANONYMOUS).catch((error: unknown) => takeRefusal(context, error));
     if (!response) return;
     assertSubject(response.json(), 'Name', ANONYMOUS, 'acl_policies');
     await landing.writeJson({ name: ANONYMOUS }, response.text);
@@ -54,9 +54,12 @@ export const aclPolicies: SourceDefinition = {
 /** In the product every token may read this policy, also one that lists only its own: docs/services/scheduler.md#acl-policies. */
 const ANONYMOUS = 'anonymous';
 
-/** The policy does not exist, or an older version does not show it. */
-function ignoreRefusal(error: unknown): undefined {
+/** The policy does not exist, or it is not shown, as by an older version: what is loaded of it then stays. */
+async function takeRefusal({ landing, knownParts }: ExtractContext, error: unknown): Promise<undefined> {
   if (!(error instanceof ServiceError) || error.status === undefined || error.status >= 500) throw error;
+  const isAbsent = error.status === 404 && /policy not found/iu.test(error.serviceMessage);
+  if (isAbsent || !(await knownParts()).has(ANONYMOUS)) return undefined;
+  landing.addUnknown({ column: 'name', value: ANONYMOUS, reason: describeFailure(error) });
   return undefined;
 }
 
