@@ -34,6 +34,8 @@ export interface UnknownPart {
   readonly reason: string;
   /** Whether the service says that it cannot list them at all, which is no failure of the pull. */
   readonly isUnsupported?: boolean;
+  /** Whether nothing but loaded rows names it: a person may accept that they are gone. */
+  readonly isGone?: boolean;
 }
 
 /** `plugin ebs is unknown: no such plugin` */

@@ -25,7 +25,7 @@ import { isOutOfMemory } from '../warehouse/integrity.ts';
 import { checkKeys, countCurrent, isDigestible, type LoadSpec, loadFiles } from '../warehouse/stage.ts';
 import { type Table, tablesForSource } from '../warehouse/tables.ts';
 import { withKeyLocation, withLoadErrors } from './load-errors.ts';
-import { formatNotes, isPartial, manifestNotes } from './pull-notes.ts';
+import { formatNotes, isPartial, listUnknown, manifestNotes } from './pull-notes.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull } from './run.ts';
 
 /** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
@@ -101,7 +101,7 @@ async function loadWithThreads(load: Load): Promise<PullOutcome> {
   const { database, files, tables } = run.warehouse;
   const filled = tablesForSource(manifest.source, tables);
   const size = measureLoad(load);
-  load.notes.splice(0, load.notes.length, ...manifestNotes(manifest));
+  load.notes.splice(0, load.notes.length, ...manifestNotes(manifest, load.acceptDrop));
   if (size.landingBytes >= LARGE_LANDING_BYTES) collectGarbage();
   return interruptible(run, () => withLoadThreads(database, files, size, () => loadTables(load, filled)));
 }
@@ -142,18 +142,21 @@ async function loadTables(load: Load, tables: readonly Table[]): Promise<PullOut
   return readsAgain ? withGivenJoins(database, files, write) : write();
 }
 
-async function writeTables({ run, pull, manifest, notes }: Load, writes: readonly Write[]): Promise<PullOutcome> {
+async function writeTables(
+  { run, pull, manifest, notes, acceptDrop }: Load,
+  writes: readonly Write[],
+): Promise<PullOutcome> {
   return run.warehouse.database.transaction(async () => {
     const deltas: Delta[] = [];
     for (const write of writes) deltas.push(await write());
     const [delta] = deltas;
     if (!delta) throw new TidemarkError('DATA', `no table is filled by the source ${manifest.source}`);
     const outcome = await recordPull(run, pull, {
-      status: isPartial(manifest) ? 'partial' : 'complete',
+      status: isPartial(manifest, acceptDrop) ? 'partial' : 'complete',
       delta,
       extractedAt: manifest.as_of,
       note: formatNotes(notes),
-      unknownParts: manifest.unknown_parts,
+      unknownParts: manifest.unknown_parts && listUnknown(manifest, acceptDrop),
     });
     run.signal.throwIfAborted();
     return outcome;
@@ -183,13 +186,13 @@ async function prepareTable(table: Table, load: Load): Promise<Write> {
   const { database, files } = load.run.warehouse;
   load.run.signal.throwIfAborted();
   const rowsBefore = await countCurrent(database, files, table, load.manifest.target);
-  const isFirst = rowsBefore === 0 && !table.members && unknownParts(table, load.manifest).length === 0;
+  const isFirst = rowsBefore === 0 && !table.members && unknownParts(table, load).length === 0;
   return isFirst ? () => loadFirst(table, load) : stageNext(table, load, rowsBefore);
 }
 
 /** The parts of a table that could not be listed. */
-function unknownParts({ part }: Table, { unknown_parts = [] }: Manifest): readonly UnknownPart[] {
-  return unknown_parts.filter(({ column }) => column === part);
+function unknownParts({ part }: Table, { manifest, acceptDrop }: Load): readonly UnknownPart[] {
+  return listUnknown(manifest, acceptDrop).filter(({ column }) => column === part);
 }
 
 /** Loads rows directly into the history. */
@@ -206,7 +209,7 @@ async function loadFirst(table: Table, load: Load): Promise<Delta> {
 async function stageNext(table: Table, load: Load, rowsBefore: number): Promise<Write> {
   const { database, files } = load.run.warehouse;
   const { target } = load.manifest;
-  const unknown = unknownParts(table, load.manifest);
+  const unknown = unknownParts(table, load);
   const isDigested = unknown.length === 0 && isDigestible(table, load.manifest.files);
   const rowsAfter = await loadRows(table, load, { isDigested });
   if (rowsAfter > 0) await checkLoadedKeys(table, load);

@@ -1,8 +1,13 @@
-import { describePart, type Manifest } from '../landing/store.ts';
+import { describePart, type Manifest, type UnknownPart } from '../landing/store.ts';
 
-/** Whether a landing lacks a part that its service can list. */
-export function isPartial({ unknown_parts = [] }: Manifest): boolean {
-  return unknown_parts.some(({ isUnsupported = false }) => !isUnsupported);
+/** The parts of a landing that are unknown. A person who accepts a loss of rows accepts that what nothing names any more is gone. */
+export function listUnknown({ unknown_parts = [] }: Manifest, acceptDrop: boolean): readonly UnknownPart[] {
+  return unknown_parts.filter(({ isGone = false }) => !(isGone && acceptDrop));
+}
+
+/** Whether a pull lacks a part that its service can list. */
+export function isPartial(manifest: Manifest, acceptDrop = false): boolean {
+  return listUnknown(manifest, acceptDrop).some(({ isUnsupported = false }) => !isUnsupported);
 }
 
 const MAX_NOTES = 5;
@@ -10,8 +15,11 @@ const MAX_NOTES = 5;
 const MAX_NAMED_PARTS = 200;
 
 /** The notes of a landing: its unknown parts, in one note, before the others. */
-export function manifestNotes({ notes = [], unknown_parts = [] }: Manifest): readonly string[] {
-  const missing = unknown_parts.filter(({ isUnsupported = false }) => !isUnsupported).map(describePart);
+export function manifestNotes(manifest: Manifest, acceptDrop: boolean): readonly string[] {
+  const { notes = [] } = manifest;
+  const missing = listUnknown(manifest, acceptDrop)
+    .filter(({ isUnsupported = false }) => !isUnsupported)
+    .map(describePart);
   return missing.length === 0 ? notes : [joinNotes(missing, MAX_NAMED_PARTS), ...notes];
 }
 

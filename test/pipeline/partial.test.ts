@@ -106,6 +106,22 @@ test('a plugin that is healthy before and after, and says that it cannot list, i
   expect(await project.rows(versions('external_volumes'))).toEqual(before);
 });
 
+test('a plugin that nothing names any more keeps its rows until a person accepts that they are gone', async () => {
+  const { project } = await pulledThen(
+    () => recorded('external-plugin-gone'),
+    (all) => json(all.filter(({ ID }) => ID !== PLUGIN)),
+  );
+  const { volumes } = project.sandbox.services.scheduler.state;
+  for (const [key, volume] of volumes) if (volume.pluginId === PLUGIN) volumes.delete(key);
+  const before = await project.rows(versions('external_volumes'));
+  const SOURCE = ['--source', 'external_volumes'];
+  expect((await project.pull(SOURCE, 1)).json<RunResult>().pulls).toMatchObject([{ status: 'partial', deleted: 0 }]);
+  expect(await project.rows(versions('external_volumes'))).toEqual(before);
+  const { pulls } = (await project.pull(['--accept-shrink', 'external_volumes'])).json<RunResult>();
+  expect(pulls).toMatchObject([{ status: 'complete', deleted: before.length }]);
+  await project.pull(SOURCE);
+});
+
 test('findings of the part are not assessed, and page, mail and SQL show what is not known', async () => {
   const { project } = await pulledThen(() => recorded('external-plugin-gone'));
   const before = await project.rows(open);

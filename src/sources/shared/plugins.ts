@@ -62,7 +62,8 @@ export async function extractByPlugin(context: ExtractContext, operation: Operat
   assertServiceAnswers(plugins.size, [...failures.values()]);
   for (const [plugin, failure] of failures) {
     const isUnsupported = await cannotList(context, failure, plugins.get(plugin), known.has(plugin));
-    await landUnknown(context, plugin, failure, isUnsupported);
+    const isGone = failure.failure === 'not-found' && plugins.get(plugin)?.isNamed === false;
+    await landUnknown(context, plugin, failure, { ...(isUnsupported && { isUnsupported }), ...(isGone && { isGone }) });
   }
   const isOptional = !operation.params.plugin_id?.required;
   if (matchOf(context) === 'prefix' && isOptional) await landUnnamed(context, operation, known);
@@ -75,6 +76,8 @@ interface KnownPlugin {
   readonly item: unknown;
   /** Of its volumes: the token may have rights in some of them only. */
   readonly namespaces: readonly string[];
+  /** Whether a registered volume or the list of plugins names it, beside loaded rows. */
+  readonly isNamed: boolean;
 }
 
 function matchOf({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
@@ -140,11 +143,12 @@ async function landUnknown(
   { landing }: ExtractContext,
   plugin: string | null,
   failure: ServiceError,
-  isUnsupported: boolean,
+  how: Pick<UnknownPart, 'isUnsupported' | 'isGone'>,
 ): Promise<void> {
+  const { isUnsupported = false } = how;
   const error = describeFailure(failure);
   await landing.writeJson({ plugin_id: plugin, match: null, error, state: isUnsupported ? 'unsupported' : 'unknown' });
-  landing.addUnknown({ column: 'plugin_id', value: plugin, reason: error, ...(isUnsupported && { isUnsupported }) });
+  landing.addUnknown({ column: 'plugin_id', value: plugin, reason: error, ...how });
   if (isUnsupported && isRejection(failure)) landing.addNote(`plugin ${plugin ?? '(none)'} is unknown: ${error}`);
 }
 
@@ -161,7 +165,7 @@ async function landUnnamed(
   } catch (error) {
     if (!isPluginFailure(error)) throw error;
     const cannot = (isRejection(error) || UNSUPPORTED.test(error.serviceMessage)) && !known.has(null);
-    if (!cannot) return landUnknown(context, null, error, false);
+    if (!cannot) return landUnknown(context, null, error, {});
     await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(error) });
     landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(error)}`);
     return;
@@ -184,13 +188,14 @@ async function fetchPlugins(
   );
   const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
     const own = volumes.filter(({ plugin }) => plugin === id);
-    return [id, describePlugin(id, own, matchOf(context) === 'exact' ? items.get(id) : own[0]?.item)];
+    const plugin = describePlugin(id, own, matchOf(context) === 'exact' ? items.get(id) : own[0]?.item);
+    return [id, { ...plugin, isNamed: own.length > 0 || items.has(id) }];
   });
   return new Map(plugins);
 }
 
 function describePlugin(id: string, volumes: readonly ListedVolume[], item: unknown): KnownPlugin {
-  return { id, item, namespaces: [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))] };
+  return { id, item, namespaces: [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))], isNamed: true };
 }
 
 async function fetchRunningPlugins(context: ExtractContext): Promise<ReadonlyMap<string, unknown>> {
