@@ -21,6 +21,10 @@ export const defineApi: DefineCommand = (program, context) => {
       if (name === undefined && !flags.list) command.help({ error: !flags.help });
       await (await import('../api.ts')).api(context(), name, parameters, flags);
     });
+  command.addHelpText(
+    'after',
+    '\nIt prints what the service answers, with the secrets in it: only tokens and passwords of the configuration are masked.',
+  );
   return addExamples(
     command,
     ['tidemark api --list', 'list the operations'],

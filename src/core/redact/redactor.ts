@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../paths.ts';
+import { decodings, MAX_ESCAPE_LENGTH, mayHaveEscape, replaceDecoded } from './escapes.ts';
+import { createMatcher, type Matcher } from './matcher.ts';
 
 /** What replaces a secret. */
 const MASK = '***';
@@ -9,9 +11,9 @@ const MASK = '***';
 const MIN_LENGTH = 4;
 
 /**
- * Masks known secrets in every form in which they may appear: raw, escaped for URLs, JSON (twice as well) and HTML, with some or
- * all characters as `%XX` or `\\uXXXX`, in base64, alone or with a user before it, and in hex. A weak
- * secret (`secretWeakness`), such as `root`, is masked only as a whole value: `ca_roots` stays as it is.
+ * Masks known secrets in every form in which they may appear: raw, with any characters escaped for JSON (up to three times), URLs
+ * and HTML, in base64, alone or with a user before it, and in hex. A weak secret (`secretWeakness`), such as `root`, is masked only
+ * as a whole value: `ca_roots` stays as it is.
  */
 export class Redactor {
   readonly #added: string[] = [];
@@ -20,7 +22,7 @@ export class Redactor {
   #weakPattern: RegExp | undefined;
   #maxPatternLength = 0;
   /** Made with the first text after a secret was added: a configuration adds many at once. */
-  #search: { readonly matcher: Matcher; readonly pattern: RegExp } | undefined;
+  #search: Search | undefined;
 
   add(secret: string): void {
     if (secret.length < MIN_LENGTH || this.#forms.has(secret) || this.#weak.has(secret)) return;
@@ -32,26 +34,27 @@ export class Redactor {
   #addWeak(secret: string): void {
     this.#weak.add(secret);
     this.#weakPattern = wholeValuePattern(this.#weak);
-    this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length);
+    this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length * MAX_ESCAPE_LENGTH);
   }
 
   #addForms(secret: string): void {
-    for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) {
-      this.#forms.add(form);
-      this.#maxPatternLength = Math.max(this.#maxPatternLength, form.length);
-    }
+    for (const form of [secret, ...findLongLines(secret)].flatMap(encodeForms)) this.#forms.add(form);
+    this.#maxPatternLength = Math.max(this.#maxPatternLength, secret.length * MAX_ESCAPE_LENGTH);
     this.#search = undefined;
   }
 
   text(text: string): string {
     const search = this.#findSearch();
-    const masked = search?.matcher.inText(text) ? text.replaceAll(search.pattern, MASK) : text;
+    const plain = search?.matcher.inText(text) ? text.replaceAll(search.pattern, MASK) : text;
+    const masked = search ? maskEscaped(plain, search) : plain;
     return this.#weakPattern ? masked.replaceAll(this.#weakPattern, MASK) : masked;
   }
 
   /** Whether UTF-8 text contains a secret. */
   matches(bytes: Buffer): boolean {
-    return this.#findSearch()?.matcher.inBytes(bytes) || [...this.#weak].some((secret) => bytes.includes(secret));
+    const search = this.#findSearch();
+    if (search?.matcher.inBytes(bytes) || [...this.#weak].some((secret) => bytes.includes(secret))) return true;
+    return search !== undefined && mayHaveEscape(bytes) && findPath(bytes.toString('utf8'), search) !== undefined;
   }
 
   /** A redactor of the secrets that are known now. Later ones are added to this one only. */
@@ -61,7 +64,7 @@ export class Redactor {
     return copy;
   }
 
-  /** Characters of the longest form. Two chunks of a text must overlap by one less, so that no secret is missed between them. */
+  /** Characters of the longest form, and no fewer than its bytes in UTF-8. Two chunks of a text must overlap by one less, so that no secret is missed between them. */
   get maxPatternLength(): number {
     return this.#maxPatternLength;
   }
@@ -72,6 +75,22 @@ export class Redactor {
     }
     return this.#search;
   }
+}
+
+interface Search {
+  readonly matcher: Matcher;
+  readonly pattern: RegExp;
+}
+
+/** The path to a text with a secret that this text stands for. */
+function findPath(text: string, { matcher }: Search) {
+  for (const { decoded, path } of decodings(text)) if (matcher.inText(decoded)) return path;
+  return undefined;
+}
+
+function maskEscaped(text: string, search: Search): string {
+  const path = findPath(text, search);
+  return path === undefined ? text : maskEscaped(replaceDecoded(text, path, search.pattern, MASK), search);
 }
 
 /** The longest first: a form may begin with another one. */
@@ -98,50 +117,18 @@ function findLongLines(secret: string): readonly string[] {
   return lines.length > 1 || secret.includes('\n') ? lines : [];
 }
 
+/** The forms that are no escapes. */
 function encodeForms(secret: string): readonly string[] {
-  const url = encodeURIComponent(secret);
+  const hex = Buffer.from(secret).toString('hex');
   return [
     secret,
-    url,
-    url.replaceAll(/%[0-9A-F]{2}/gu, (code) => code.toLowerCase()),
-    new URLSearchParams({ v: secret }).toString().slice('v='.length),
-    ...escapeForJson(secret),
-    ...['u', 'l'].flatMap((letters) => escapeBytes(secret, letters === 'u')),
-    secret.replaceAll(/[&<>"']/gu, (character) => HTML_ESCAPES[character] ?? character),
-    Buffer.from(secret).toString('hex'),
-    Buffer.from(secret).toString('hex').toUpperCase(),
+    secret.replaceAll('"', '""'), // a cell of CSV
+    new URLSearchParams({ v: secret }).toString().slice('v='.length), // a space as `+`
+    hex,
+    hex.toUpperCase(),
     ...[0, 1, 2].flatMap((offset) => encodeBase64At(secret, offset)),
   ].filter((form) => form.length >= MIN_LENGTH);
 }
-
-/** As encoders write it: with `/` escaped or not, with HTML's characters escaped as Go does, and JSON within JSON. */
-function escapeForJson(secret: string): readonly string[] {
-  const quote = (text: string) => JSON.stringify(text).slice(1, -1);
-  const json = quote(secret);
-  const go = json.replaceAll(/[<>&]/gu, (character) => toUnicodeEscape(character, false));
-  return [json, go, ...[json, go].flatMap((text) => [text.replaceAll('/', '\\/'), quote(text)])];
-}
-
-/** All characters escaped, and all but letters and digits. */
-function escapeBytes(secret: string, isUpperCase: boolean): readonly string[] {
-  const hex = Buffer.from(secret).toString('hex');
-  const percent = (isUpperCase ? hex.toUpperCase() : hex).replaceAll(/../gu, '%$&');
-  const toEscape = (character: string) => toUnicodeEscape(character, isUpperCase);
-  return [percent, secret.replaceAll(/[\s\S]/g, toEscape), secret.replaceAll(/[^A-Za-z0-9]/g, toEscape)];
-}
-
-function toUnicodeEscape(character: string, isUpperCase: boolean): string {
-  const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
-  return `\\u${isUpperCase ? hex.toUpperCase() : hex}`;
-}
-
-const HTML_ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 /**
  * The base64 characters of a secret that begins `offset` bytes into the encoded text, as in `Basic base64(user:password)`.
@@ -182,79 +169,6 @@ function readOwnWords(): readonly string[] {
   return [...new Set([...files.map((file) => file.slice(0, -'.sql'.length)), ...columns])];
 }
 
-/** Characters that are hashed together. Patterns may not be shorter. */
-const GROUP = 4;
-
-/** Searches a text, or bytes of UTF-8 text, for any of several patterns. */
-interface Matcher {
-  inText(text: string): boolean;
-  inBytes(bytes: Buffer): boolean;
-}
-
-/**
- * A matcher for about a hundred patterns in hundreds of megabytes, for which a regular expression takes seconds. It looks up a
- * group of four characters only every `step` characters; the shortest pattern does not fit between two of them (the idea of Wu
- * and Manber's multi-pattern search).
- * @param patterns texts of at least 4 characters
- */
-export function createMatcher(patterns: Iterable<string>): Matcher {
-  const texts = [...patterns];
-  const encoded = texts.map((pattern) => Buffer.from(pattern).toString('latin1'));
-  const text = buildTable(texts);
-  // ASCII, as nearly every secret: its characters are its bytes.
-  const bytes = encoded.every((pattern, index) => pattern === texts[index]) ? text : buildTable(encoded);
-  return {
-    inText(searched) {
-      for (let at = 0; at + GROUP <= searched.length; at += text.step) {
-        const group = hashText(searched, at);
-        if (text.groups[group] === 1 && text.isIn(searched.slice(...text.around(at)), group)) return true;
-      }
-      return false;
-    },
-    inBytes(searched) {
-      for (let at = 0; at + GROUP <= searched.length; at += bytes.step) {
-        const group = hashGroup(searched[at]!, searched[at + 1]!, searched[at + 2]!, searched[at + 3]!);
-        if (bytes.groups[group] === 1 && bytes.isIn(searched.toString('latin1', ...bytes.around(at)), group))
-          return true;
-      }
-      return false;
-    },
-  };
-}
-
-function buildTable(patterns: readonly string[]) {
-  const lengths = patterns.map(({ length }) => length);
-  const longest = Math.max(...lengths);
-  const step = Math.min(...lengths) - GROUP + 1;
-  const groups = new Uint8Array(1 << 16);
-  // A token may contain words that its service writes in each response: only the patterns with that group are compared.
-  const byGroup = new Map<number, string[]>();
-  for (const pattern of patterns) {
-    for (let at = 0; at < step; at++) {
-      const group = hashText(pattern, at);
-      groups[group] = 1;
-      const known = byGroup.get(group);
-      if (known?.at(-1) !== pattern) byGroup.set(group, known ? [...known, pattern] : [pattern]);
-    }
-  }
-  return {
-    step,
-    groups,
-    /** The range that contains a pattern, if one of its first groups begins at `at`. */
-    around: (at: number): [number, number] => [Math.max(0, at - step + 1), at + longest],
-    isIn: (near: string, group: number) => (byGroup.get(group) ?? []).some((pattern) => near.includes(pattern)),
-  };
-}
-
-function hashText(text: string, at: number): number {
-  return hashGroup(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2), text.charCodeAt(at + 3));
-}
-
-/** A hash of four characters, 16 bits wide. */
-function hashGroup(one: number, two: number, three: number, four: number): number {
-  return Math.imul(one | (two << 8) | (three << 16) | (four << 24), 0x9e3779b1) >>> 16;
-}
-
 /** Masks known secrets in a text that arrives in pieces, also where two pieces share one. */
 interface TextMasker {
   /** @returns what can be passed on: the end is held back while it may be the beginning of a secret */
@@ -283,11 +197,8 @@ export interface SecretScanner {
   matched(): boolean;
 }
 
-/** Maximum bytes of a character in UTF-8. */
-const MAX_CHARACTER_BYTES = 4;
-
 export function createSecretScanner(redactor: Redactor): SecretScanner {
-  const overlap = MAX_CHARACTER_BYTES * redactor.maxPatternLength;
+  const overlap = redactor.maxPatternLength;
   let end: Buffer = Buffer.alloc(0);
   let hasMatched = false;
   return {
