@@ -6,7 +6,7 @@ import { EXIT, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { plural } from '../core/plural.ts';
 import { type ComposeOptions, type ComposeResult, composeMessages } from '../mail/compose.ts';
-import { fileNamePart, type Message, writeEml } from '../mail/message.ts';
+import { fileNamePart, listAttached, type Message, writeEml } from '../mail/message.ts';
 import { getStatuses, type OutboxStore, writeOutbox } from '../mail/outbox.ts';
 import { explicitRecipients, PREVIEW_RECIPIENT } from '../mail/recipients.ts';
 import { type Delivery, sendFromOutbox, sendPending } from '../mail/send.ts';
@@ -59,7 +59,8 @@ async function preview(context: Context, config: Config, job: Job, { to, html }:
       subject: message.subject,
       text: message.text,
     }));
-    writeResult(context, { files, pages, digests }, () => formatPreview(messages));
+    const preview = await formatPreview(messages, config.output);
+    writeResult(context, { files, pages, digests }, () => preview);
   } finally {
     published.database.close();
   }
@@ -78,14 +79,13 @@ async function writePages(file: string, messages: readonly Message[]): Promise<r
   return files;
 }
 
-function formatPreview(messages: readonly Message[]): string {
-  return messages
-    .map(({ to, text, attachments, pages }) => {
-      const names = [...attachments.map(({ name }) => name), ...pages.map(({ name }) => `${name}.html`)];
-      const attached = names.length === 0 ? '' : `Attachments: ${names.join(', ')}\n`;
-      return `To: ${to.address}\n${attached}Subject: ${text}`;
-    })
-    .join(`\n${'='.repeat(72)}\n`);
+async function formatPreview(messages: readonly Message[], output: string): Promise<string> {
+  const previews = messages.map(async (message) => {
+    const names = await listAttached(message, output);
+    const attached = names.length === 0 ? '' : `Attachments: ${names.join(', ')}\n`;
+    return `To: ${message.to.address}\n${attached}Subject: ${message.text}`;
+  });
+  return (await Promise.all(previews)).join(`\n${'='.repeat(72)}\n`);
 }
 
 async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {

@@ -64,6 +64,12 @@ function listIdLabel(job: string): string {
 /** Mail servers commonly reject more than 10 MB, and encoding enlarges attachments by a third. */
 const MAX_PAGE_BYTES = 4_000_000;
 
+/** Names of the files that the message carries. A page that no report has written, or beyond the size limit, is not among them. */
+export async function listAttached({ attachments, pages }: Message, output: string): Promise<readonly string[]> {
+  const carried = await readPages(pages, output);
+  return [...attachments.map(({ name }) => name), ...carried.map(({ filename }) => filename)];
+}
+
 /** The pages that exist, in order, until the size limit. */
 async function readPages(pages: Message['pages'], output: string) {
   let bytes = 0;

@@ -20,6 +20,7 @@ import { fitsTarget, hasSource, type SourceDefinition } from '../../sources/sour
 import { openDatabase } from '../../warehouse/database.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
 import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { describeSealed, findSealed } from './check-seal.ts';
 import { askToken, type Check, CheckList, checkToken, reportToken, type TokenAnswer } from './check-token.ts';
 import { formatSourceSelection, probeSources, type SourceProbe } from './probe-sources.ts';
 
@@ -149,6 +150,13 @@ async function checkTarget(
     return list.checks;
   }
   list.ok('reachable', target.url);
+  const sealed = findSealed(answer, probes);
+  if (sealed) {
+    // A client that has found a server sealed does not ask it again for a while.
+    const other = clients.get({ ...target, name: `${target.name} (health)` });
+    list.fail('state', await describeSealed(other, sealed, redactor));
+    return list.checks;
+  }
   const now = clock.now();
   const isAccepted = checkToken(list, target, answer, probes, { now, redactor });
   await checkWriteToken(list, clients, target, now);

@@ -30,6 +30,7 @@ function toRepair({ about, check, detail }: Check, program: string): string {
     return check === 'space' ? 'free space on the disk of the warehouse' : `repair the warehouse: ${detail}`;
   }
   if (check === 'reachable') return `${about}: check \`url\` in tidemark.yaml, and the network`;
+  if (check === 'state') return `${about} is ${detail}`;
   if (check === 'token') {
     return `${about}: set a valid token; \`${program} permissions --target ${about}\` prints the rights that it needs`;
   }

@@ -86,3 +86,15 @@ export const listMounts = defineOperation({
   permission: 'none',
   docsUrl: 'docs/services/secrets.md#authentication',
 });
+
+/** The state of a server, also of one that is sealed. The codes make it answer 200 in every state. */
+export const readHealth = defineOperation({
+  ...read,
+  kind: 'secrets',
+  name: 'secrets.health.read',
+  path: '/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200',
+  description: 'shows whether the server is initialized, unsealed and active',
+  responseType: 'object',
+  permission: 'none',
+  docsUrl: 'docs/services/secrets.md#errors',
+});
