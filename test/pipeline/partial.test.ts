@@ -158,3 +158,27 @@ test('findings of the part are not assessed, and page, mail and SQL show what is
     `plugin ${PLUGIN} of external_volumes is unknown: no such plugin`,
   );
 });
+
+test('findings of a namespace that may not be read are not assessed, and stay', async () => {
+  const state = { isDenied: false };
+  const project = await pulledProject({
+    flavor: 'hashicorp',
+    faultHook: ({ path, query }, service) =>
+      state.isDenied && path.startsWith('/v1/volume/csi/') && query.get('namespace') === 'prod'
+        ? service.error(403, 'Permission denied')
+        : undefined,
+  });
+  await mkdir(join(project.folder, 'jobs'));
+  await writeFile(join(project.folder, 'jobs', 'nightly.yaml'), 'pull: [volumes, external_volumes]\nreports: []\n');
+  const unassessed = async (condition: string) => {
+    const sql = `select count(*)::int as n, count(unassessed_since)::int as unassessed from findings where detail ->> 'namespace' ${condition} 'prod' and rule in ('volume-unschedulable', 'lost-volume-claim') and state <> 'resolved'`;
+    const [row] = await project.rows(sql);
+    return row as { readonly n: number; readonly unassessed: number };
+  };
+  const before = await unassessed('=');
+  expect(before.n).toBeGreaterThan(0);
+  state.isDenied = true;
+  expect((await project.tidemark(['run', 'nightly'])).exit).toBe(1);
+  expect(await unassessed('=')).toEqual({ n: before.n, unassessed: before.n });
+  expect(await unassessed('<>')).toMatchObject({ unassessed: 0 });
+});
