@@ -98,7 +98,7 @@ export class WorkerPool {
     try {
       job.resolve(await worker.run(job.request, job.sink, job.signal));
     } catch (error) {
-      job.reject(error);
+      job.reject(hideFolder(error, job.request.config.data));
     } finally {
       this.#running.delete(job);
       this.#idle.push(worker);
@@ -124,4 +124,11 @@ export class WorkerPool {
 
 function endError(): TidemarkError {
   return new TidemarkError('INTERRUPTED', 'the server ends');
+}
+
+/** A reader learns no path of the server. */
+function hideFolder(error: unknown, folder: string): unknown {
+  if (!(error instanceof TidemarkError) || !error.message.includes(folder)) return error;
+  const { code, message, hint } = error;
+  return new TidemarkError(code, message.replaceAll(folder, '…'), hint === undefined ? {} : { hint });
 }

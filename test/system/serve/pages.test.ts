@@ -53,8 +53,11 @@ describe('the home page', () => {
   test('of a project without a published file says so', async () => {
     const other = await copyServedProject();
     await rm(join(other, 'data', 'warehouse.duckdb'));
-    const { status, body } = await (await startServe(other)).get('/', HTML);
+    const { get } = await startServe(other);
+    const { status, body } = await get('/', HTML);
     expect([status, body.includes('Nothing is published yet')]).toEqual([200, true]);
+    const query = await get(queryPath('select 1'));
+    expect([query.status, query.body.includes(other)]).toEqual([503, false]);
   });
 });
 
