@@ -95,7 +95,8 @@ function bigintToString(_: string, value: unknown): unknown {
 
 /**
  * Rows as CSV that a spreadsheet opens without executing anything: a text that starts a formula, also after spaces or a line break,
- * gets an apostrophe in front (OWASP, "CSV Injection"). Numbers stay numbers, including negative ones.
+ * gets an apostrophe in front (OWASP, "CSV Injection"), and a control character, such as the one that begins a sequence of a
+ * terminal, becomes U+FFFD. Numbers stay numbers, including negative ones.
  */
 export function toSpreadsheetCsv(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {});
@@ -105,14 +106,17 @@ export function toSpreadsheetCsv(rows: readonly Row[]): string {
 
 function formatCell(value: Value): string {
   if (value === null) return '';
-  if (typeof value === 'string') return escapeFormula(value);
-  if (typeof value === 'object') return escapeFormula(JSON.stringify(value, bigintToString));
+  if (typeof value === 'string') return toSpreadsheetText(value);
+  if (typeof value === 'object') return toSpreadsheetText(JSON.stringify(value, bigintToString));
   return String(value);
 }
 
 /** Includes the full-width forms, which some spreadsheets treat as the plain ones, and characters that they drop or do not show. */
 const FORMULA = /(?:^|[\r\n])[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
 
-function escapeFormula(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text;
+/** But for tab and line breaks, which are text in a cell. */
+const CONTROL = /[^\P{Cc}\t\r\n]/gu;
+
+function toSpreadsheetText(text: string): string {
+  return (FORMULA.test(text) ? `'${text}` : text).replaceAll(CONTROL, '\ufffd');
 }

@@ -32,6 +32,7 @@ export function registerHelpers(handlebars: Engine, format: TemplateFormat): voi
   }
 
   registerFormatHelpers(helper);
+  helper('trusted', (value: Value) => value); // what `{{{trusted …}}}` says is checked in templates.ts
   helper('text_table', formatTextTable);
   helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(drawRows(rows)));
   helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));

@@ -42,17 +42,35 @@ function buildEngine(partials: Partials, format: TemplateFormat): TemplateEngine
   for (const [name, text] of partials) handlebars.registerPartial(name, handlebars.compile(text, options));
   registerHelpers(handlebars, format);
   const compiled = new Map<string, Handlebars.TemplateDelegate>();
+  const files: Partials = partials.map(([file, text]) => [`reports/partials/${file}.hbs`, text]);
   return {
     render(name, source, context) {
       try {
+        if (format === 'html' && !compiled.has(source)) assertTrusted(handlebars, [...files, [name, source]]);
         const template = compiled.get(source) ?? handlebars.compile(source, options);
         keep(compiled, source, template, MAX_TEMPLATES);
         return template(context);
       } catch (error) {
+        if (error instanceof TidemarkError) throw error;
         throw new TidemarkError('DATA', `${name}: ${errorMessage(error)}`, { cause: error });
       }
     },
   };
+}
+
+/** A value shows its markup as text, unless the template says that no service can change it. @throws TidemarkError DATA */
+function assertTrusted(handlebars: typeof Handlebars, files: Partials): void {
+  for (const [name, source] of files) {
+    const visitor = new Handlebars.Visitor();
+    visitor.MustacheStatement = ({ escaped, path, loc }) => {
+      const written = 'original' in path ? String(path.original) : '…';
+      if (escaped || written === 'trusted') return;
+      throw new TidemarkError('DATA', `${name}: line ${loc.start.line}: {{{${written}}}} would not be escaped`, {
+        hint: `write {{${written}}}, or {{{trusted ${written}}}} for markup that no service can change`,
+      });
+    };
+    visitor.accept(handlebars.parse(source));
+  }
 }
 
 function keep<T>(cache: Map<string, T>, key: string, value: T, limit: number): void {

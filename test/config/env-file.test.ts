@@ -47,7 +47,7 @@ test.each([
 
 test('an empty variable of the environment is not filled in', async () => {
   await expect(load('NOMAD_TOKEN=from-the-file\nOTHER=web\n', { NOMAD_TOKEN: '' })).rejects.toThrow(
-    'the environment variable NOMAD_TOKEN is empty',
+    'the environment variable NOMAD_TOKEN is empty; export a value, or unset it so that .env beside the file can set it',
   );
 });
 

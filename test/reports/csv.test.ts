@@ -14,8 +14,18 @@ describe('toSpreadsheetCsv', () => {
 
   it('detects formulas after control and invisible characters', () => {
     for (const formula of ['\u0000=1', '\u001b+1', '\u202e=1', '\ufeff@SUM(A1)', '\u200b-1']) {
-      expect(cell(formula)).toBe(`'${formula}`);
+      expect(cell(formula)).toBe(`'${formula.replace(/\p{Cc}/u, '\ufffd')}`);
     }
+  });
+
+  it('replaces every control character but tab and line breaks, which could control a terminal', () => {
+    const controls = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).filter((c) =>
+      /\p{Cc}/u.test(c),
+    );
+    const left = controls.filter((control) => cell(`a${control}b`) !== 'a\ufffdb');
+    expect(left).toEqual(['\t', '\n', '\r']);
+    expect(cell('\u001b]0;title\u0007')).toBe('\ufffd]0;title\ufffd');
+    expect(toSpreadsheetCsv([{ value: { a: ['\u009b31m'] } }])).toContain('\ufffd31m');
   });
 
   it('leaves other text and numbers unchanged, including negative ones', () => {

@@ -51,6 +51,37 @@ it('compiles templates once in a process, and again after a partial was edited',
   expect((await create('two')).render('x', '{{> own}}', {})).toBe('two');
 });
 
+describe('a value that a template would not escape', () => {
+  const render = async (template: string, partial = '') => {
+    const root = await tempFolder();
+    await mkdir(join(root, 'reports', 'partials'), { recursive: true });
+    await writeFile(join(root, 'reports', 'partials', 'own.hbs'), partial);
+    return (await createTemplateEngine([root], 'html')).render('reports/mine.hbs', template, { name: '<b>' });
+  };
+
+  it.each(['{{{name}}}', '{{&name}}', '{{#if name}}\n{{{ name }}}{{/if}}', '{{{this.name}}}', '{{{time name}}}'])(
+    'is refused in %j',
+    async (template) => {
+      await expect(render(template)).rejects.toThrow(
+        /reports\/mine\.hbs: line [12]: \{\{\{[a-z.]+\}\}\} would not be escaped/u,
+      );
+    },
+  );
+
+  it('is refused in a partial, by its name', async () => {
+    await expect(render('{{> own}}', '{{{name}}}')).rejects.toThrow('reports/partials/own.hbs: line 1: {{{name}}}');
+  });
+
+  it('is written where the template says that it is trusted', async () => {
+    expect(await render('{{{trusted name}}} {{trusted name}} {{name}}')).toBe('<b> &lt;b&gt; &lt;b&gt;');
+  });
+
+  it('needs no such word in a template of text', async () => {
+    const engine = await createTemplateEngine([await tempFolder()], 'text');
+    expect(engine.render('x', '{{{name}}}', { name: '<b>' })).toBe('<b>');
+  });
+});
+
 describe('a custom report', () => {
   it('needs only SQL and a template', async () => {
     const warehouse = await createReportWarehouse();
