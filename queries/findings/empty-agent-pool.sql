@@ -5,24 +5,6 @@
 -- subject: agent pool
 -- grain: one row per such pool; unknown where the service counts agents that it does not list, or does not list what uses the pool
 with
-  -- The pool's other users: every relationship that neither names who may use the pool nor belongs to the pool itself. One that
-  -- Tidemark does not know is a user.
-  related as (
-    select target, pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, BIGINT)"'))) as entry
-    from agent_pools
-  ),
-  users as (
-    select
-      target,
-      pool_id,
-      coalesce(list(entry.key order by entry.key) filter (where entry.value > 0), []) as used_by,
-      coalesce(list(entry.key order by entry.key) filter (where entry.value is null), []) as unreported,
-    from related
-    where
-      entry.key not in ('workspaces', 'agents', 'authentication-tokens', 'organization')
-      and not regexp_matches(entry.key, '^(allowed|excluded)-(workspaces|projects|stacks|modules)$')
-    group by target, pool_id
-  ),
   counted as (
     select
       agent_pools.*,
@@ -43,7 +25,7 @@ with
         where related.target = agent_pools.target and related.pool_id = agent_pools.pool_id
       ) as allowed,
     from agent_pools
-    left join users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
+    left join agent_pool_users() as users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
   )
 select
   target,

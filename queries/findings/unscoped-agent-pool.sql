@@ -6,24 +6,6 @@
 -- grain: one row per such pool; unknown where its scope or what uses it is not reported
 -- A pool with more than three workspaces is assumed to be shared on purpose.
 with
-  -- The pool's other users: every relationship that neither names who may use the pool nor belongs to the pool itself. One that
-  -- Tidemark does not know is a user.
-  related as (
-    select target, pool_id, unnest(map_entries(from_json(relationships, '"MAP(VARCHAR, BIGINT)"'))) as entry
-    from agent_pools
-  ),
-  users as (
-    select
-      target,
-      pool_id,
-      coalesce(list(entry.key order by entry.key) filter (where entry.value > 0), []) as used_by,
-      coalesce(list(entry.key order by entry.key) filter (where entry.value is null), []) as unreported,
-    from related
-    where
-      entry.key not in ('workspaces', 'agents', 'authentication-tokens', 'organization')
-      and not regexp_matches(entry.key, '^(allowed|excluded)-(workspaces|projects|stacks|modules)$')
-    group by target, pool_id
-  ),
   attached as (
     select target, pool_id, list(workspace_id order by workspace_id) as workspace_ids
     from agent_pool_workspaces
@@ -60,7 +42,7 @@ select
 from agent_pools
 join attached on attached.target = agent_pools.target and attached.pool_id = agent_pools.pool_id
 left join allowed on allowed.target = agent_pools.target and allowed.pool_id = agent_pools.pool_id
-left join users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
+left join agent_pool_users() as users on users.target = agent_pools.target and users.pool_id = agent_pools.pool_id
 where
   agent_pools.organization_scoped is not false
   and len(attached.workspace_ids) <= 3

@@ -4,7 +4,7 @@ import { type Database, openDatabase, type SqlParams } from '../warehouse/databa
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import { type InvalidRule, type Rule, readRules } from './rules.ts';
-import { RULE_MACROS, runRules } from './run-rules.ts';
+import { renderRuleMacros, runRules } from './run-rules.ts';
 
 /** A configured target, with what decides how much of its service it sees. */
 export type AssessedTarget = Pick<Target, 'name'> &
@@ -100,9 +100,8 @@ async function prepareStatements({ files, asOf, thresholds, targets }: EvaluateO
     stale_hours: thresholds.staleHours,
     targets: JSON.stringify(targets?.map(describeTarget) ?? []),
   };
-  const macros = RULE_MACROS.map((macro) => files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
   const tables = ['candidates', 'configured_targets', 'listing_proofs'].map((name) => fill(files, name, params));
-  return (await Promise.all([...macros, ...tables])).join('\n');
+  return [...(await renderRuleMacros(files)), ...(await Promise.all(tables))].join('\n');
 }
 
 /** The rules that some target has all sources of. No finding depends on the rows of another rule, so that it need not run. */

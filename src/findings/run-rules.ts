@@ -1,12 +1,19 @@
+import { NO_POOL_USE } from '../services/platform/pool-relationships.ts';
 import type { Database, SqlParams, Statements } from '../warehouse/database.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
-import type { SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { fillParams } from '../warehouse/sql-params.ts';
 import type { Rule } from './rules.ts';
 
-/** Names of macros that rules call. */
-export const RULE_MACROS = ['semver_key', 'iso_time'] as const;
+/** Macros that rules call. */
+const RULE_MACROS = ['semver_key', 'iso_time', 'agent_pool_users'] as const;
+
+/** The statements that make the macros for one connection. */
+export function renderRuleMacros(files: SqlFiles): Promise<readonly string[]> {
+  const parts = { kind: 'temp macro', no_use: quoteLiteral(NO_POOL_USE) };
+  return Promise.all(RULE_MACROS.map((name) => files.render(`warehouse/${name}`, parts)));
+}
 
 /** Temporary tables that rules may read. Only the connection that has made them sees them. */
 const TEMPORARY = /\b(?:configured_targets|listing_proofs)\b/u;
@@ -45,8 +52,7 @@ async function openSecond(database: Database, files: SqlFiles): Promise<Evaluato
     await database.script(await files.read(`warehouse/${name}`));
   }
   const [sibling] = (await database.siblings(1)) as [Statements];
-  const macros = RULE_MACROS.map((name) => files.render(`warehouse/${name}`, { kind: 'temp macro' }));
-  await sibling.script((await Promise.all(macros)).join('\n'));
+  await sibling.script((await renderRuleMacros(files)).join('\n'));
   return { connection: sibling, into: 'evaluation.candidates', canTake: ({ sql }) => !TEMPORARY.test(sql) };
 }
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { renderRuleMacros } from '../../src/findings/run-rules.ts';
 import { selectSubjects } from '../../src/reports/subjects.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
@@ -13,9 +14,7 @@ const files = createSqlFiles([PACKAGE_ROOT]);
 const tables = await loadTables(files);
 const database = await openDatabase(':memory:');
 await (await migrate(database, files, tables))();
-for (const macro of ['semver_key', 'iso_time']) {
-  await database.run(await files.render(`warehouse/${macro}`, { kind: 'temp macro' }));
-}
+await database.script((await renderRuleMacros(files)).join('\n'));
 // Every load creates this table; here it lets the statements prepare that drop it.
 await database.run('create temp table stage_lists as select 1 as one');
 // Views of a lake, and what a publish is about to write.

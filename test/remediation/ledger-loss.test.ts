@@ -45,6 +45,31 @@ describe('a ledger that is missing although the table actions has rows', () => {
   });
 });
 
+test('a restored ledger knows what the service accepted and what was satisfied, whatever the reasons say', async () => {
+  const plan = await harness.useApprovedPlan();
+  const [accepted, gone] = plan.actions.map(({ params }) => String(params.id));
+  harness.faultHook = ({ method, path }) =>
+    method === 'DELETE' && path.endsWith(accepted!) ? { status: 204 } : undefined;
+  harness.reset((agents) => agents.filter(({ id }) => id !== gone));
+  await harness.apply([], 1);
+  const readOutcomes = async () => {
+    const lines = (await readFile(ledger(), 'utf8')).split('\n').filter((line) => line.includes('"outcome"'));
+    return lines.map((line) => ({ ...JSON.parse(line), previous: '' }));
+  };
+  const outcomes = await readOutcomes();
+  expect(outcomes.map(({ status, answer, satisfied }) => [status, answer, satisfied])).toEqual([
+    ['unconfirmed', 'accepted', false],
+    ['skipped', undefined, true],
+    ['applied', undefined, true],
+  ]);
+  await rm(ledger());
+  expect((await harness.place.tidemark(['playbook', 'ledger', '--restore'])).exit).toBe(0);
+  expect(await readOutcomes()).toEqual(outcomes);
+  harness.place.sandbox.log.length = 0;
+  await harness.apply([], 1);
+  expect(harness.writes()).toEqual([]);
+});
+
 describe('what cannot be read as a ledger', () => {
   test.each([
     ['a folder', (file: string) => mkdir(file), 'cannot be read as a ledger'],

@@ -1,4 +1,5 @@
 import { plural } from '../../core/plural.ts';
+import { NO_POOL_USE } from '../../services/platform/pool-relationships.ts';
 import { listAt, valueAt } from './json-path.ts';
 
 /** What uses an agent pool beside its agents. */
@@ -9,17 +10,14 @@ export interface PoolUsers {
   readonly others: Readonly<Record<string, number | null>>;
 }
 
-/** Relationships of the pool itself. */
-const OWN = new Set(['workspaces', 'agents', 'authentication-tokens', 'organization']);
-/** Who may use the pool. A permission is not a use. */
-const PERMISSION = /^(allowed|excluded)-(workspaces|projects|stacks|modules)$/u;
+const NO_USE = new RegExp(`^(?:${NO_POOL_USE})$`, 'u');
 
-/** Reads every relationship of an agent pool. One that Tidemark does not know uses the pool: docs/services/platform.md#agent-pools. */
+/** Reads every relationship of an agent pool. */
 export function parsePoolUsers(pool: unknown): PoolUsers {
   const relationships = valueAt(pool, 'data', 'relationships');
   const names = typeof relationships === 'object' && relationships !== null ? Object.keys(relationships) : [];
   const others = names
-    .filter((name) => !OWN.has(name) && !PERMISSION.test(name))
+    .filter((name) => !NO_USE.test(name))
     .map((name) => [name, countMembers(relationships, name)] as const)
     .filter(([, members]) => members !== 0);
   return { workspaces: relatedIds(pool, 'workspaces'), others: Object.fromEntries(others) };
