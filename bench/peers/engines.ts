@@ -143,7 +143,7 @@ async function writeDdl(
   try {
     const reader = createLakeReader(lake, database, createSqlFiles([PACKAGE_ROOT]));
     const location = engine === 'trino' ? `file://${lake.name}` : lake.name;
-    const all = await renderDdl(reader, { engine, location, schema: 'tidemark' });
+    const { statements: all } = await renderDdl(reader, { engine, location, schema: 'tidemark' });
     const statements = read === undefined ? all : all.filter((statement) => isRead(statement, read));
     await mkdir(folder, { recursive: true });
     const file = join(folder, `${engine}.json`);
@@ -156,9 +156,10 @@ async function writeDdl(
 
 /** Whether queries need what a statement creates. `runs` says what is visible, and `source_state` reads `pulls`. */
 function isRead(statement: string, queries: readonly FleetQuery[]): boolean {
-  const [, quoted, label = ''] =
-    /[`"]([^`"]+)[`"]|table_name => '([^']+)'/u.exec(statement.split('\n', 1)[0] ?? '') ?? [];
-  const relation = (quoted ?? label).replace(/_(?:changes|state|history|at)$/u, '');
+  const [line = ''] = statement.replace(/[`"]tidemark_internal[`"]\./u, '').split('\n', 1);
+  if (/^create (?:schema|database)/u.test(line)) return true;
+  const [, quoted, label = ''] = /[`"]([^`"]+)[`"]|table_name => '([^']+)'/u.exec(line) ?? [];
+  const relation = (quoted ?? label).replace(/_(?:changes|history|at)$/u, '');
   return ['runs', 'pulls'].includes(relation) || queries.some(({ sql }) => sql.includes(relation));
 }
 

@@ -1,5 +1,5 @@
 -- grain: one row per target that this publish compares: from which time on, and since when a row that this warehouse never had is gone
--- {{owned}}: the targets of this writer; {{source}}: the pulls that fill the relation; {{stored}}: the relation
+-- {{source}}: the pulls that fill the relation; {{stored}}: the relation
 -- A target that another writer has pulled is compared from the first pull of this one after it. Its rows that this warehouse never had are
 -- gone when that pull, or a later one, is complete.
 -- parameters: $since, for every other target; $after: the pulls that the lake has
@@ -30,7 +30,6 @@ with
     from known
     left join lake_foreign using (lake_target)
     left join own using (lake_target)
-    where {{owned}}
   )
 from reach
 where lake_from is not null;

@@ -2,4 +2,5 @@ insert into {{stored}} by name
 select {{columns}}
 from (
 {{query}}
-);
+)
+where {{which}};

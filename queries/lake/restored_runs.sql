@@ -1,5 +1,5 @@
--- The publishes whose rows are restored. {{writer}}: the shard that they belong to, or null for all.
+-- The publishes whose rows are restored: {{which}}, those of a shard, or all.
 create or replace temp view lake_restored_runs as
 select *
 from runs_changes
-where {{writer}} is null or publish % 1024 = {{writer}};
+where {{which}};

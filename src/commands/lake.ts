@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Engine } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
@@ -19,7 +22,7 @@ import { vacuumLake } from '../lake/vacuum.ts';
 import { verifyLake } from '../lake/verify.ts';
 import type { Database } from '../warehouse/database.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
-import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
+import { createTemporaryFolder, openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { readLocalConfig } from './options.ts';
 import { writeResult } from './output.ts';
 
@@ -135,10 +138,11 @@ export async function restore(context: Context, flags: LakeFlags): Promise<void>
 
 export async function ddl(context: Context, flags: DdlFlags): Promise<void> {
   const { engine, schema } = flags;
-  const statements = await withLake(context, flags, ({ store, database, files }) =>
+  const { guide, statements } = await withLake(context, flags, ({ store, database, files }) =>
     renderDdl(createLakeReader(store, database, files), { engine, schema, location: flags.location ?? store.name }),
   );
-  writeResult(context, { engine, statements }, () => `${statements.join('\n\n')}\n`);
+  const head = guide.map((line) => `-- ${line}\n`).join('');
+  writeResult(context, { engine, guide, statements }, () => `${head}\n${statements.join('\n\n')}\n`);
 }
 
 export async function vacuum(context: Context, flags: VacuumFlags): Promise<void> {
@@ -177,15 +181,25 @@ function withLake<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) 
   });
 }
 
-/** The lake with a DuckDB in memory. */
-function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
-  const config = readLocalConfig(context);
-  return withLakeStore(context, config, flags.lake, async (store) => {
-    const database = await openWithOwnFolder(':memory:', { memoryLimit: config.memoryLimit });
-    try {
-      return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
-    } finally {
-      database.close();
-    }
-  });
+/** The lake with a DuckDB in memory. Whoever reads a lake need not have the configuration of those who write it. */
+async function withMemory<T>(context: Context, flags: LakeFlags, work: (lake: OpenLake) => Promise<T>): Promise<T> {
+  const folder = await createTemporaryFolder();
+  try {
+    const isWithout = flags.lake !== undefined && !existsSync(resolve(context.cwd, context.configFile));
+    const { memoryLimit, ...config } = isWithout
+      ? { directory: context.cwd, data: folder, memoryLimit: DEFAULT_MEMORY }
+      : readLocalConfig(context);
+    return await withLakeStore(context, config, flags.lake, async (store) => {
+      const database = await openWithOwnFolder(':memory:', { memoryLimit });
+      try {
+        return await work({ store, database, files: createSqlFiles(overlayRoots(config.directory)) });
+      } finally {
+        database.close();
+      }
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
+
+const DEFAULT_MEMORY = '1GB';

@@ -1,5 +1,6 @@
 import type { Engine } from '../core/choices.ts';
-import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { parseFields } from './delta-log.ts';
 import { changesTable, type LakeRelation } from './layout.ts';
 import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
 import { DUCKDB, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
@@ -10,19 +11,29 @@ interface EngineSyntax {
   literal(text: string): string;
   /** Whether a view or function can take a time. */
   readonly hasTimeArgument: boolean;
+  /** Whether the columns of a view that exists can have comments. */
+  readonly hasColumnComments: boolean;
 }
 
 const backslashed = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
+const STANDARD = { quote: quoteIdent, literal: quoteLiteral };
 const SYNTAX: Readonly<Record<Engine, EngineSyntax>> = {
-  duckdb: { ...DUCKDB, literal: quoteLiteral, hasTimeArgument: true },
-  trino: { folder: 'trino', quote: quoteIdent, literal: quoteLiteral, hasTimeArgument: false },
-  clickhouse: { folder: 'clickhouse', quote: quoteIdent, literal: backslashed, hasTimeArgument: true },
+  duckdb: { ...DUCKDB, ...STANDARD, hasTimeArgument: true, hasColumnComments: true },
+  trino: { folder: 'trino', ...STANDARD, hasTimeArgument: false, hasColumnComments: true },
+  clickhouse: {
+    folder: 'clickhouse',
+    quote: quoteIdent,
+    literal: backslashed,
+    hasTimeArgument: true,
+    hasColumnComments: true,
+  },
   spark: {
     folder: 'spark',
     quote: (identifier) => `\`${identifier.replaceAll('`', '``')}\``,
     literal: backslashed,
     hasTimeArgument: true,
+    hasColumnComments: false,
   },
 };
 
@@ -30,21 +41,57 @@ export interface DdlOptions {
   readonly engine: Engine;
   /** Where the engine finds the lake: a path, or a URL such as s3://bucket/lake. */
   readonly location: string;
-  /** The schema of the tables, for engines that need its name. */
+  /** What the name of the schema for internal tables begins with. */
   readonly schema: string;
 }
 
+export interface Ddl {
+  /** What to query, for people: one line each. */
+  readonly guide: readonly string[];
+  readonly statements: readonly string[];
+}
+
 /**
- * The statements that give an engine the tables of a lake, and the views `T`, `T_history` and `T_at(time)` of each relation. They stay
- * valid until a table or column is added.
+ * The statements that give an engine the views `T`, `T_history` and `T_at(time)` of each relation, with comments, and, in a schema of its
+ * own, what they read. They stay valid until a table or column is added.
  */
-export async function renderDdl(reader: LakeReader, options: DdlOptions): Promise<readonly string[]> {
+export async function renderDdl(reader: LakeReader, options: DdlOptions): Promise<Ddl> {
   const syntax = SYNTAX[options.engine];
-  const writer: ViewWriter = { files: reader.files, dialect: syntax, table: syntax.quote };
+  const internal = syntax.quote(`${options.schema}_internal`);
+  const place = (name: string) => `${internal}.${syntax.quote(name)}`;
+  const writer: ViewWriter = { files: reader.files, dialect: syntax, table: place };
   const relations = await listLakeRelations(reader);
   const names = relations.map(({ name }) => changesTable(name));
   const tables = await Promise.all(names.map((name) => renderTable(writer, syntax, options, name)));
-  return [...tables, ...(await renderAllViews(writer, syntax, relations))].map((statement) => statement.trim());
+  const lists = new Set(relations.flatMap(({ list }) => (list ? [list.relation] : [])));
+  const views = (await listViews(reader, writer, relations)).filter(
+    (view) => syntax.hasTimeArgument || !view.isFunction,
+  );
+  const rendered = views.map(async (view) => {
+    const name = lists.has(view.relation) ? place(view.name) : syntax.quote(view.name);
+    return [await renderView(writer, name, view), ...(await renderComments(writer, syntax, name, view))];
+  });
+  return {
+    guide: describe(
+      options,
+      relations.map(({ name }) => name).filter((name) => !lists.has(name)),
+      syntax.hasTimeArgument,
+    ),
+    statements: [
+      await renderFor(writer, 'lake/ddl_schema', { schema: internal }),
+      ...tables,
+      ...(await Promise.all(rendered)).flat(),
+    ],
+  };
+}
+
+function describe({ schema }: DdlOptions, names: readonly string[], hasTime: boolean): readonly string[] {
+  return [
+    'Query T for the present, and T_history for every version of each row, with valid_from and valid_to.',
+    ...(hasTime ? ['T_at(time) is T as of a time.'] : []),
+    `T is ${[...names, 'source_state'].sort().join(', ')}.`,
+    `The schema ${schema}_internal has what these views read. Rows count there only once their run is complete: do not query it.`,
+  ];
 }
 
 /**
@@ -53,61 +100,108 @@ export async function renderDdl(reader: LakeReader, options: DdlOptions): Promis
  */
 export async function createLakeViews(reader: LakeReader, isWanted?: (relation: string) => boolean): Promise<void> {
   const relations = await createTableViews(reader, isWanted);
-  const writer: ViewWriter = { files: reader.files, dialect: SYNTAX.duckdb, table: quoteIdent };
-  for (const statement of await renderAllViews(writer, SYNTAX.duckdb, relations)) await reader.database.run(statement);
+  const writer: ViewWriter = { files: reader.files, dialect: DUCKDB, table: quoteIdent };
+  for (const view of await listViews(reader, writer, relations)) {
+    await reader.database.run(await renderView(writer, quoteIdent(view.name), view));
+  }
 }
 
-async function renderAllViews(
+interface View {
+  readonly name: string;
+  /** The relation that it shows. */
+  readonly relation: string;
+  readonly query: string;
+  readonly comment: string;
+  readonly columns: readonly { readonly name: string; readonly comment: string }[];
+  /** It takes a time. */
+  readonly isFunction: boolean;
+}
+
+async function listViews(
+  reader: LakeReader,
   writer: ViewWriter,
-  syntax: EngineSyntax,
   relations: readonly LakeRelation[],
-): Promise<readonly string[]> {
+): Promise<readonly View[]> {
   const byName = new Map(relations.map((relation) => [relation.name, relation]));
-  const statements: string[] = [];
+  const views: View[] = [];
   for (const relation of relations) {
     const members = relation.list && byName.get(relation.list.relation);
-    statements.push(...(await renderViews(writer, syntax, relation, members)));
+    views.push(...(await relationViews(reader, writer, relation, members)));
   }
-  if (byName.has('pulls')) statements.push(await renderSourceState(writer));
-  return statements;
+  if (byName.has('pulls')) views.push(await sourceState(writer));
+  return views;
+}
+
+async function relationViews(
+  reader: LakeReader,
+  writer: ViewWriter,
+  relation: LakeRelation,
+  members: LakeRelation | undefined,
+): Promise<readonly View[]> {
+  const { metaData } = await reader.snapshot(changesTable(relation.name));
+  const comments = new Map(
+    (metaData ? parseFields(metaData) : []).map((field) => [field.name, field.metadata.comment]),
+  );
+  const columns = relation.columns.map(({ name, field }) => ({ name, comment: comments.get(field) ?? '' }));
+  const grain = metaData?.description ?? '';
+  const base = { relation: relation.name, columns, isFunction: false };
+  const time = await renderFor(writer, 'lake/time_argument', { latest: LATEST });
+  return [
+    { ...base, name: relation.name, query: await renderAt(writer, relation, LATEST, members), comment: grain },
+    {
+      ...base,
+      name: `${relation.name}_history`,
+      query: await renderHistory(writer, relation, members),
+      comment: `every version of: ${grain}`,
+      columns: [],
+    },
+    {
+      ...base,
+      name: `${relation.name}_at`,
+      query: await renderAt(writer, relation, time, members),
+      comment: `as of a time: ${grain}`,
+      isFunction: true,
+    },
+  ];
+}
+
+async function sourceState(writer: ViewWriter): Promise<View> {
+  const query = await renderFor(writer, 'lake/source_state', { pulls: writer.dialect.quote('pulls') });
+  const comment = 'one row per target and source: its last pull, and the time of its last complete one';
+  return { name: 'source_state', relation: 'source_state', query, comment, columns: [], isFunction: false };
 }
 
 function renderTable(writer: ViewWriter, syntax: EngineSyntax, options: DdlOptions, name: string): Promise<string> {
   const isRemote = /^\w+:\/\//u.test(options.location);
   return renderFor(writer, 'lake/ddl_table', {
-    name: syntax.quote(name),
+    name: writer.table(name),
     label: syntax.literal(name),
-    schema: syntax.literal(options.schema),
+    schema: syntax.literal(`${options.schema}_internal`),
     location: syntax.literal(`${options.location.replace(/\/+$/u, '')}/${name}`),
     reader: isRemote ? 'deltaLake' : 'deltaLakeLocal',
   });
 }
 
-async function renderViews(
+function renderView(writer: ViewWriter, name: string, { query, isFunction }: View): Promise<string> {
+  return renderFor(writer, isFunction ? 'lake/ddl_at' : 'lake/view', { temp: '', name, query });
+}
+
+async function renderComments(
   writer: ViewWriter,
   syntax: EngineSyntax,
-  relation: LakeRelation,
-  members: LakeRelation | undefined,
+  name: string,
+  { comment, columns, isFunction }: View,
 ): Promise<readonly string[]> {
-  const view = (name: string, query: string) => renderView(writer.files, syntax.quote(name), query);
-  const present = await view(relation.name, await renderAt(writer, relation, LATEST, members));
-  const history = await view(`${relation.name}_history`, await renderHistory(writer, relation, members));
-  if (!syntax.hasTimeArgument) return [present, history];
-  const time = await renderFor(writer, 'lake/time_argument', { latest: LATEST });
-  const query = await renderAt(writer, relation, time, members);
-  return [
-    present,
-    history,
-    await renderFor(writer, 'lake/ddl_at', { name: syntax.quote(`${relation.name}_at`), query }),
-  ];
-}
-
-async function renderSourceState(writer: ViewWriter): Promise<string> {
-  const { quote } = writer.dialect;
-  const query = await renderFor(writer, 'lake/source_state', { pulls: quote('pulls') });
-  return renderView(writer.files, quote('source_state'), query);
-}
-
-function renderView(files: SqlFiles, name: string, query: string): Promise<string> {
-  return files.render('lake/view', { temp: '', name, query });
+  if (isFunction) return [];
+  const described = syntax.hasColumnComments ? columns.filter((column) => column.comment !== '') : [];
+  return Promise.all([
+    renderFor(writer, 'lake/ddl_comment', { name, comment: syntax.literal(comment) }),
+    ...described.map((column) =>
+      renderFor(writer, 'lake/ddl_column_comment', {
+        name,
+        column: syntax.quote(column.name),
+        comment: syntax.literal(column.comment),
+      }),
+    ),
+  ]);
 }

@@ -7,6 +7,9 @@ import { TidemarkError } from '../core/errors.ts';
 import { DEFAULT_TIMEOUTS } from '../http/timeouts.ts';
 import { createDirectoryStore, type LakeStore } from './store.ts';
 
+/** What a lake needs of the configuration. */
+export type LakeConfig = Pick<Config, 'directory' | 'data'> & { readonly lake?: string | undefined };
+
 export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' | 'timeouts'>;
 
 /**
@@ -16,7 +19,7 @@ export type StoreContext = Pick<Context, 'cwd' | 'env' | 'redactor' | 'signal' |
  */
 export async function withLakeStore<T>(
   context: StoreContext,
-  config: Config,
+  config: LakeConfig,
   location: string | undefined,
   work: (store: LakeStore) => Promise<T>,
 ): Promise<T> {
@@ -28,7 +31,7 @@ export async function withLakeStore<T>(
   }
 }
 
-async function openStore(context: StoreContext, config: Config, location = config.lake): Promise<LakeStore> {
+async function openStore(context: StoreContext, config: LakeConfig, location = config.lake): Promise<LakeStore> {
   if (location === undefined) {
     throw new TidemarkError('USAGE', 'no lake is named', {
       hint: 'give --lake with a folder or s3://BUCKET/PREFIX, or set `lake` in tidemark.yaml',
@@ -45,7 +48,7 @@ const CONNECTIONS = 16;
 /** Its modules are loaded where a lake is in a bucket. */
 async function openS3Store(
   { env, redactor, signal, timeouts: given }: StoreContext,
-  config: Config,
+  config: LakeConfig,
   location: string,
 ): Promise<LakeStore> {
   const address = parseS3Address(location);

@@ -19,8 +19,6 @@ export interface PendingContext {
   readonly since: string | null;
   /** `as_of` of the last run of the warehouse. */
   readonly now: string;
-  /** The targets whose rows this writer compares; undefined for all. */
-  readonly targets: readonly string[] | undefined;
 }
 
 export const BEGINNING = '-infinity';
@@ -63,17 +61,11 @@ interface Reach {
 
 /** Fills `lake_reach` with the targets that are compared. */
 async function findReach(
-  { database, files, after, targets }: PendingContext,
+  { database, files, after }: PendingContext,
   { stored = '' }: Readonly<Record<string, string>>,
   { source, since }: Reach,
 ): Promise<void> {
-  const parts = { stored, source, owned: isOneOf(targets, 'lake_target') };
-  await database.run(await files.render('lake/reach', parts), { after, since });
-}
-
-/** SQL: whether a column is one of the targets. */
-export function isOneOf(targets: readonly string[] | undefined, column: string): string {
-  return targets ? `list_contains([${targets.map(quoteLiteral).join(', ')}]::varchar[], ${column})` : 'true';
+  await database.run(await files.render('lake/reach', { stored, source }), { after, since });
 }
 
 /** Adds the last run once more if no run has changed: `runs` makes a publish visible. */

@@ -78,7 +78,7 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const relations = await listRelations(database, files, await loadTables(files));
-    const publishing = await beginPublish(store, database, files, { now, config });
+    const publishing = await beginPublish(store, database, files, { now, writer: config.shard?.index ?? 0 });
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const result = await publishRelations(publishing, relations, shard);
     if (result.publish === null) await store.remove(claimPath(publishing.publish));
@@ -93,9 +93,8 @@ async function beginPublish(
   store: LakeStore,
   database: Database,
   files: SqlFiles,
-  { now, config }: { readonly now: Date; readonly config: Config },
+  { now, writer }: { readonly now: Date; readonly writer: number },
 ): Promise<Publishing> {
-  const writer = config.shard?.index ?? 0;
   const reader = createLakeReader(store, database, files);
   await reader.snapshots(); // nothing is added to a lake that is damaged
   const visible = await readVisible(reader, writer);
@@ -112,7 +111,6 @@ async function beginPublish(
     reader,
     publish,
     writer,
-    targets: config.shard && config.targets.map(({ name }) => name),
     nowMs: now.getTime(),
     after,
     now: latest,

@@ -4,7 +4,7 @@ import { appendToTable } from './commit.ts';
 import { writePending } from './data-files.ts';
 import type { AddAction, Snapshot } from './delta-log.ts';
 import { changesTable, describedSince, designTable, rowFields, type TableDesign } from './layout.ts';
-import { BEGINNING, fillPending, isOneOf, repeatLastRun } from './pending.ts';
+import { BEGINNING, fillPending, repeatLastRun } from './pending.ts';
 import { createTableView, type LakeReader } from './reader.ts';
 import { type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
@@ -20,8 +20,6 @@ export interface Publishing {
   readonly publish: number;
   /** The number of the shard; 0 without one. */
   readonly writer: number;
-  /** The targets whose rows it compares; undefined for all that the warehouse or the lake has. */
-  readonly targets: readonly string[] | undefined;
   readonly nowMs: number;
   /** `as_of` of the last run of this writer that the lake has; `-infinity` for none. */
   readonly after: string;
@@ -74,7 +72,7 @@ async function holdLog(
   const parts = {
     writer: String(publishing.writer),
     // Rows belong to a target, or else to the writer.
-    owned: relation.byTarget ? isOneOf(publishing.targets, 'target') : `publish % 1024 = ${publishing.writer}`,
+    owned: relation.byTarget ? 'true' : `publish % 1024 = ${publishing.writer}`,
     identity: design.relation.identity.map(quoteIdent).join(', '),
     fields: rowFields(design.relation).map(quoteIdent).join(', '),
   };

@@ -11,7 +11,7 @@ import { recordFingerprint } from '../warehouse/integrity.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { publishFile, warehouseFiles } from '../warehouse/publish.ts';
 import { withWarehouseLock } from '../warehouse/session.ts';
-import { createSqlFiles, quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { describePlace } from './delta-log.ts';
 import { changesTable, type LakeRelation } from './layout.ts';
@@ -85,13 +85,13 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
         store,
         losses.filter((loss) => loss.startsWith(changesTable(RUNS))),
       );
-    await database.run(
-      await files.render('lake/restored_runs', { writer: config.shard ? String(config.shard.index) : 'null' }),
-    );
+    const which = config.shard ? `publish % 1024 = ${config.shard.index}` : 'true';
+    await database.run(await files.render('lake/restored_runs', { which }));
     const restored: RestoredTable[] = [];
     for (const relation of await listRelations(database, files, tables)) {
       const source = held.get(relation.name);
-      if (source && relation.kind !== 'rollup') restored.push(await fillTable(database, files, relation, source));
+      if (source && relation.kind !== 'rollup')
+        restored.push(await fillTable({ database, files, config }, relation, source));
     }
     await finishMigration();
     await database.run('checkpoint');
@@ -111,13 +111,24 @@ function noRunsError(store: LakeStore, [loss]: readonly string[]): TidemarkError
   );
 }
 
+interface Filling {
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly config: Config;
+}
+
 async function fillTable(
-  database: Database,
-  files: SqlFiles,
+  { database, files, config }: Filling,
   relation: Relation,
   source: LakeRelation,
 ): Promise<RestoredTable> {
-  const writer: ViewWriter = { files, dialect: DUCKDB, table: quoteIdent, runs: 'lake_restored_runs' };
+  // The rows of a target are those of its shard now, whichever has published them.
+  const runs = relation.byTarget ? 'runs_changes' : 'lake_restored_runs';
+  const which =
+    relation.byTarget && config.shard
+      ? `list_contains([${config.targets.map(({ name }) => quoteLiteral(name)).join(', ')}]::varchar[], target)`
+      : 'true';
+  const writer: ViewWriter = { files, dialect: DUCKDB, table: quoteIdent, runs };
   const isHistory = relation.kind === 'history';
   const query = isHistory ? await renderHistory(writer, source) : await renderAt(writer, source, LATEST);
   const known = new Set(source.columns.map(({ name }) => name));
@@ -126,6 +137,7 @@ async function fillTable(
     stored: quoteIdent(relation.stored),
     columns: columns.map(({ name, type }) => `${quoteIdent(name)}::${type} as ${quoteIdent(name)}`).join(', '),
     query,
+    which,
   });
   return { table: relation.stored, rows: await database.write(sql) };
 }

@@ -184,7 +184,7 @@ async function prepareExpected(
     }
     await writeFile(join(folder, 'queries.json'), JSON.stringify(queries));
     const location = engine === 'trino' ? `file://${project.store.name}` : project.store.name;
-    const statements = await renderDdl(reader, { engine, location, schema: 'tidemark' });
+    const { statements } = await renderDdl(reader, { engine, location, schema: 'tidemark' });
     const isShort = engine !== 'trino'; // Spark takes seconds for a statement
     const wanted = statements.filter((statement) => !isShort || isWanted(statement.split('\n', 1)[0] ?? ''));
     return wanted.map((statement) => statement.replace(/;$/u, ''));
@@ -195,7 +195,8 @@ async function prepareExpected(
 
 /** Whether a statement is of a relation that is read as a view. */
 function isWanted(statement: string): boolean {
-  const [, name = ''] = /[`"]([^`"]+)[`"]/u.exec(statement) ?? [];
+  if (/^create (?:schema|database)/u.test(statement)) return true;
+  const [, name = ''] = /[`"]([^`"]+)[`"]/u.exec(statement.replace(/[`"]tidemark_internal[`"]\./u, '')) ?? [];
   return isViewed(name.replace(/_(?:changes|history|at)$/u, '')) || name === 'source_state';
 }
 

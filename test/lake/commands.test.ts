@@ -1,9 +1,10 @@
-import { copyFile, mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/lake/store.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { cli } from '../helpers/cli.ts';
-import { cleanAtEnd } from '../helpers/temp.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 
 const HOUR_MS = 3_600_000;
@@ -137,8 +138,58 @@ describe('a run with `lake` in the configuration', () => {
         expect(stdout).toMatch(new RegExp(`view [\`"]${view}[\`"] as`, 'u'));
       }
       expect(stdout).not.toContain('{{');
+      expect(stdout).toMatch(/^-- Query T for the present.*\n(?:-- .*\n)*-- T is acl_policies, .* workspaces\./u);
+      expect(stdout).toMatch(/create (?:schema|database) if not exists [`"]tidemark_internal[`"];/u);
+      // What readers do not query is in the schema for it, and the rest has a comment.
+      const created = stdout
+        .split('\n')
+        .filter((line) => /^(?:create|call)/u.test(line) && !line.includes('tidemark_internal'));
+      expect(created.filter((line) => /_changes|_members/u.test(line))).toEqual([]);
+      const comment = {
+        spark: 'alter view `workspaces` set tblproperties',
+        clickhouse: 'alter table "workspaces" modify comment',
+      };
+      expect(stdout).toContain(comment[engine as 'spark'] ?? `comment on view "workspaces" is '`);
     },
   );
+
+  test('ddl: needs no configuration where the lake is named, as verify does not', async () => {
+    const cwd = await tempFolder();
+    for (const command of [['ddl', '--engine', 'duckdb'], ['verify']]) {
+      const { exit, stderr, stdout } = await cli(['lake', ...command, '--lake', lake()], { cwd });
+      expect([exit, stderr, stdout === '']).toEqual([0, '', false]);
+    }
+    expect(await readdir(cwd)).toEqual([]);
+    const without = await cli(['lake', 'ddl', '--engine', 'duckdb'], { cwd });
+    expect(without).toMatchObject({ exit: 2, stderr: expect.stringContaining('tidemark.yaml') });
+  });
+
+  test('ddl: DuckDB takes the statements, with a comment for each view and column', async () => {
+    const { stdout } = await words('ddl', '--engine', 'duckdb', '--json');
+    const database = await openDatabase(':memory:');
+    try {
+      await database.run(
+        "create macro delta_scan(path) as table select * from read_parquet(path || '/month=*/*.parquet', union_by_name = true)",
+      );
+      const { statements } = JSON.parse(stdout) as { readonly statements: readonly string[] };
+      const few = statements.filter((statement) =>
+        /^create schema|(?:view|table|column|macro) (?:"tidemark_internal"\.)?"(?:workspaces|runs)(?:_changes|_history|_at)?"/u.test(
+          statement,
+        ),
+      );
+      for (const statement of few) await database.run(statement);
+      expect(await database.rows(`select count(*)::int as n from workspaces_at(now())`)).toEqual([{ n: 3 }]);
+      const [row] =
+        await database.rows(`select (select comment from duckdb_views() where view_name = 'workspaces') as view,
+        (select comment from duckdb_columns() where table_name = 'workspaces' and column_name = 'workspace_name') as col`);
+      expect(row).toEqual({
+        view: expect.stringContaining('one row per workspace'),
+        col: expect.stringMatching(/\w/u),
+      });
+    } finally {
+      database.close();
+    }
+  });
 });
 
 test('a folder that is no lake, and a command without a folder, are one clear line', async () => {

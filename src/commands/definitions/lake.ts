@@ -71,7 +71,7 @@ function defineDdl(lake: Command, context: () => Context): void {
     addFolder(lake.command('ddl').description('print the statements that create the tables and views of an engine'))
       .addOption(new Option('--engine <engine>', 'engine').choices([...ENGINES]).makeOptionMandatory())
       .option('--location <url>', 'where the engine finds the lake; by default its folder or bucket')
-      .option('--schema <name>', 'schema of the tables, for Trino', 'tidemark')
+      .option('--schema <name>', 'what is internal is in the schema NAME_internal', 'tidemark')
       .action(async (flags: DdlFlags) => (await import('../lake.ts')).ddl(context(), flags)),
     ['tidemark lake ddl --engine spark --location s3a://lake/tidemark', 'print the statements for Spark'],
   );

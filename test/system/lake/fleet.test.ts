@@ -120,7 +120,7 @@ async function startClickhouse(): Promise<string> {
   const ddl = join(await tempFolder(onTestFinished), 'ddl.json');
   try {
     const reader = createLakeReader(project.store, database, files);
-    const statements = await renderDdl(reader, {
+    const { statements } = await renderDdl(reader, {
       engine: 'clickhouse',
       location: project.store.name,
       schema: 'tidemark',

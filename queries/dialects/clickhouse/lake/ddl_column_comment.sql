@@ -1,0 +1,1 @@
+alter table {{name}} comment column {{column}} {{comment}};

@@ -1,0 +1,1 @@
+alter table {{name}} modify comment {{comment}};

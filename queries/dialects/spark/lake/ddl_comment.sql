@@ -1,0 +1,1 @@
+alter view {{name}} set tblproperties ('comment' = {{comment}});

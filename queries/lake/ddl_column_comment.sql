@@ -1,0 +1,1 @@
+comment on column {{name}}.{{column}} is {{comment}};

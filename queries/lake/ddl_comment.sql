@@ -1,0 +1,1 @@
+comment on view {{name}} is {{comment}};
