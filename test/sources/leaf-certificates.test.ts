@@ -125,7 +125,7 @@ test('doctor says that the token may not read the leaf of one of the services', 
   expect(stdout).toMatch(/^FAIL +consul +leaf_certificates .*lacks permission 'service:write' on "api"/mu);
 });
 
-test('an answer without an active root empties nothing', async () => {
+test('an answer without a root empties nothing', async () => {
   const empty = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"Roots":[]}' };
   let isEmpty = false;
   const faultHook: FaultHook = ({ path }) => (isEmpty && path.endsWith('/ca/roots') ? empty : undefined);
