@@ -1,16 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { thresholds } from '../src/config/schema.ts';
 import type { Log } from '../src/core/log.ts';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { type ReportReadOptions, renderReports } from '../src/reports/index.ts';
-import {
-  chooseThreads,
-  type Database,
-  openDatabase,
-  type SqlParams,
-  type Statements,
-} from '../src/warehouse/database.ts';
+import { type Database, openDatabase, type SqlParams, type Statements } from '../src/warehouse/database.ts';
+import { THREADS } from '../src/warehouse/session.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
 import { createYear } from './reports-estate.ts';
 import {
@@ -41,14 +35,13 @@ async function measure({ folder, size, log }: Bench): Promise<readonly Result[]>
   database.close();
   const out = join(folder, 'out');
   // As `tidemark report` opens it. The bare SQL has all threads, which makes it faster.
-  const threads = chooseThreads((await stat(file)).size);
   const render = (options: ReportReadOptions) => renderReports({ ...options, out, reportDays: 90, log: QUIET });
   const statements: Statement[] = [];
   await timed(file, asOf, (options) => render({ ...options, database: record(options.database, statements) }));
   const rounds: Round[] = [];
   for (let round = 1; round <= ROUNDS[size]; round++) {
     const against = await timed(file, asOf, ({ database }) => repeat(statements, database));
-    const measured = await timed(file, asOf, render, threads);
+    const measured = await timed(file, asOf, render, THREADS);
     log(`round ${round}: ${seconds(measured)}, of which SQL ${seconds(against)}`);
     rounds.push({ measured, against });
   }

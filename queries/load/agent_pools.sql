@@ -23,8 +23,8 @@ with
     select
       pool_id,
       entry.key as name,
-      case json_type(entry.value -> 'data')
-        when 'ARRAY' then json_array_length(entry.value -> 'data')
+      case json_type(entry.value, '$.data') -- a copy of `data` may take many megabytes
+        when 'ARRAY' then json_array_length(entry.value, '$.data')
         when 'OBJECT' then 1
         when 'NULL' then 0
       end as members,

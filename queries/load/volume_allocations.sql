@@ -31,31 +31,41 @@ with
       on listed.volume_id = (claims.volume ->> 'ID')
       and listed.namespace = coalesce(claims.volume ->> 'Namespace', '')
       and (listed.allocation ->> 'ID') = claims.claim.key
+  ),
+  -- each operator on JSON parses the whole text again, and keeps what it has parsed of some thousand rows in memory
+  parsed as (
+    select
+      *,
+      from_json(
+        allocation,
+        '{"NodeID": "VARCHAR", "JobID": "VARCHAR", "TaskGroup": "VARCHAR", "ClientStatus": "VARCHAR", "DesiredStatus": "VARCHAR", "Name": "VARCHAR", "EvalID": "VARCHAR", "JobType": "VARCHAR", "NodeName": "VARCHAR", "DesiredDescription": "VARCHAR", "ClientDescription": "VARCHAR", "PreviousAllocation": "VARCHAR", "NextAllocation": "VARCHAR", "CreateIndex": "VARCHAR", "ModifyIndex": "VARCHAR", "CreateTime": "VARCHAR", "ModifyTime": "VARCHAR", "RescheduleTracker": "JSON", "TaskStates": "JSON"}'
+      ) as fields,
+    from described
   )
 select
   volume_id,
   allocation_id,
   mode,
-  allocation ->> 'NodeID' as node_id,
-  allocation ->> 'JobID' as job_id,
-  allocation ->> 'TaskGroup' as task_group,
-  allocation ->> 'ClientStatus' as client_status,
-  allocation ->> 'DesiredStatus' as desired_status,
+  fields."NodeID" as node_id,
+  fields."JobID" as job_id,
+  fields."TaskGroup" as task_group,
+  fields."ClientStatus" as client_status,
+  fields."DesiredStatus" as desired_status,
   namespace,
-  allocation ->> 'Name' as name,
-  allocation ->> 'EvalID' as eval_id,
-  allocation ->> 'JobType' as job_type,
-  allocation ->> 'NodeName' as node_name,
-  allocation ->> 'DesiredDescription' as desired_description,
-  allocation ->> 'ClientDescription' as client_description,
-  allocation ->> 'PreviousAllocation' as previous_allocation,
-  allocation ->> 'NextAllocation' as next_allocation,
-  allocation -> 'RescheduleTracker' as reschedule_tracker,
-  allocation -> 'TaskStates' as task_states,
-  (allocation ->> 'CreateIndex')::ubigint as create_index,
-  (allocation ->> 'ModifyIndex')::ubigint as modify_index,
-  make_timestamptz(nullif((allocation ->> 'CreateTime')::bigint, 0) // 1000) as created_at,
-  make_timestamptz(nullif((allocation ->> 'ModifyTime')::bigint, 0) // 1000) as modified_at,
+  fields."Name" as name,
+  fields."EvalID" as eval_id,
+  fields."JobType" as job_type,
+  fields."NodeName" as node_name,
+  fields."DesiredDescription" as desired_description,
+  fields."ClientDescription" as client_description,
+  fields."PreviousAllocation" as previous_allocation,
+  fields."NextAllocation" as next_allocation,
+  fields."RescheduleTracker" as reschedule_tracker,
+  fields."TaskStates" as task_states,
+  fields."CreateIndex"::ubigint as create_index,
+  fields."ModifyIndex"::ubigint as modify_index,
+  make_timestamptz(nullif(fields."CreateTime"::bigint, 0) // 1000) as created_at,
+  make_timestamptz(nullif(fields."ModifyTime"::bigint, 0) // 1000) as modified_at,
   case
     when allocation is not null
       then json_merge_patch(
@@ -63,4 +73,4 @@ select
         '{"ID": null, "NodeID": null, "JobID": null, "TaskGroup": null, "ClientStatus": null, "DesiredStatus": null, "Name": null, "EvalID": null, "JobType": null, "NodeName": null, "DesiredDescription": null, "ClientDescription": null, "PreviousAllocation": null, "NextAllocation": null, "RescheduleTracker": null, "TaskStates": null, "CreateIndex": null, "ModifyIndex": null, "CreateTime": null, "ModifyTime": null}'
       )
   end as extra,
-from described
+from parsed

@@ -8,54 +8,70 @@ with
   ),
   listed as (select unnest(body::json[]) as item from lines where kind = 'list'),
   seen as (select body as item from lines where kind = 'read'),
-  items as (
+  merged as (
     select
       listed.item,
       coalesce(listed.item ->> 'Namespace', '') as namespace,
       json_merge_patch(coalesce(seen.item, '{}'::json), listed.item) as known,
-      listed.item ->> 'ResourceExhausted' as exhausted,
     from listed
     left join seen
       on (seen.item ->> 'ID') = (listed.item ->> 'ID')
       and coalesce(seen.item ->> 'Namespace', '') = coalesce(listed.item ->> 'Namespace', '')
+  ),
+  -- each operator on JSON parses the whole text again, and keeps what it has parsed of some thousand rows in memory
+  items as (
+    select
+      item,
+      namespace,
+      known,
+      item ->> 'ResourceExhausted' as exhausted,
+      from_json(
+        item,
+        '{"ID": "VARCHAR", "ExternalID": "VARCHAR", "Name": "VARCHAR", "AccessMode": "VARCHAR", "AttachmentMode": "VARCHAR", "CurrentReaders": "VARCHAR", "CurrentWriters": "VARCHAR", "Schedulable": "VARCHAR", "PluginID": "VARCHAR", "Provider": "VARCHAR", "ControllerRequired": "VARCHAR", "ControllersHealthy": "VARCHAR", "ControllersExpected": "VARCHAR", "NodesHealthy": "VARCHAR", "NodesExpected": "VARCHAR", "CreateIndex": "VARCHAR", "ModifyIndex": "VARCHAR", "Topologies": "JSON"}'
+      ) as listed,
+      from_json(
+        known,
+        '{"Version": "VARCHAR", "ProviderVersion": "VARCHAR", "Capacity": "VARCHAR", "RequestedCapacityMin": "VARCHAR", "RequestedCapacityMax": "VARCHAR", "CreateTime": "VARCHAR", "ModifyTime": "VARCHAR", "RequestedCapabilities": "JSON", "MountOptions": "JSON", "Parameters": "JSON"}'
+      ) as volume,
+    from merged
   )
 select
-  item ->> 'ID' as volume_id,
-  item ->> 'ExternalID' as external_id,
+  listed."ID" as volume_id,
+  listed."ExternalID" as external_id,
   namespace,
-  item ->> 'Name' as name,
+  listed."Name" as name,
   case
     when len(item -> '$.Topologies[*].Segments') > 0 then to_json(item -> '$.Topologies[*].Segments') -- null stands beside objects
-    else item -> 'Topologies'
+    else listed."Topologies"
   end as topologies,
-  item ->> 'AccessMode' as access_mode,
-  item ->> 'AttachmentMode' as attachment_mode,
-  (item ->> 'CurrentReaders')::bigint as current_readers,
-  (item ->> 'CurrentWriters')::bigint as current_writers,
-  (item ->> 'Schedulable')::boolean as schedulable,
-  item ->> 'PluginID' as plugin_id,
-  item ->> 'Provider' as provider,
-  (item ->> 'ControllerRequired')::boolean as controller_required,
-  (item ->> 'ControllersHealthy')::bigint as controllers_healthy,
-  (item ->> 'ControllersExpected')::bigint as controllers_expected,
-  (item ->> 'NodesHealthy')::bigint as nodes_healthy,
-  (item ->> 'NodesExpected')::bigint as nodes_expected,
+  listed."AccessMode" as access_mode,
+  listed."AttachmentMode" as attachment_mode,
+  listed."CurrentReaders"::bigint as current_readers,
+  listed."CurrentWriters"::bigint as current_writers,
+  listed."Schedulable"::boolean as schedulable,
+  listed."PluginID" as plugin_id,
+  listed."Provider" as provider,
+  listed."ControllerRequired"::boolean as controller_required,
+  listed."ControllersHealthy"::bigint as controllers_healthy,
+  listed."ControllersExpected"::bigint as controllers_expected,
+  listed."NodesHealthy"::bigint as nodes_healthy,
+  listed."NodesExpected"::bigint as nodes_expected,
   case
     when exhausted like '0001-01-01T%' then 0
     when exhausted like '%-%T%' then epoch(exhausted::timestamptz)::bigint
     else exhausted::bigint
   end as resource_exhausted,
-  (item ->> 'CreateIndex')::ubigint as create_index,
-  (item ->> 'ModifyIndex')::ubigint as modify_index,
-  known -> 'RequestedCapabilities' as requested_capabilities,
-  coalesce(nullif(known ->> 'Version', ''), known ->> 'ProviderVersion') as provider_version,
-  (known ->> 'Capacity')::bigint as capacity_bytes,
-  (known ->> 'RequestedCapacityMin')::bigint as requested_capacity_min_bytes,
-  (known ->> 'RequestedCapacityMax')::bigint as requested_capacity_max_bytes,
-  known -> 'MountOptions' as mount_options,
-  known -> 'Parameters' as parameters,
-  make_timestamptz(nullif((known ->> 'CreateTime')::bigint, 0) // 1000) as created_at,
-  make_timestamptz(nullif((known ->> 'ModifyTime')::bigint, 0) // 1000) as modified_at,
+  listed."CreateIndex"::ubigint as create_index,
+  listed."ModifyIndex"::ubigint as modify_index,
+  volume."RequestedCapabilities" as requested_capabilities,
+  coalesce(nullif(volume."Version", ''), volume."ProviderVersion") as provider_version,
+  volume."Capacity"::bigint as capacity_bytes,
+  volume."RequestedCapacityMin"::bigint as requested_capacity_min_bytes,
+  volume."RequestedCapacityMax"::bigint as requested_capacity_max_bytes,
+  volume."MountOptions" as mount_options,
+  volume."Parameters" as parameters,
+  make_timestamptz(nullif(volume."CreateTime"::bigint, 0) // 1000) as created_at,
+  make_timestamptz(nullif(volume."ModifyTime"::bigint, 0) // 1000) as modified_at,
   json_merge_patch(
     known,
     '{"ID": null, "ExternalID": null, "Namespace": null, "Name": null, "Topologies": null, "AccessMode": null, "AttachmentMode": null, "CurrentReaders": null, "CurrentWriters": null, "Schedulable": null, "PluginID": null, "Provider": null, "ControllerRequired": null, "ControllersHealthy": null, "ControllersExpected": null, "NodesHealthy": null, "NodesExpected": null, "ResourceExhausted": null, "CreateIndex": null, "ModifyIndex": null, "RequestedCapabilities": null, "Allocations": null, "ReadAllocs": null, "WriteAllocs": null, "Version": null, "ProviderVersion": null, "Capacity": null, "RequestedCapacityMin": null, "RequestedCapacityMax": null, "MountOptions": null, "Parameters": null, "CreateTime": null, "ModifyTime": null, "Secrets": null}'

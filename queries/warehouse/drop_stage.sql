@@ -1,1 +1,2 @@
+drop table delta_{{table}};
 drop table stage_{{table}};

@@ -3,5 +3,5 @@
 (is_ambiguous or {{part}} is null) is true
 and exists (
   from {{history}} as held
-  where held.target = $target and held.valid_to is null and ({{isUnknown}}) and {{sameRest}}
+  where held.target = staged.target and held.valid_to is null and ({{isUnknown}}) and {{sameRest}}
 )

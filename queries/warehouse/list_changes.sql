@@ -1,20 +1,23 @@
--- grain: one row per member to end (`held_row`) or to add (`rank`) in the lists that changed; a moved member is both
+-- grain: one row per member to end (`held_row`) or to add (`rank`) in the lists of changed and deleted rows; a moved member is both
 -- A member that stays in order keeps its rank; a new or moved one gets a rank between its neighbours. If the fractions between
 -- two neighbours are used up, the whole list is ranked again. Only the lists in which a member has moved, which are few, need
 -- windows with frames over all their members. {{targets}}: the targets of the stage, as literals.
--- {{first}}, {{last}}: the rows of the stage to read, a part of them; {{hasDeleted}}: whether the lists of deleted rows are in it.
+-- {{first}}, {{last}}: the rows of the delta whose lists are read, a part of them.
 create or replace temp table member_changes as
 with
+  part as (
+    select stage_row, history_row
+    from delta_{{table}}
+    where rowid between {{first}} and {{last}} and history_row is not null
+  ),
   changed as (
     select {{key}}, string_split(list_text, ', ') as names
     from stage_{{table}}
-    where
-      rowid between {{first}} and {{last}}
-      and rowid in (select stage_row from delta_{{table}} where stage_row is not null)
+    where rowid in (select stage_row from part where stage_row is not null)
     union all
     select {{key}}, null as names
     from {{table}}_rows
-    where {{hasDeleted}} and rowid in (select history_row from delta_{{table}} where stage_row is null)
+    where rowid in (select history_row from part where stage_row is null)
   ),
   lists as (
     select *, row_number() over () as list_id

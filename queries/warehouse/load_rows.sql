@@ -1,4 +1,4 @@
--- Fills a stage or a history from a load query. Absent values are null, never an empty string, JSON null or an empty object.
-insert into {{into}} by name
+-- Adds the rows of a load query to a stage. Absent values are null, never an empty string, JSON null or an empty object.
+insert into stage_{{table}} by name
 select {{columns}}
 from ({{rows}}) as loaded;

@@ -26,8 +26,8 @@ interface Evaluator {
 }
 
 /**
- * Evaluates rules into the temporary table `candidates`, two at a time where DuckDB has one thread for a statement: the warehouse is
- * small then, to plan a rule takes as long as to run it, and another processor is idle.
+ * Evaluates rules into the temporary table `candidates`, two at a time: DuckDB has one thread for a statement, to plan a rule often takes
+ * as long as to run it, and another processor is idle.
  * @returns the error messages of the rules that fail, by name
  */
 export async function runRules(
@@ -37,8 +37,6 @@ export async function runRules(
   params: SqlParams,
 ): Promise<Map<string, string>> {
   const first: Evaluator = { connection: database, into: 'candidates', canTake: () => true };
-  const [setting] = await database.rows(await files.read('warehouse/thread_count'));
-  if (setting?.threads !== 1) return evaluateAll(files, [first], rules, params);
   const second = await openSecond(database, files);
   const errors = await evaluateAll(files, [first, second], rules, params);
   await database.script(await files.read('warehouse/evaluation_collect'));

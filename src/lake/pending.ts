@@ -1,5 +1,5 @@
+import { comparedColumns } from '../load/stage-parts.ts';
 import type { Database } from '../warehouse/database.ts';
-import { comparedColumns } from '../warehouse/history.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import { hasOccurrence, type LakeRelation, rowFields } from './layout.ts';
 import type { Relation } from './relations.ts';

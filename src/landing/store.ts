@@ -78,6 +78,11 @@ export interface ReadState {
   readonly reused: number;
 }
 
+/** The parts of a landing that are unknown. A person who accepts a loss of rows accepts that what nothing names any more is gone. */
+export function listUnknown({ unknown_parts = [] }: Manifest, acceptDrop: boolean): readonly UnknownPart[] {
+  return unknown_parts.filter(({ isGone = false }) => !(isGone && acceptDrop));
+}
+
 /** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */
 export function targetFingerprint({ url, organization, namespace, mounts, services }: Target): string {
   const { keymgmt, mesh } = mounts;

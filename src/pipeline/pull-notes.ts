@@ -1,9 +1,4 @@
-import { describePart, type Manifest, type UnknownPart } from '../landing/store.ts';
-
-/** The parts of a landing that are unknown. A person who accepts a loss of rows accepts that what nothing names any more is gone. */
-export function listUnknown({ unknown_parts = [] }: Manifest, acceptDrop: boolean): readonly UnknownPart[] {
-  return unknown_parts.filter(({ isGone = false }) => !(isGone && acceptDrop));
-}
+import { describePart, listUnknown, type Manifest } from '../landing/store.ts';
 
 /** Whether a pull lacks a part that its service can list. */
 export function isPartial(manifest: Manifest, acceptDrop = false): boolean {

@@ -1,5 +1,6 @@
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { type Manifest, quarantineLanding, withLandingFiles } from '../landing/store.ts';
+import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type Strategy,
   withRejectedHint,
 } from './extract.ts';
-import { EmptiedTableError, RowDropError } from './load.ts';
 import type { LoadQueue } from './load-queue.ts';
 import { isPartial } from './pull-notes.ts';
 import { type ActivePull, type PullOutcome, type RunContext, recordPull, toPullOutcome } from './run.ts';

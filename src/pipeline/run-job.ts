@@ -17,7 +17,6 @@ import {
 import { assertAfterLedger } from '../remediation/ledger-file.ts';
 import { trySyncLedger } from '../remediation/ledger-table.ts';
 import { listReportNames } from '../reports/index.ts';
-import { setMemoryLimit } from '../warehouse/database.ts';
 import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -173,7 +172,6 @@ async function updateWarehouse(
   const { database, files } = warehouse;
   const pulls = await pullSources(run, selected);
   if (run.signal.aborted) return { pulls, findings: null, plans: [], digests: { skipped: [], problem: null } };
-  await setMemoryLimit(database, files, config.memoryLimit);
   const { thresholds, targets } = config;
   const findings = await evaluateFindings({ database, files, asOf, runId: run.runId, thresholds, targets });
   for (const { rule, error } of findings.failed) log.warn(`rule ${rule} was not assessed: ${error}`);

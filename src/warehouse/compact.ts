@@ -79,7 +79,6 @@ async function copyDatabase(database: Database, files: SqlFiles, copy: string, s
   signal.addEventListener('abort', interrupt, { once: true });
   try {
     await rm(copy, { force: true });
-    await database.run(await files.read('warehouse/one_thread')); // the copy then keeps the order of rows
     await database.run(await files.render('warehouse/attach_compact', { file: quoteLiteral(copy) }));
     await database.script(await files.render('warehouse/copy_compact', { copy: 'compact' }));
     await assertSameRows(database, files, signal);

@@ -1,7 +1,5 @@
-import { availableParallelism } from 'node:os';
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { fillParams, type SqlParams } from './sql-params.ts';
 import { DuckDBInstance, LIST, listValue, type Row, toRows, VARCHAR } from './values.ts';
 
@@ -148,94 +146,15 @@ export function firstLine(error: unknown): string {
   return errorMessage(error).split('\n', 1)[0] ?? '';
 }
 
-const MIN_MB = 250;
-/** With less, threads that compress rows of a wide table write them to temporary files, which costs processor time. */
-const MB_PER_THREAD = (MIN_MB * 3) / 8;
-
 const MEGABYTES: Readonly<Record<string, number>> = { k: 1 / 1000, m: 1, g: 1000, t: 1_000_000 };
 
-/** The limits that DuckDB gets for loads, from a size such as `1GB`. */
-export interface LoadMemory {
-  readonly usual: string;
-  /** For a load with one thread (`isLargeLoad`). */
-  readonly oneThread: string;
-  /** For data that is in memory as a whole. */
-  readonly large: string;
-}
-
 /**
- * Loads get a part of `memoryLimit`, so that the whole process stays within it: Node, the CSV reader's buffers and DuckDB's allocations
- * outside its buffer pool need the rest. A lower limit hardly slows loads.
+ * What DuckDB gets of `memoryLimit` where this process loads rows: Node, the readers of CSV and JSON, and what DuckDB does not count need
+ * the rest.
  */
-export function loadMemory(memoryLimit: string, threads: number = availableParallelism()): LoadMemory {
+export function halveMemory(memoryLimit: string): string {
   const [, amount = '', unit = 'g', binary] = /^([\d.]+)\s*([KMGT])(i?)B$/iu.exec(memoryLimit) ?? [];
   const power = ['k', 'm', 'g', 't'].indexOf(unit.toLowerCase()) + 1;
   const whole = Number(amount) * (MEGABYTES[unit.toLowerCase()] ?? 0) * (binary ? 1.024 ** power : 1);
-  const large = Math.max(whole / 4, Math.min(whole, MIN_MB));
-  const usual = Math.min(large, Math.max((whole * 3) / 16, threads * MB_PER_THREAD));
-  const oneThread = Math.min(large, Math.max((whole * 3) / 32, MB_PER_THREAD));
-  return { usual: formatKilobytes(usual), oneThread: formatKilobytes(oneThread), large: formatKilobytes(large) };
-}
-
-const formatKilobytes = (megabytes: number): string => `${Math.round(megabytes * 1000)}KB`;
-
-/** Sets the memory that DuckDB may use from now on. */
-export async function setMemoryLimit(database: Database, files: SqlFiles, limit: string): Promise<void> {
-  await database.run(await files.render('warehouse/memory_limit', { limit: quoteLiteral(limit) }));
-}
-
-/** Dividing a statement between threads costs more than it saves where there is little data: a sixth of the pull of a small estate. */
-const SMALL_FILE_BYTES = 32 * 1024 * 1024;
-export const LARGE_LANDING_BYTES = 8 * 1024 * 1024;
-/** Lists of which the members take longer than two settings of the threads. */
-const LARGE_LISTS_BYTES = 4 * 1024 * 1024;
-
-/** The threads to open a warehouse file of this size with. Reports run two statements at a time, each with as many. */
-export function chooseThreads(bytes: number): number | undefined {
-  return bytes < SMALL_FILE_BYTES ? 1 : undefined;
-}
-
-export interface LoadSize {
-  readonly landingBytes: number;
-  /** Few rows, each with a list of all its members. */
-  readonly hasLists: boolean;
-}
-
-/** Whether a landing is loaded with one thread. */
-export function isLargeLoad({ landingBytes, hasLists }: LoadSize): boolean {
-  return landingBytes >= (hasLists ? LARGE_LISTS_BYTES : LARGE_LANDING_BYTES);
-}
-
-/**
- * Loads a large landing with one thread, and gives DuckDB all of them for what follows. Two threads take half as much processor time again, most
- * of it to wait for each other busily, and write 200,000 workspaces no sooner: the other processor is needed for the next downloads. Each
- * has buffers of 60 to 100 MB. Whenever the number of threads is set, DuckDB gives back the memory that it has freed.
- */
-export async function withLoadThreads<T>(
-  database: Database,
-  files: SqlFiles,
-  size: LoadSize,
-  load: () => Promise<T>,
-): Promise<T> {
-  if (!isLargeLoad(size)) return load();
-  await database.run(await files.read('warehouse/one_thread'));
-  const loaded = await load();
-  // After a failure one thread is left, which is slower for reports and nothing else.
-  await database.run(await files.read('warehouse/all_threads'));
-  return loaded;
-}
-
-/**
- * Runs statements whose joins keep the side in memory that comes second. DuckDB expects 42 rows in any CSV whose types are given: to find
- * the few rows of it that changed, it would put all others into memory, instead of the few keys.
- */
-export async function withGivenJoins<T>(database: Database, files: SqlFiles, work: () => Promise<T>): Promise<T> {
-  const reset = async () => database.run(await files.read('warehouse/optimized_joins'));
-  await database.run(await files.read('warehouse/given_joins'));
-  const result = await work().catch(async (error: unknown) => {
-    await reset().catch(() => undefined); // the first error is the one to report
-    throw error;
-  });
-  await reset();
-  return result;
+  return `${Math.round((whole / 2) * 1000)}KB`;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
-import { listColumnStatements } from './history.ts';
+import { listColumnStatements } from './list-columns.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from './sql-files.ts';
 import { type Column, columnList, historyTable, type Table } from './tables.ts';
 

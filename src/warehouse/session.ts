@@ -7,7 +7,7 @@ import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
-import { chooseThreads, type Database, loadMemory, openDatabase } from './database.ts';
+import { type Database, halveMemory, openDatabase } from './database.ts';
 import { assertDiskSpace, reportFullDisk } from './disk-space.ts';
 import { classifyStorageError, isUnchanged, recordFingerprint, verifyChecksums } from './integrity.ts';
 import { acquireLock, type Lock } from './lock.ts';
@@ -197,17 +197,17 @@ async function publish({ work, published }: WarehouseFiles, isGroupRead: boolean
   await recordFingerprint(work);
 }
 
+/**
+ * Threads of one statement. While a load has one, the other processors download, and rules and reports run two statements at a time. Two threads
+ * take half as much processor time again to write rows, most of it to wait for each other.
+ */
+export const THREADS = 1;
+
 /** A working file that does not open is moved aside and restored from the published one. */
 async function openWorkingCopy(paths: WarehouseFiles, memoryLimit: string, log: Log): Promise<Database> {
   await makeFolder(dirname(paths.work));
   if (!existsSync(paths.work)) await copyFromPublished(paths);
-  const threads = chooseThreads(existsSync(paths.work) ? (await stat(paths.work)).size : 0);
-  const { usual, oneThread } = loadMemory(memoryLimit);
-  const options = {
-    memoryLimit: threads === 1 ? oneThread : usual,
-    tempDirectory: paths.temp,
-    ...(threads !== undefined && { threads }),
-  };
+  const options = { memoryLimit: halveMemory(memoryLimit), tempDirectory: paths.temp, threads: THREADS };
   try {
     return await openDatabase(paths.work, options);
   } catch (error) {
@@ -241,12 +241,8 @@ async function copyFromPublished(paths: WarehouseFiles): Promise<void> {
 export async function openPublished(config: Config): Promise<{ database: Database; files: SqlFiles }> {
   const { published } = warehouseFiles(config.data);
   if (!existsSync(published)) throw noWarehouseError(published);
-  const threads = chooseThreads((await stat(published)).size);
-  const database = await openDatabase(published, {
-    readOnly: true,
-    memoryLimit: config.memoryLimit,
-    ...(threads !== undefined && { threads }),
-  });
+  const options = { readOnly: true, memoryLimit: config.memoryLimit, threads: THREADS };
+  const database = await openDatabase(published, options);
   return { database, files: createSqlFiles(overlayRoots(config.directory)) };
 }
 

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import type { LandingFile } from '../../src/landing/store.ts';
+import type { LandingFile, Manifest } from '../../src/landing/store.ts';
+import { stage } from '../../src/load/stage.ts';
 import { operations } from '../../src/services/index.ts';
 import { EXPLORER_FIELDS, type ExplorerView } from '../../src/services/platform/explorer.ts';
 import { createRowFormatter } from '../../src/sources/explorer/csv-export.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
-import { loadFiles } from '../../src/warehouse/stage.ts';
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import { openCopy } from '../helpers/prepared.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
@@ -81,7 +81,8 @@ async function loadColumns(source: string, lines: Lines, only?: string): Promise
   const values = new Map<string, string>();
   for (const table of tablesForSource(source, tables)) {
     if (only !== undefined && table.name !== only) continue;
-    await loadFiles(database, files, { table, landed: [file], target: 't' });
+    const manifest = { target: 't', source, files: [file] } as unknown as Manifest;
+    await stage({ database, files, tables }, table, [{ manifest, directory: folder, acceptDrop: false }]);
     const rows = await database.rows(`select * from stage_${table.name} order by all`);
     for (const { name } of table.columns) {
       values.set(

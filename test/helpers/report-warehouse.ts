@@ -137,7 +137,6 @@ async function fill(
     `insert into stage_${table.name} by name select ${columns} from (select unnest(from_json(${quoteLiteral(json)}, ${quoteLiteral(JSON.stringify([shape]))})) as entry)`,
   );
   await mergeFilledStage(database, files, table, { target, asOf });
-  await database.run(await files.render('warehouse/drop_stage', { table: table.name }));
 }
 
 async function recordRun(database: Database, runId: string, asOf: string, target: string): Promise<void> {

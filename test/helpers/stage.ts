@@ -1,7 +1,9 @@
+import type { Manifest } from '../../src/landing/store.ts';
+import { dropStages, merge } from '../../src/load/merge.ts';
+import { type Changes, compareStage, type Destination, type Facts, type Landed } from '../../src/load/stage.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { type Changes, compareStage, mergeStage } from '../../src/warehouse/history.ts';
+import { LIST_TEXT } from '../../src/warehouse/list-columns.ts';
 import { quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
-import { LIST_TEXT } from '../../src/warehouse/stage.ts';
 import { columnList, type Table } from '../../src/warehouse/tables.ts';
 
 /** An empty stage with the columns of a table. A list goes into its column as it is. */
@@ -24,13 +26,17 @@ export async function mergeFilledStage(
   database: Database,
   files: SqlFiles,
   table: Table,
-  { target, ...merge }: { readonly target: string; readonly asOf: string; readonly listBytes?: number },
+  { target, ...options }: { readonly target: string; readonly asOf: string; readonly listBytes?: number },
 ): Promise<Changes> {
   if (table.members) {
     const list = quoteIdent(table.members);
     await database.run(`update stage_${table.name} set ${LIST_TEXT} = ${list}, ${list} = md5(${list})`);
   }
-  const changes = await compareStage(database, files, table, target);
-  await mergeStage(database, files, table, { target, ...merge, changes });
-  return changes;
+  const to: Destination = { database, files, tables: new Map([[table.name, table]]) };
+  const landed: Landed = { manifest: { target } as Manifest, directory: '', acceptDrop: true };
+  const filled = await compareStage(to, table, new Map([[landed, { landed: 0, error: undefined }]]));
+  await merge(to, [filled], { accepted: new Set([landed]), ...options, record: 'select 1;' });
+  await dropStages(to, [filled]);
+  const { deleted, inserted, changed } = filled.facts.get(landed) as Facts;
+  return { deleted, inserted, changed };
 }

@@ -5,11 +5,9 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRequestMetrics } from '../../src/http/request-metrics.ts';
-import { type LandingFile, landingDirectory } from '../../src/landing/store.ts';
-import type { Load } from '../../src/pipeline/load.ts';
-import { loadBatch } from '../../src/pipeline/load-batch.ts';
+import { type LandingFile, landingDirectory, type Manifest } from '../../src/landing/store.ts';
 import { LoadQueue } from '../../src/pipeline/load-queue.ts';
-import type { RunContext } from '../../src/pipeline/run.ts';
+import type { ActivePull, PullOutcome, RunContext } from '../../src/pipeline/run.ts';
 import { sources } from '../../src/sources/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -50,12 +48,26 @@ async function begin(signal = new AbortController().signal): Promise<RunContext>
   return run;
 }
 
+interface Landing {
+  readonly pull: ActivePull;
+  readonly manifest: Manifest;
+}
+
+/** Loads landings together. @returns the outcome of each, or the message of its refusal */
+async function load(landings: readonly Landing[]): Promise<readonly (PullOutcome | string)[]> {
+  const queue = new LoadQueue(run);
+  const ends = landings.map(({ pull, manifest }) =>
+    queue.add(pull, manifest, false).catch((error: Error) => error.message),
+  );
+  return Promise.all(ends);
+}
+
 /** Lands keys with their types for a target. */
 async function land(
   target: string,
   keys: Readonly<Record<string, string>> | string,
-  over: Partial<Load['manifest']> = {},
-): Promise<Load> {
+  over: Partial<Manifest> = {},
+): Promise<Landing> {
   const directory = landingDirectory(run.config, run.runId, target);
   const path = join(directory, 'keys.ndjson');
   const lines = Object.entries(keys).map(([name, type]) => JSON.stringify({ name, body: { data: { name, type } } }));
@@ -64,8 +76,8 @@ async function land(
   await writeFile(path, text);
   const file: LandingFile = { file: 'keys.ndjson', format: 'ndjson', bytes: text.length, sha256: '' };
   const pull = {
-    target: { name: target } as Load['pull']['target'],
-    source: sources.find(({ name }) => name === 'keys') as Load['pull']['source'],
+    target: { name: target } as ActivePull['target'],
+    source: sources.find(({ name }) => name === 'keys') as ActivePull['source'],
     metrics: createRequestMetrics(),
     startedAt: run.asOf.toISOString(),
     expectedRows: null,
@@ -80,20 +92,21 @@ async function land(
     files: [file],
     expected_rows: null,
   };
-  return { run, pull, manifest: { ...manifest, ...over }, directory, acceptDrop: false, notes: [] };
+  return { pull, manifest: { ...manifest, ...over } };
 }
 
 const FOUR = { a: 'aes', b: 'aes', c: 'rsa', d: 'rsa' };
 
 /** Lands the versions of Terraform with the workspaces that use each. */
-async function landVersions(target: string, versions: Readonly<Record<string, string>>): Promise<Load> {
-  const { directory, ...load } = await land(target, '');
+async function landVersions(target: string, versions: Readonly<Record<string, string>>): Promise<Landing> {
+  const { pull, manifest } = await land(target, '');
+  const directory = landingDirectory(run.config, run.runId, target);
   const columns = ['version', 'workspace_count', 'workspaces'];
   const rows = Object.entries(versions).map(([version, names]) => `${version},1,"${names}"`);
   const text = [columns.join(','), ...rows, ''].join('\n');
   await writeFile(join(directory, 'tf_versions.csv'), text);
   const file: LandingFile = { file: 'tf_versions.csv', format: 'csv', bytes: text.length, sha256: '', columns };
-  return { ...load, directory, manifest: { ...load.manifest, source: 'tf_versions', files: [file] } };
+  return { pull, manifest: { ...manifest, source: 'tf_versions', files: [file] } };
 }
 
 async function current(): Promise<Record<string, Record<string, unknown>>> {
@@ -108,22 +121,15 @@ const pulled = () => database.rows('select run_id, target, rows::int as rows fro
 
 test('many targets are loaded at once, each with its own rows and pull; a row that did not change keeps its version', async () => {
   await begin();
-  const first = await loadBatch(run, [
-    await land('v1', FOUR),
-    await land("it's", { a: 'ecdsa' }),
-    await land('v3', {}),
-  ]);
-  expect([...first.values()].map(({ target, rows, inserted }) => [target, rows, inserted])).toEqual([
-    ['v1', 4, 4],
-    ["it's", 1, 1],
-    ['v3', 0, 0],
+  const first = await load([await land('v1', FOUR), await land("it's", { a: 'ecdsa' }), await land('v3', {})]);
+  expect(first).toMatchObject([
+    { target: 'v1', rows: 4, inserted: 4 },
+    { target: "it's", rows: 1, inserted: 1 },
+    { target: 'v3', rows: 0, inserted: 0 },
   ]);
   await begin();
-  const second = await loadBatch(run, [
-    await land('v1', { ...FOUR, a: 'rsa', e: 'aes' }),
-    await land("it's", { a: 'ecdsa' }),
-  ]);
-  expect([...second.values()]).toMatchObject([
+  const second = await load([await land('v1', { ...FOUR, a: 'rsa', e: 'aes' }), await land("it's", { a: 'ecdsa' })]);
+  expect(second).toMatchObject([
     { target: 'v1', rows: 5, inserted: 1, changed: 1, deleted: 0 },
     { target: "it's", rows: 1, inserted: 0, changed: 0, deleted: 0 },
   ]);
@@ -141,29 +147,36 @@ test('many targets are loaded at once, each with its own rows and pull; a row th
 const twice = `${JSON.stringify({ name: 'a', body: { data: { type: 'aes' } } })}\n`.repeat(2);
 const nameless = `${JSON.stringify({ body: { data: { type: 'aes' } } })}\n`;
 
-test.each<[what: string, keys: Readonly<Record<string, string>> | string, over: Partial<Load['manifest']>]>([
-  ['a mass disappearance of rows', { d: 'rsa' }, {}],
-  ['a file that cannot be read', 'not json\n', {}],
-  ['a repeated key', twice, {}],
-  ['a missing key', nameless, {}],
-  ['another number of rows than the service reports', FOUR, { expected_rows: 5 }],
-])('a target with %s is left out, and keeps its rows; the others are loaded', async (_what, keys, over) => {
+test.each<[what: string, keys: Readonly<Record<string, string>> | string, over: Partial<Manifest>, why: RegExp]>([
+  ['a mass disappearance of rows', { d: 'rsa' }, {}, /^keys: 3 of 4 rows \(75 %\) disappeared at once$/u],
+  ['a file that cannot be read', 'not json\n', {}, /^keys: Malformed JSON /u],
+  ['a repeated key', twice, {}, /^keys: 2 rows have the key name "a"$/u],
+  ['a missing key', nameless, {}, /^keys: 1 row without name$/u],
+  [
+    'another number of rows than is reported',
+    FOUR,
+    { expected_rows: 5 },
+    /^keys: got 4 rows, but the service reports 5$/u,
+  ],
+])('a target with %s is refused, and keeps its rows; the others are loaded', async (_what, keys, over, why) => {
   await begin();
-  await loadBatch(run, [await land('good', FOUR), await land('bad', FOUR)]);
+  await load([await land('good', FOUR), await land('bad', FOUR)]);
   await begin();
-  const good = await land('good', { ...FOUR, a: 'rsa' });
-  const outcomes = await loadBatch(run, [await land('bad', keys, over), good]);
-  expect([...outcomes.keys()]).toEqual([good]);
+  const landings = [await land('bad', keys, over), await land('good', { ...FOUR, a: 'rsa' })];
+  const [refused, loaded] = await load(landings);
+  expect(refused).toMatch(why);
+  expect(loaded).toMatchObject({ target: 'good', rows: 4, changed: 1 });
   expect(await current()).toEqual({ good: { ...FOUR, a: 'rsa' }, bad: FOUR });
   expect((await pulled()).filter(({ run_id }) => run_id === 'run-2')).toEqual([
     { run_id: 'run-2', target: 'good', rows: 4 },
   ]);
+  expect(await load([landings[0] as Landing])).toEqual([refused]);
 });
 
 test('lists of many targets keep their order and their own members; a target that is left out keeps its lists', async () => {
   await begin();
   const old = { '1.5.7': 'net, api, web', '1.6.0': 'web', '1.7.0': 'x', '1.8.0': 'y' };
-  await loadBatch(run, [await landVersions('t1', old), await landVersions('t2', old), await landVersions('t3', old)]);
+  await load([await landVersions('t1', old), await landVersions('t2', old), await landVersions('t3', old)]);
   await begin();
   const changed = { ...old, '1.5.7': 'net, new, web', '1.9.0': 'api' };
   const loads = [
@@ -171,7 +184,11 @@ test('lists of many targets keep their order and their own members; a target tha
     await landVersions('t2', { '1.5.7': 'web' }),
     await landVersions('t3', old),
   ];
-  expect([...(await loadBatch(run, loads)).values()].map(({ target }) => target)).toEqual(['t1', 't3']);
+  expect(await load(loads)).toMatchObject(
+    [{ target: 't1' }, /3 of 4 rows/u, { target: 't3' }].map((end) =>
+      end instanceof RegExp ? expect.stringMatching(end) : end,
+    ),
+  );
   const rows = await database.rows('select target, version, workspaces from tf_versions order by all');
   const lists = (target: string, versions: Readonly<Record<string, string>>) =>
     Object.entries(versions).map(([version, workspaces]) => ({ target, version, workspaces }));
@@ -180,29 +197,13 @@ test('lists of many targets keep their order and their own members; a target tha
   expect(await database.rows(members, { at: run.asOf.toISOString() })).toEqual([{ added: 2 }]);
 });
 
-test('the queue loads what is left out of a batch alone, which says why', async () => {
-  await begin();
-  const add = async (queue: LoadQueue, load: Load) => queue.add(load.pull, load.manifest, false);
-  const queue = new LoadQueue(run);
-  await Promise.all(['v1', 'v2', 'v3'].map(async (target) => add(queue, await land(target, FOUR))));
-  await begin();
-  const loads = [await land('v1', { a: 'aes' }), await land('v2', twice), await land('v3', { ...FOUR, b: 'rsa' })];
-  const next = new LoadQueue(run);
-  const ends = await Promise.allSettled(loads.map((load) => add(next, load)));
-  expect(ends).toMatchObject([
-    { status: 'rejected', reason: { message: 'keys: 3 of 4 rows (75 %) disappeared at once' } },
-    { status: 'rejected', reason: { message: 'keys: 2 rows have the key name "a"' } },
-    { status: 'fulfilled', value: { target: 'v3', changed: 1 } },
-  ]);
-  expect(await current()).toEqual({ v1: FOUR, v2: FOUR, v3: { ...FOUR, b: 'rsa' } });
-});
-
-test('an aborted run loads nothing of a batch', async () => {
+test('an aborted run loads nothing', async () => {
   const halt = new AbortController();
   await begin(halt.signal);
   const loads = [await land('v1', FOUR), await land('v2', FOUR)];
   const reason = new Error('stopped');
-  const loading = loadBatch(run, loads);
+  const queue = new LoadQueue(run);
+  const loading = Promise.all(loads.map(({ pull, manifest }) => queue.add(pull, manifest, false)));
   halt.abort(reason);
   await expect(loading).rejects.toBe(reason);
   expect(await current()).toEqual({});

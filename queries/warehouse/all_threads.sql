@@ -1,2 +1,0 @@
--- One thread for each processor.
-reset threads;

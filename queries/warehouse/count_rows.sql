@@ -1,2 +1,0 @@
-select count(*) as rows
-from {{rows}};

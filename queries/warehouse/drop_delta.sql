@@ -1,1 +1,0 @@
-drop table delta_{{table}};

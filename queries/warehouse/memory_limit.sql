@@ -1,2 +1,0 @@
--- Sets the limit of DuckDB's buffer pool.
-set memory_limit = {{limit}};

@@ -1,2 +1,0 @@
--- One thread.
-set threads = 1;

@@ -1,2 +1,0 @@
--- The threads of DuckDB for one statement.
-select current_setting('threads')::integer as threads;

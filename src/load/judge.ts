@@ -1,0 +1,127 @@
+import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { isOutOfMemory } from '../warehouse/integrity.ts';
+import { ORDINAL, type Table } from '../warehouse/tables.ts';
+import type { Row } from '../warehouse/values.ts';
+import { describeReadError, findInvalidKey } from './locate-errors.ts';
+import type { Changes, Facts, Landed, Stage } from './stage.ts';
+
+/** Whether the rows of a landing may replace those of the warehouse; if not, why. */
+export type Verdict = Acceptance | TidemarkError;
+
+export interface Acceptance {
+  readonly delta: Delta;
+  /** For the column `note` of `pulls`. */
+  readonly notes: readonly string[];
+}
+
+/** Too many rows would be deleted at once: the load is quarantined until a person accepts it. */
+export class RowDropError extends TidemarkError {}
+
+/** A table would lose all rows: whether that is believed depends on the other sources of the target. */
+export class EmptiedTableError extends TidemarkError {}
+
+/** What a load changes in the main table of a source. Numbers are of rows. */
+export interface Delta extends Changes {
+  readonly rowsAfter: number;
+}
+
+export interface Limits {
+  readonly shrinkPercent: number;
+  readonly memoryLimit: string;
+}
+
+/** Judges a landing by the stages of all tables that its source fills, its main table first. The first objection counts. */
+export async function judge(landed: Landed, stages: readonly Stage[], limits: Limits): Promise<Verdict> {
+  const notes: string[] = [];
+  for (const { table, facts } of stages) {
+    const known = facts.get(landed) as Facts;
+    const objection = await findObjection(landed, table, known, limits);
+    if (objection) return objection;
+    if (known.numberedKey) notes.push(describeNumbered(table, known.numberedKey));
+  }
+  const main = stages[0]?.facts.get(landed);
+  if (!main) return new TidemarkError('DATA', `no table is filled by the source ${landed.manifest.source}`);
+  const { deleted, inserted, changed, held } = main;
+  const delta = { deleted, inserted, changed, rowsAfter: held - deleted + inserted };
+  return { delta, notes };
+}
+
+async function findObjection(
+  landed: Landed,
+  table: Table,
+  facts: Facts,
+  { shrinkPercent, memoryLimit }: Limits,
+): Promise<TidemarkError | undefined> {
+  const { error, invalidKey } = facts;
+  if (isOutOfMemory(error)) return outOfMemory(landed, memoryLimit, error);
+  if (error !== undefined) return describeReadError(table, landed, error);
+  if (invalidKey) return refuseKey(table, landed, invalidKey);
+  if (!isComplete(table, landed, facts)) return countError(landed, facts);
+  return landed.acceptDrop ? undefined : findLoss(landed, table, facts, shrinkPercent);
+}
+
+async function refuseKey(table: Table, landed: Landed, key: Row): Promise<TidemarkError> {
+  const place = await findInvalidKey(table, landed);
+  return new TidemarkError('DATA', `${table.name}: ${describeKey(table, key)}${place}`);
+}
+
+function countError({ manifest: { source, expected_rows } }: Landed, { landed }: Facts): TidemarkError {
+  return new TidemarkError('DATA', `${source}: got ${plural(landed, 'row')}, but the service reports ${expected_rows}`);
+}
+
+/** Whether a table has the number of rows that the service reports. */
+function isComplete(table: Table, { manifest: { source, expected_rows } }: Landed, { landed }: Facts): boolean {
+  return table.name !== source || expected_rows === null || landed === expected_rows;
+}
+
+/** Fewer deleted rows than this are no mass loss: a table of two rows may lose both. */
+const MIN_LOST_ROWS = 3;
+
+/** Whether so many of the rows that a table has would be deleted that a person has to accept it. */
+export function isMassLoss(
+  { volatile }: Pick<Table, 'volatile'>,
+  { deleted, held }: Pick<Facts, 'deleted' | 'held'>,
+  shrinkPercent: number,
+): boolean {
+  return !volatile && deleted >= MIN_LOST_ROWS && deleted * 100 > held * shrinkPercent;
+}
+
+function findLoss(
+  { acceptEmpty = false }: Landed,
+  table: Table,
+  { deleted, inserted, held, unknown }: Facts,
+  shrinkPercent: number,
+): TidemarkError | undefined {
+  const known = held - unknown;
+  const hint = `if this is correct, accept it with \`tidemark pull --accept-shrink ${table.source}\``;
+  if (isMassLoss(table, { deleted, held: known }, shrinkPercent)) {
+    const percent = Math.round((deleted * 100) / known);
+    const what = `${table.name}: ${deleted} of ${known} rows (${percent} %) disappeared at once`;
+    return new RowDropError('DATA', what, { hint });
+  }
+  const isEmptied = !table.volatile && deleted > 0 && deleted === known && inserted === 0;
+  if (acceptEmpty || !isEmptied) return undefined;
+  return new EmptiedTableError('DATA', `${table.name}: every row (${known}) disappeared at once`, { hint });
+}
+
+/** The landing is complete, and can be loaded later. */
+export function outOfMemory({ manifest }: Landed, memoryLimit: string, cause: unknown): TidemarkError {
+  const hint = `raise \`memoryLimit\`, then load the landing with \`tidemark pull --from ${manifest.run_id}\``;
+  return new TidemarkError('INCOMPLETE', `loading needs more memory than ${memoryLimit}`, { hint, cause });
+}
+
+function describeKey(table: Table, row: Row): string {
+  return row.is_missing === true
+    ? `${plural(Number(row.times), 'row')} without ${table.key[0]}`
+    : describeRepeat(table, row);
+}
+
+function describeRepeat({ key }: Table, row: Row): string {
+  const shown = key.filter((name) => name !== ORDINAL).map((name) => `${name} ${JSON.stringify(row[name])}`);
+  return `${row.times} rows have the key ${shown.join(', ')}`;
+}
+
+function describeNumbered(table: Table, row: Row): string {
+  return `${table.name}: ${describeRepeat(table, row)} and other values: the column ordinal keeps them apart`;
+}

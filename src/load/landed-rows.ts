@@ -1,0 +1,101 @@
+import { isSecretField } from '../core/redact/secret-fields.ts';
+import type { LandingFile } from '../landing/store.ts';
+import type { SqlParams } from '../warehouse/database.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { ORDINAL, type Table } from '../warehouse/tables.ts';
+
+/** A landed file with its absolute path. */
+export interface LandingFilePath extends LandingFile {
+  readonly path: string;
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Names of the real product for specified explorer fields (docs/services/platform.md#real-product). */
+const PRODUCT_NAMES: Readonly<Record<string, string>> = {
+  state_version_terraform_version: 'state_version_iac_version',
+  workspace_terraform_version: 'workspace_iac_version',
+};
+
+/** A query over landed files. */
+export interface RowQuery {
+  readonly query: string;
+  readonly params: SqlParams;
+  /** The columns of the query, where they are known. */
+  readonly columns?: ReadonlySet<string>;
+  /** The same for rows that are longer than a line, because of line breaks in a cell. */
+  readonly forLongRows?: RowQuery;
+}
+
+/** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines. */
+export async function readRowQueries(
+  files: SqlFiles,
+  table: Table,
+  landed: readonly LandingFilePath[],
+): Promise<readonly RowQuery[]> {
+  const csv = table.name === table.source ? landed.filter(({ format }) => format === 'csv') : [];
+  const json = csv.length > 0 ? [] : landed.filter(({ format }) => format === 'ndjson');
+  const loads = csv.map(async (file) => {
+    const forLongRows = table.members
+      ? await readCsvQuery(files, table, { ...file, longestLine: file.bytes })
+      : undefined;
+    return { ...(await readCsvQuery(files, table, file)), ...(forLongRows && { forLongRows }) };
+  });
+  if (json.length === 0) return Promise.all(loads);
+  const query = await files.read(`load/${table.name}`);
+  const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
+  return Promise.all([...loads, { query, params }]);
+}
+
+async function readCsvQuery(files: SqlFiles, table: Table, file: LandingFilePath): Promise<RowQuery> {
+  const { columns, parts } = csvLoadParts(table, file);
+  return { query: await files.render('load/explorer_csv', parts), params: { file: file.path }, columns };
+}
+
+/** The buffer size that reading JSON lines needs. */
+function longestLine(json: readonly LandingFile[]): number {
+  return Math.max(MEBIBYTE, ...json.map((file) => (file.longestLine ?? 0) + 1024));
+}
+
+/** Read as text and cast: the CSV reader of DuckDB 1.5 silently turns an invalid timestamp into null. */
+const TIME = 'timestamptz';
+
+const MAX_LINE_BYTES = 256 * MEBIBYTE;
+/** A reader has several buffers in memory. One of less than two lines makes DuckDB 1.5 take the start of a line for its end. */
+const MIN_BUFFER_BYTES = 8 * MEBIBYTE;
+
+/** What `load/explorer_csv` is rendered with, and the columns that it then yields. */
+function csvLoadParts(table: Table, file: LandingFilePath) {
+  const header = file.columns ?? [];
+  const known = new Map(table.columns.map((column) => [column.name, column.type]));
+  known.delete(ORDINAL); // a field of this name is not ours
+  const columnType = (name: string) => known.get(PRODUCT_NAMES[name] ?? name);
+  const readAs = (name: string) => (columnType(name) === TIME ? 'varchar' : (columnType(name) ?? 'varchar'));
+  const struct = header.map((name) => `${quoteIdent(name)}: ${quoteLiteral(readAs(name))}`).join(', ');
+  const named = header
+    .filter((name) => columnType(name))
+    .map(
+      (name) =>
+        `${columnType(name) === TIME ? `${quoteIdent(name)}::${TIME}` : normalizeExtra(name)} as ${quoteIdent(PRODUCT_NAMES[name] ?? name)}`,
+    );
+  const others = header.filter((name) => !columnType(name) && !isSecretField(name)).sort();
+  const pairs = others.map((name) => `${quoteLiteral(name)}, nullif(${quoteIdent(name)}, '')`).join(', ');
+  const extra = others.length === 0 ? [] : [`json_merge_patch('{}', json_object(${pairs})) as extra`];
+  // A row is a line, and a row of tf_versions may name every workspace: without a measured line, only the file size bounds it.
+  const longest = file.longestLine ?? (table.members ? file.bytes : 0);
+  const maxLine = Math.min(MAX_LINE_BYTES, Math.max(2 * MEBIBYTE, longest + 1024));
+  const parts = {
+    select: [...named, ...extra].join(', '),
+    columns: `{${struct}}`,
+    nulls: file.bareNull ? "['', 'null']" : "['']",
+    maxLine: String(maxLine),
+    bufferSize: String(Math.max(MIN_BUFFER_BYTES, maxLine * 2)),
+  };
+  const loaded = header.filter((name) => columnType(name)).map((name) => PRODUCT_NAMES[name] ?? name);
+  return { parts, columns: new Set(extra.length === 0 ? loaded : [...loaded, 'extra']) };
+}
+
+/** JSON pages land unknown fields as one JSON column. DuckDB rewrites it, so that it compares equal to a column from CSV. */
+function normalizeExtra(name: string): string {
+  return name === 'extra' ? `json_merge_patch('{}', ${quoteIdent(name)})` : quoteIdent(name);
+}

@@ -1,0 +1,87 @@
+import { sameKey } from '../warehouse/list-columns.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
+import type { Table } from '../warehouse/tables.ts';
+import type { Destination, Landed, Stage } from './stage.ts';
+import { literals, stageParts } from './stage-parts.ts';
+
+export interface MergeOptions {
+  /** The landings to load; the others change nothing. */
+  readonly accepted: { has(landed: Landed): boolean };
+  /** Later than any `valid_from` of the tables (ISO 8601). */
+  readonly asOf: string;
+  /** A statement of the same transaction. */
+  readonly record: string;
+  /** Bytes of lists that are merged at once, beside one more list. @default 4 MiB */
+  readonly listBytes?: number;
+}
+
+const LIST_BYTES = 4 * 1024 * 1024;
+
+/** Writes the differences of stages in one transaction: ends changed and deleted versions, adds changed and new ones. */
+export async function merge(to: Destination, stages: readonly Stage[], options: MergeOptions): Promise<void> {
+  const statements: string[] = [];
+  for (const one of stages) statements.push(...(await mergeStatements(to, one, options)));
+  await to.database.transact([...statements, options.record]);
+}
+
+/** Drops the temporary tables of stages. */
+export async function dropStages({ database, files }: Destination, stages: readonly Stage[]): Promise<void> {
+  const drops = stages.map(({ table }) => files.render('warehouse/drop_stage', { table: table.name }));
+  await database.script((await Promise.all(drops)).join('\n'));
+}
+
+/** Renders a statement about a stage. */
+type Render = (name: string, more?: Readonly<Record<string, string>>) => Promise<string>;
+
+async function mergeStatements(
+  to: Destination,
+  { table, facts }: Stage,
+  { accepted, asOf, listBytes = LIST_BYTES }: MergeOptions,
+): Promise<readonly string[]> {
+  const landings = [...facts.keys()].filter((landing) => accepted.has(landing));
+  const refused = [...facts.keys()].filter((landing) => !accepted.has(landing));
+  if (landings.length === 0) return [];
+  const parts = stageParts(table, landings);
+  const render: Render = async (name, more) =>
+    fillParams(await to.files.render(`warehouse/${name}`, { ...parts, ...more }), { as_of: asOf });
+  const targets = literals(refused.map(({ manifest }) => manifest.target));
+  if (refused.length > 0) await to.database.script(await render('refuse_changes', { refused: targets }));
+  const hasChanges = landings.some((landing) => isChanged(facts.get(landing)));
+  return [
+    ...(hasChanges && table.members ? await listStatements(to, table, render, listBytes) : []),
+    ...(hasChanges ? [await render('close_versions'), await render('append_versions')] : []),
+    ...(table.computed.length > 0 ? [await render('refresh_computed')] : []),
+  ];
+}
+
+function isChanged(changes: { deleted: number; inserted: number; changed: number } | undefined): boolean {
+  return changes !== undefined && changes.deleted + changes.inserted + changes.changed > 0;
+}
+
+/**
+ * The statements that write the members which were added, removed or moved in changed lists: part by part, since DuckDB cannot spill a
+ * list. They come before those of the rows.
+ */
+async function listStatements(
+  { database }: Destination,
+  table: Table,
+  render: Render,
+  bytes: number,
+): Promise<readonly string[]> {
+  const keys = {
+    listsKey: ['target', ...table.key].map((name) => `lists.${quoteIdent(name)}`).join(', '),
+    heldKey: sameKey(table, 'held', 'lists'),
+  };
+  const rows = await database.script(await render('list_parts', { bytes: String(bytes) }));
+  const statements: string[] = [];
+  for (const { first, last, has_new, has_known } of rows) {
+    const part = { ...keys, first: String(first), last: String(last) };
+    const names = [
+      ...(has_new ? ['list_fill'] : []),
+      ...(has_known ? ['list_changes', 'list_close', 'list_append'] : []),
+    ];
+    for (const name of names) statements.push(await render(name, part));
+  }
+  return statements;
+}

@@ -1,0 +1,94 @@
+import { listUnknown, type Manifest, type UnknownPart } from '../landing/store.ts';
+import { LIST_TEXT } from '../warehouse/list-columns.ts';
+import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import { columnList, historyTable, ORDINAL, type Table } from '../warehouse/tables.ts';
+
+interface StagedLanding {
+  readonly manifest: Manifest;
+  readonly acceptDrop: boolean;
+}
+
+/** What the statements about the stage of a table are rendered with. */
+export function stageParts(table: Table, landings: readonly StagedLanding[]) {
+  const key = withTarget(table.key);
+  const same = key.map((name) => `stage.${quoteIdent(name)} is not distinct from open.${quoteIdent(name)}`);
+  return {
+    ...keyParts(table),
+    table: table.name,
+    history: historyTable(table),
+    columns: columnList(table),
+    key: identifiers(key),
+    sameKey: same.join(' and '),
+    digest: digestColumns(table),
+    targets: literals(landings.map(({ manifest }) => manifest.target)),
+    isUnknown: isUnknown(table, landings),
+    part: quoteIdent(table.part ?? 'target'),
+    sameRest: table.key
+      .filter((name) => name !== table.part)
+      .map((name) => `held.${quoteIdent(name)} is not distinct from staged.${quoteIdent(name)}`)
+      .join(' and '),
+    ...computedParts(table),
+  };
+}
+
+/** The key as a reader knows it, and what must be unique: without an ID, a row is known by all of its values. */
+function keyParts({ key, columns, members }: Table) {
+  const names = key.filter((name) => name !== ORDINAL);
+  const content = columns.filter(({ name }) => name !== ORDINAL).map(({ name }) => quoteIdent(name));
+  const known = identifiers(withTarget(names));
+  // What tells rows with one key apart is most likely in fields that are not documented.
+  const order = ['extra', ...columns.map(({ name }) => name).filter((name) => name !== 'extra')];
+  return {
+    names: known,
+    unique: names.length === key.length ? known : `${known}, hash(${content.join(', ')})`,
+    keyMissing: `${quoteIdent(names[0] ?? 'target')} is null`,
+    order: order.map((name) => `${quoteIdent(name === members ? LIST_TEXT : name)}::varchar nulls first`).join(', '),
+  };
+}
+
+const withTarget = (names: readonly string[]): readonly string[] => [...new Set(['target', ...names])];
+
+const identifiers = (names: readonly string[]): string => names.map(quoteIdent).join(', ');
+
+export const literals = (texts: readonly string[]): string => texts.map(quoteLiteral).join(', ');
+
+/** SQL that is true for rows of parts that could not be listed. */
+function isUnknown({ part }: Table, landings: readonly StagedLanding[]): string {
+  const found = landings.flatMap(({ manifest, acceptDrop }) => {
+    const unknown = listUnknown(manifest, acceptDrop).filter(({ column }) => column === part);
+    return unknown.map(({ value }) => ({ target: manifest.target, value }));
+  });
+  if (part === undefined || found.length === 0) return 'false';
+  const isOf = ({ target, value }: { readonly target: string; readonly value: UnknownPart['value'] }) =>
+    `(target = ${quoteLiteral(target)} and ${quoteIdent(part)} is not distinct from ${value === null ? 'null' : quoteLiteral(value)})`;
+  return found.map(isOf).join(' or ');
+}
+
+/** A 64-bit hash of the columns whose change makes a version: one number per row in memory, however wide the table. */
+function digestColumns(table: Table): string {
+  return `hash(${comparedColumns(table).join(', ')})`;
+}
+
+interface ComparedTable {
+  readonly columns: readonly { readonly name: string }[];
+  readonly computed: readonly string[];
+}
+
+/** The columns whose change makes a version. */
+export function comparedColumns({ columns, computed }: ComparedTable): readonly string[] {
+  const fields = computed.flatMap((name) => (name.startsWith('extra.') ? [name.slice('extra.'.length)] : []));
+  const withoutFields = JSON.stringify(Object.fromEntries(fields.map((name) => [name, null])));
+  const extra = `nullif(if(extra is null, null, json_merge_patch(extra, ${quoteLiteral(withoutFields)}))::varchar, '{}')`;
+  return columns
+    .filter(({ name }) => !computed.includes(name))
+    .map(({ name }) => (name === 'extra' && fields.length > 0 ? extra : quoteIdent(name)));
+}
+
+/** The columns that a service computes: `refresh_computed` takes them from the stage. */
+function computedParts({ computed }: Table) {
+  const columns = [...new Set(computed.map((name) => quoteIdent(name.split('.')[0] ?? name)))];
+  return {
+    assignments: columns.map((name) => `${name} = stage.${name}`).join(', '),
+    differs: columns.map((name) => `open.${name} is distinct from stage.${name}`).join(' or '),
+  };
+}

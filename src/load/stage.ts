@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import type { Manifest } from '../landing/store.ts';
+import { type Database, firstLine } from '../warehouse/database.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
+import { LIST_TEXT } from '../warehouse/list-columns.ts';
+import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
+import { type Column, ORDINAL, type Table } from '../warehouse/tables.ts';
+import type { Row } from '../warehouse/values.ts';
+import { type RowQuery, readRowQueries } from './landed-rows.ts';
+import { stageParts } from './stage-parts.ts';
+
+/** Where rows are loaded. */
+export interface Destination {
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly tables: ReadonlyMap<string, Table>;
+}
+
+/** A landing to load: the rows of one source of one target. */
+export interface Landed {
+  readonly manifest: Manifest;
+  /** Contains the manifest's files. */
+  readonly directory: string;
+  /** Loads a mass disappearance of rows instead of quarantining it. */
+  readonly acceptDrop: boolean;
+  /** Loads a table that loses all rows: the other sources of the target are as they should be. @default false */
+  readonly acceptEmpty?: boolean;
+}
+
+/**
+ * The rows of one table that landings of some targets have, in the temporary table `stage_T`; `delta_T` has their difference to the
+ * current rows.
+ */
+export interface Stage {
+  readonly table: Table;
+  readonly facts: ReadonlyMap<Landed, Facts>;
+}
+
+/** Rows of one table of one target that a load changes. */
+export interface Changes {
+  readonly deleted: number;
+  readonly inserted: number;
+  readonly changed: number;
+}
+
+/** What `judge` decides by. Numbers are of rows. */
+export interface Facts extends Changes {
+  /** In the landing. */
+  readonly landed: number;
+  /** Current before the load. */
+  readonly held: number;
+  /** Of them, in parts that could not be listed: they stay as they are. */
+  readonly unknown: number;
+  /** Why the landing cannot be read; undefined if it can. */
+  readonly error: unknown;
+  /** A key that is missing (`is_missing`) or that several rows have (`times`), with its values. */
+  readonly invalidKey: Row | undefined;
+  /** A key that rows with other values have, which the column `ordinal` keeps apart. */
+  readonly numberedKey: Row | undefined;
+}
+
+/** Reads the rows of a table that landings have, and compares them with the current ones. @param landings of different targets */
+export async function stage(to: Destination, table: Table, landings: readonly Landed[]): Promise<Stage> {
+  await createStage(to, table);
+  const read = new Map<Landed, Reading>();
+  for (const landed of landings) read.set(landed, await readLanding(to, table, landed));
+  return compareStage(to, table, read);
+}
+
+/** How a landing was read. */
+export type Reading = Pick<Facts, 'landed' | 'error'>;
+
+/** Checks the keys of the rows in a stage, and compares them with the current rows of the same targets. */
+export async function compareStage(
+  { database, files }: Destination,
+  table: Table,
+  read: ReadonlyMap<Landed, Reading>,
+): Promise<Stage> {
+  const parts = stageParts(table, [...read.keys()]);
+  const find = async (query: string, more: Readonly<Record<string, string>> = {}) => {
+    const rows = await database.script(await files.render(`warehouse/${query}`, { ...parts, ...more }));
+    return new Map(rows.map((row) => [String(row.target), row]));
+  };
+  const invalid = await find('stage_keys');
+  const numbered = parts.unique === parts.names ? undefined : await find('stage_keys', { unique: parts.names });
+  if (numbered && numbered.size > 0) await find('number_repeats');
+  // Where a plugin's ID is a prefix, a row that is listed for one plugin may be of another one, which could not be listed.
+  const mayBeHeld = parts.isUnknown !== 'false' && table.columns.some(({ name }) => name === 'is_ambiguous');
+  const isHeld = mayBeHeld ? await files.render('warehouse/held_by_unknown', parts) : 'false';
+  await find('compare_stage', { isHeld });
+  const changes = await find('stage_changes');
+  const facts = [...read].map(([landed, reading]): [Landed, Facts] => {
+    const { target } = landed.manifest;
+    const keys = { invalidKey: invalid.get(target), numberedKey: numbered?.get(target) };
+    return [landed, { ...reading, ...readCounts(changes.get(target)), ...keys }];
+  });
+  return { table, facts: new Map(facts) };
+}
+
+function readCounts(row: Row = {}) {
+  const count = (name: string) => Number(row[name] ?? 0);
+  return {
+    held: count('held'),
+    unknown: count('unknown'),
+    deleted: count('deleted'),
+    inserted: count('inserted'),
+    changed: count('changed'),
+  };
+}
+
+/** Creates an empty stage. */
+export async function createStage({ database, files }: Destination, table: Table): Promise<void> {
+  const columns = stagedColumns(table, new Set()).join(',\n  ');
+  await database.write(await files.render('warehouse/stage', { table: table.name, columns }), { target: '' });
+}
+
+/** Adds the rows of a landing to the stage. @throws storage failures */
+async function readLanding(to: Destination, table: Table, { manifest, directory }: Landed): Promise<Reading> {
+  const landed = manifest.files.map((file) => ({ ...file, path: join(directory, file.file) }));
+  let rows = 0;
+  try {
+    for (const query of await readRowQueries(to.files, table, landed))
+      rows += await addRows(to, table, query, manifest.target);
+    return { landed: rows, error: undefined };
+  } catch (error) {
+    if (classifyStorageError(error)) throw error;
+    return { landed: rows, error };
+  }
+}
+
+async function addRows(
+  to: Destination,
+  table: Table,
+  { query, params, columns, forLongRows }: RowQuery,
+  target: string,
+): Promise<number> {
+  const { database, files } = to;
+  const values = { ...params, target };
+  const add = async (loaded?: ReadonlySet<string>) => {
+    const parts = { table: table.name, columns: stagedColumns(table, loaded).join(',\n  '), rows: query };
+    return database.write(await files.render('warehouse/load_rows', parts), values);
+  };
+  try {
+    return await add(columns);
+  } catch (error) {
+    if (forLongRows && /Maximum line size/u.test(String(error))) return addRows(to, table, forLongRows, target);
+    if (columns || !isUnknownColumn(error)) throw error;
+    const shape = await database.rows(await files.render('warehouse/describe_load', { rows: query }), values);
+    return add(new Set(shape.map(({ column_name }) => String(column_name))));
+  }
+}
+
+/** Few load queries lack a column of their table: to describe each of them first would cost as much as a small load. */
+function isUnknownColumn(error: unknown): boolean {
+  return firstLine(error).startsWith('Binder Error');
+}
+
+/** @param loaded columns of the load query; the others of the table are null. @default all columns of the table */
+function stagedColumns(table: Table, loaded?: ReadonlySet<string>): readonly string[] {
+  const cleaned = table.columns.map((column) => ({ name: column.name, value: cleanColumn(column, loaded) }));
+  const list = cleaned.find(({ name }) => name === table.members);
+  const columns = cleaned.map(
+    ({ name, value }) => `${name === list?.name ? `md5(${value})` : value} as ${quoteIdent(name)}`,
+  );
+  return list ? [...columns, `${list.value} as ${LIST_TEXT}`] : columns;
+}
+
+/** The value of a column, with the type that the table declares. */
+function cleanColumn({ name, type }: Column, loaded?: ReadonlySet<string>): string {
+  if (name === 'target') return '$target::varchar';
+  // A field of this name is not ours: repeated rows are numbered.
+  if (name === ORDINAL || (loaded && !loaded.has(name))) return `null::${type}`;
+  const column = quoteIdent(name);
+  if (type === 'varchar') return `nullif(${column}, '')::varchar`;
+  // A cast from text would parse the JSON again.
+  if (type === 'json') return `if(${column}::json::varchar in ('null', '{}'), null, ${column}::json)`;
+  return `${column}::${type}`;
+}

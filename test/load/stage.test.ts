@@ -1,0 +1,174 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import type { LandingFile, Manifest } from '../../src/landing/store.ts';
+import { judge } from '../../src/load/judge.ts';
+import { dropStages } from '../../src/load/merge.ts';
+import { type Landed, stage } from '../../src/load/stage.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables, type Table } from '../../src/warehouse/tables.ts';
+import { openCopy } from '../helpers/prepared.ts';
+import { createStage, mergeFilledStage } from '../helpers/stage.ts';
+import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
+
+const atEnd = cleanAtEnd();
+
+/** A load query of a user, which knows only some columns of the table. */
+const SHORT_QUERY = `select name, "type" from read_json(
+  $files, format = 'newline_delimited', columns = {name: 'VARCHAR', type: 'VARCHAR'}, maximum_object_size = $longest_line
+)`;
+
+let folder: string;
+let database: Database;
+let files: SqlFiles;
+let tables: ReadonlyMap<string, Table>;
+
+beforeAll(async () => {
+  folder = await tempFolder(atEnd);
+  mkdirSync(join(folder, 'queries', 'load'), { recursive: true });
+  writeFileSync(join(folder, 'queries', 'load', 'keys.sql'), SHORT_QUERY);
+  files = createSqlFiles([folder, PACKAGE_ROOT]);
+  tables = await loadTables(files);
+  database = await openCopy(join(folder, 'warehouse.duckdb'));
+  atEnd(async () => database.close());
+});
+
+function toLanded(target: string, source: string, landed: readonly LandingFile[]): Landed {
+  const manifest = { target, source, files: landed, expected_rows: null } as unknown as Manifest;
+  return { manifest, directory: folder, acceptDrop: false };
+}
+
+function landKeys(target: string, rows: readonly object[]): Landed {
+  writeFileSync(join(folder, 'keys.ndjson'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  return toLanded(target, 'keys', [{ file: 'keys.ndjson', format: 'ndjson', bytes: 0, sha256: '' }]);
+}
+
+const stageOf = (landed: Landed) => {
+  const to = { database, files, tables };
+  return stage(to, tables.get(landed.manifest.source) as Table, [landed]);
+};
+
+test('a column that a load query does not yield is null', async () => {
+  const landed = landKeys('vault-1', [
+    { name: 'one', type: 'aes256-gcm96' },
+    { name: 'two', type: '' },
+  ]);
+  expect((await stageOf(landed)).facts.get(landed)).toMatchObject({ landed: 2, inserted: 2, error: undefined });
+  expect(await database.rows('select target, name, "type", latest_version from stage_keys order by name')).toEqual([
+    { target: 'vault-1', name: 'one', type: 'aes256-gcm96', latest_version: null },
+    { target: 'vault-1', name: 'two', type: null, latest_version: null },
+  ]);
+});
+
+test('a landing without files makes an empty stage, and each of its rows is a deletion', async () => {
+  await createStage(database, tables.get('keys') as Table);
+  await database.run("insert into stage_keys (target, name) values ('vault-2', 'one')");
+  await mergeFilledStage(database, files, tables.get('keys') as Table, {
+    target: 'vault-2',
+    asOf: '2026-11-01T00:00:00Z',
+  });
+
+  const landed = toLanded('vault-2', 'keys', []);
+  const compared = await stageOf(landed);
+
+  expect(compared.facts.get(landed)).toMatchObject({ landed: 0, held: 1, deleted: 1, inserted: 0, changed: 0 });
+  await dropStages({ database, files, tables }, [compared]);
+  expect(
+    await database.rows("select table_name from duckdb_tables() where temporary and table_name like '%keys%'"),
+  ).toEqual([]);
+});
+
+test.each([
+  {
+    what: 'a missing key before a repeated one',
+    rows: [{ name: 'one' }, { name: 'one' }, { type: 'x' }, { type: 'y' }],
+    message: 'keys: 2 rows without name',
+  },
+  { what: 'a repeated key', rows: [{ name: 'one' }, { name: 'one' }], message: 'keys: 2 rows have the key name "one"' },
+])('$what is an objection', async ({ rows, message }) => {
+  const landed = landKeys('vault-3', rows);
+  const limits = { shrinkPercent: 50, memoryLimit: '1GB' };
+  expect(await judge(landed, [await stageOf(landed)], limits)).toMatchObject({ message });
+});
+
+/** A landed export of `tf_versions`, whose rows name the workspaces that use a version. */
+function landVersions(rows: readonly string[], longestLine: number): Landed {
+  const columns = ['version', 'workspace_count', 'workspaces'];
+  const text = [columns.join(','), ...rows, ''].join('\n');
+  writeFileSync(join(folder, 'tf_versions.csv'), text);
+  const file = {
+    file: 'tf_versions.csv',
+    format: 'csv',
+    bytes: text.length,
+    sha256: '',
+    columns,
+    longestLine,
+  } as const;
+  return toLanded('acme', 'tf_versions', [file]);
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+test.each([
+  ['as long as was measured', (index: number) => 'x'.repeat((2 + (index % 3) / 2) * MEBIBYTE), 3 * MEBIBYTE + 100],
+  ['longer than its lines', () => `${'x'.repeat(MEBIBYTE)}\n`.repeat(4), MEBIBYTE + 100],
+])('a row of a list that is %s is read', async (_, toNames, longestLine) => {
+  const names = Array.from({ length: 12 }, (_row, index) => toNames(index));
+  const landed = landVersions(
+    names.map((text, index) => `"1.${index}","1","${text}"`),
+    longestLine,
+  );
+
+  expect((await stageOf(landed)).facts.get(landed)).toMatchObject({ landed: names.length, error: undefined });
+
+  const lengths = await database.rows('select list_text as names from stage_tf_versions order by version');
+  expect(lengths.map((row) => String(row.names).length).sort()).toEqual(names.map(({ length }) => length).sort());
+});
+
+/** Two values of a type. */
+const VALUES: Readonly<Record<string, readonly [string, string]>> = {
+  varchar: ["'a'", "'b'"],
+  'varchar[]': ["['a']", "['b']"],
+  boolean: ['false', 'null'],
+  json: [`'{"a": 1}'`, `'{"a": 2}'`],
+  timestamptz: ["'2026-01-01 00:00:00+00'", "'2026-01-01 00:00:00.000001+00'"],
+};
+const NUMBERS = ['0', '1'] as const;
+
+/** Each row has a key of its own; from the first day to the second, it changes in one column. */
+async function fillDay({ name, key, columns }: Table, day: 0 | 1): Promise<void> {
+  const ownKey = key.filter((one) => one !== 'target' && one !== 'ordinal')[0];
+  for (const [index, changing] of columns.entries()) {
+    const cells = columns.map((column) => {
+      if (column.name === 'target') return "'acme'";
+      if (column.name === ownKey) return column.type === 'varchar' ? `'key ${index}'` : String(index);
+      const values = VALUES[column.type] ?? NUMBERS;
+      return `${values[column === changing ? day : 0]}::${column.type}`;
+    });
+    await database.run(
+      `insert into stage_${name} (${columns.map((one) => quoteIdent(one.name)).join(', ')}) values (${cells.join(', ')})`,
+    );
+  }
+}
+
+test('in every table, a change of any column is a new version of its row, unless the service computes the column', async () => {
+  for (const table of [...tables.values()].filter(({ source, key }) => source && !key.includes('target'))) {
+    for (const day of [0, 1] as const) {
+      await createStage(database, table);
+      await fillDay(table, day);
+      const asOf = `2026-12-0${day + 1}T00:00:00Z`;
+      const changes = await mergeFilledStage(database, files, table, { target: 'acme', asOf });
+      const rows = table.columns.length;
+      const keys = table.columns.filter(({ name }) => table.key.includes(name) && name !== table.key[0]).length;
+      // A changed key is a row that ends and another one that begins.
+      const same = 2 + table.computed.filter((name) => !name.startsWith('extra.')).length; // the target, and the row's own key
+      const expected =
+        day === 0
+          ? { deleted: 0, inserted: rows, changed: 0 }
+          : { deleted: keys, inserted: keys, changed: rows - keys - same };
+      expect({ table: table.name, ...changes }).toEqual({ table: table.name, ...expected });
+    }
+  }
+});
