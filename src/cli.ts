@@ -38,6 +38,8 @@ export interface CliIo {
   readonly signal: AbortSignal;
   /** @default DEFAULT_TIMEOUTS */
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** @default one that knows no secret yet */
+  readonly redactor?: Redactor;
 }
 
 /** What `dispatch` derives from the process once, before the command line is parsed. */
@@ -50,7 +52,7 @@ interface Session extends CliIo {
 
 /** Runs one command line and returns its exit code; never throws. */
 export async function run(io: CliIo): Promise<ExitCode> {
-  const redactor = new Redactor();
+  const { redactor = new Redactor() } = io;
   const isDisabled = io.argv.includes('--no-color');
   const program = nameStart(io);
   const session: Session = {
@@ -156,7 +158,10 @@ function createContext(program: Command, session: Session, exit: (code: ExitCode
   };
 }
 
-function reportError(error: unknown, { stderr, stderrColors: colors }: Session): ExitCode {
+function reportError(
+  error: unknown,
+  { stderr, stderrColors: colors }: Pick<Session, 'stderr' | 'stderrColors'>,
+): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof TidemarkError) {
     const hint = error.hint ? `\n  ${error.hint}` : '';
@@ -201,6 +206,12 @@ function nameProgram(script: string, cwd: string): string {
 /** What DuckDB's allocator keeps of freed memory: docs/decisions/0012-memory-of-loads.md. */
 const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
+/** A fault that no command has caught: it says what is known and ends the process, whose state is not known any more. */
+function exitOnLostError(error: unknown, redactor: Redactor): never {
+  const stderr = (text: string) => process.stderr.write(redactor.text(text));
+  process.exit(reportError(error, { stderr, stderrColors: createColors(false) }));
+}
+
 /** Runs the command line of this process. */
 export async function main(): Promise<void> {
   process.env.DUCKDB_JE_MALLOC_CONF ??= ALLOCATOR; // read when DuckDB is loaded
@@ -213,9 +224,12 @@ export async function main(): Promise<void> {
       setTimeout(() => process.exit(EXIT.incomplete), GRACE_MS).unref();
     });
   }
+  const redactor = new Redactor();
+  process.on('uncaughtException', (error) => exitOnLostError(error, redactor)); // a rejection that nobody handles as well
   process.stdout.on('error', exitOnClosedPipe);
   process.exitCode = await run({
     argv: process.argv.slice(2),
+    redactor,
     program: nameProgram(process.argv[1] ?? '', process.cwd()),
     cwd: process.cwd(),
     env: process.env,

@@ -65,7 +65,7 @@ export class CronSchedule {
 function createDayTest(expression: string): (day: number) => boolean {
   const [, , ...dayFields] = splitCron(expression);
   const task = createTask(`0 0 ${dayFields.join(' ')}`, () => {}, { timezone: 'UTC' });
-  task.destroy(); // used for matching only: it need not remain in the library's registry
+  void task.destroy(); // used for matching only: it need not remain in the library's registry
   return (day) => task.match(new Date(day));
 }
 

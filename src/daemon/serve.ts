@@ -165,7 +165,7 @@ interface StatusServer {
 /** Serves a few pages over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
 async function serveStatus({ listen, pages, log }: StatusServerOptions): Promise<StatusServer> {
   const server = createServer((request, response) => {
-    renderPage(request, pages, log).then((page) => send(request, response, page));
+    void renderPage(request, pages, log).then((page) => send(request, response, page));
   });
   server.requestTimeout = 10_000;
   await startListening(server, listen);

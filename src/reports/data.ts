@@ -76,7 +76,7 @@ export interface ReportReader {
   /** Names of the reports that are not selected, so that no page links to theirs. */
   readonly unlinked: ReadonlySet<string>;
   readonly params: SqlParams;
-  /** Reads the selected reports in order, one ahead of the consumer. */
+  /** Reads the selected reports in order, each when it is its turn. */
   readonly results: () => AsyncGenerator<ReportResult>;
 }
 
@@ -100,7 +100,7 @@ export async function openReportReader(options: ReportReadOptions): Promise<Repo
   const read = (report: Report) => catchUserError(readReport(report, shared, params, summaries?.rows.get(report.name)));
   const names = new Set(selected.map(({ name }) => name));
   const unlinked = new Set([...all.keys()].filter((name) => !names.has(name)));
-  return { reports, unlinked, params, results: () => readAhead(selected, read) };
+  return { reports, unlinked, params, results: () => readReports(selected, read) };
 }
 
 function selectReports(reports: ReadonlyMap<string, Report>, names: readonly string[] | undefined): readonly Report[] {
@@ -112,22 +112,11 @@ function selectReports(reports: ReadonlyMap<string, Report>, names: readonly str
   });
 }
 
-async function* readAhead(
+async function* readReports(
   reports: readonly Report[],
   read: (report: Report) => Promise<ReportResult['data']>,
 ): AsyncGenerator<ReportResult> {
-  const [first] = reports;
-  let next = first && read(first);
-  try {
-    for (const [index, report] of reports.entries()) {
-      const data = await next;
-      const following = reports[index + 1];
-      next = following && read(following);
-      if (data) yield { report, data };
-    }
-  } finally {
-    await Promise.allSettled([next]); // a consumer that stops early closes the connection, on which no query may run then
-  }
+  for (const report of reports) yield { report, data: await read(report) };
 }
 
 /** Runs the queries of a report. @throws TidemarkError DATA naming the file whose query fails */
@@ -176,7 +165,8 @@ function assessState(
 
 async function readSourceStates(sources: readonly string[], options: QueryOptions): Promise<readonly SourceState[]> {
   const { database, files, asOf, stalenessAt = asOf, thresholds, leftOut } = options;
-  const rows = await database.rows(await files.read('reports/freshness'), {
+  const file = 'reports/freshness';
+  const rows = await queryFile(database, file, await files.read(file), {
     sources: JSON.stringify(sources.filter((source) => !leftOut?.sources.has(source))),
     as_of: asOf.toISOString(),
     staleness_at: stalenessAt.toISOString(),
@@ -192,11 +182,16 @@ async function querySummary(dataset: Dataset, options: QueryOptions, params: Sql
   return row;
 }
 
-async function queryDataset(dataset: Dataset, { database }: QueryOptions, params: SqlParams): Promise<Row[]> {
+function queryDataset({ file, sql }: Dataset, { database }: QueryOptions, params: SqlParams): Promise<Row[]> {
+  return queryFile(database, file, sql, params);
+}
+
+/** @throws TidemarkError DATA naming the file, which a user may have overridden */
+async function queryFile(database: Queries, file: string, sql: string, params: SqlParams): Promise<Row[]> {
   try {
-    return await database.rows(dataset.sql, params);
+    return await database.rows(sql, params);
   } catch (error) {
-    throw new TidemarkError('DATA', `queries/${dataset.file}.sql: ${firstLine(error)}`, { cause: error });
+    throw new TidemarkError('DATA', `queries/${file}.sql: ${firstLine(error)}`, { cause: error });
   }
 }
 

@@ -61,7 +61,7 @@ function prefetch(fetchPage: FetchPage): FetchPage {
   const request = (page: number): Promise<ServiceResponse> => {
     const response = requested.get(page) ?? fetchPage([[PAGE_NUMBER, String(page)]]);
     requested.set(page, response);
-    response.catch(() => undefined); // reported when it is the turn of this page, if ever
+    void response.catch(() => undefined); // reported when it is the turn of this page, if ever
     return response;
   };
   return async (pageQuery) => {
@@ -72,7 +72,7 @@ function prefetch(fetchPage: FetchPage): FetchPage {
       return response;
     }
     const page = Number(value);
-    for (let number = page; number <= Math.min(page + PREFETCH_PAGES, lastPage); number++) request(number);
+    for (let number = page; number <= Math.min(page + PREFETCH_PAGES, lastPage); number++) void request(number);
     const response = await request(page);
     requested.delete(page);
     return response;

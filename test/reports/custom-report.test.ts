@@ -112,6 +112,11 @@ describe('a custom report', () => {
       /queries\/reports\/mine\/list\.sql: .*nothing/u,
     ],
     [
+      'the state of the sources, overridden',
+      { 'queries/reports/freshness.sql': 'select nothing' },
+      /queries\/reports\/freshness\.sql: .*nothing/u,
+    ],
+    [
       'a summary of two rows',
       { 'queries/reports/mine/summary.sql': 'select 1 as a union all select 2' },
       /summary\.sql must return exactly one row/u,

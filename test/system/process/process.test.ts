@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
@@ -51,9 +51,31 @@ test('DuckDB is loaded with the settings of its allocator, and those of the envi
   );
   const query = async (env: NodeJS.ProcessEnv) => {
     const options = { NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'trace.mjs'))}`, ...env };
-    return (await startCommand(command, ['sql', 'select 1'], cwd, options).ended).stderr;
+    return (await startCommand(command, ['pull', '--source', 'ca_roots'], cwd, options).ended).stderr; // nothing listens there
   };
-  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: []\n');
+  await writeFile(join(cwd, 'tidemark.yaml'), 'targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9" }]\n');
   expect(await query({})).toMatch(/^narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0$/mu);
   expect(await query({ DUCKDB_JE_MALLOC_CONF: 'dirty_decay_ms:1' })).toMatch(/^dirty_decay_ms:1$/mu);
+});
+
+test.each([
+  ['a rejection', 'Promise.reject(new Error(text))'],
+  ['an exception of a timer', '(() => { throw new Error(text) })()'],
+])('%s that nothing catches ends a command with 70, its stack and no secret', async (_, fault) => {
+  const cwd = await tempFolder();
+  const token = 'tok-en-that-is-masked';
+  await writeFile(join(cwd, 'fault.mjs'), `const text = 'lost with ${token}'; setTimeout(() => ${fault}, 1500);`);
+  await writeFile(
+    join(cwd, 'tidemark.yaml'),
+    `targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9", token: ${token} }]`,
+  );
+  await mkdir(join(cwd, 'jobs'));
+  await writeFile(join(cwd, 'jobs', 'later.yaml'), 'schedule: "0 0 1 1 *"\npull: all\n');
+  const { ended } = startCommand(command, ['schedule'], cwd, {
+    NODE_OPTIONS: `--import=${pathToFileURL(join(cwd, 'fault.mjs'))}`,
+  });
+  const { exit, stderr } = await ended;
+  expect(exit, stderr).toBe(70);
+  expect(stderr).toMatch(/internal error: Error: lost with/u);
+  expect(stderr).not.toContain(token);
 });
