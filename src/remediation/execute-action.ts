@@ -2,7 +2,7 @@ import { DAY_MS, formatSeconds } from '../core/clock.ts';
 import { formatError } from '../core/errors.ts';
 import { type FailureKind, ServiceError } from '../http/errors.ts';
 import type { ActionDefinition, Observation, Refusal } from './define.ts';
-import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry, NO_CHANGE_NEEDED } from './ledger.ts';
+import { type ActionIntent, type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
 import {
   type ApplyContext,
   observeAction,
@@ -123,6 +123,9 @@ function keepAnswer(previous: LedgerEntry | undefined): Pick<ActionOutcome, 'ans
 }
 
 type Contradiction = Exclude<Observation['precondition'], { state: 'ready' }>;
+
+/** How the reason begins where an action is skipped because the subject is already as the action would leave it. */
+const NO_CHANGE_NEEDED = 'no change needed';
 
 function skippedBy({ state, reason }: Contradiction): Conclusion {
   return state === 'satisfied'

@@ -115,6 +115,3 @@ export function toLedgerRow(entry: LedgerEntry): LedgerRow {
     after,
   };
 }
-
-/** How the reason begins where an action is skipped because the subject is already as the action would leave it. */
-export const NO_CHANGE_NEEDED = 'no change needed';

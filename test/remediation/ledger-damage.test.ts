@@ -192,13 +192,14 @@ describe('a warehouse of 0.1.0 with a ledger that is not chained', () => {
   const unchained = () => text.replaceAll(/,"previous":"\w+"/gu, '');
 
   /** As that version leaves it: no head, and a table without the lines. */
-  async function writeOld(): Promise<void> {
+  async function writeOld(...changes: readonly string[]): Promise<void> {
     const files = warehouseFiles(join(place.folder, 'data'));
     const database = await openDatabase(files.work);
     for (const sql of [
       'drop table ledger_head',
       'alter table actions drop column entry',
       'delete from schema_digest',
+      ...changes,
     ]) {
       await database.run(sql);
     }
@@ -228,6 +229,24 @@ describe('a warehouse of 0.1.0 with a ledger that is not chained', () => {
       expect((await place.tidemark(['run', 'playbook'])).exit).toBe(4);
       expect(await place.rows('select count(*) as n from actions')).toEqual([{ n: 3 }]);
     }
+  });
+
+  test('is restored so that what was unconfirmed is not sent again, and what was as wanted stays satisfied', async () => {
+    await writeOld(
+      "update actions set status = 'unconfirmed', reason = 'x' where action_id = 'a1'",
+      "update actions set status = 'skipped', reason = 'no change needed: y' where action_id = 'a2'",
+      "update actions set status = 'skipped', reason = 'z' where action_id = 'a3'",
+    );
+    await rm(ledger());
+    expect((await place.tidemark(['playbook', 'ledger', '--restore'])).exit).toBe(0);
+    const restored = (await readFile(ledger(), 'utf8')).split('\n').slice(0, -1);
+    const outcomes = restored.map((line) => JSON.parse(line));
+    expect(outcomes.map(({ status, satisfied, answer }) => [status, satisfied, answer])).toEqual([
+      ['unconfirmed', false, 'accepted'],
+      ['skipped', true, undefined],
+      ['skipped', false, undefined],
+    ]);
+    await replaceLedger(place, text);
   });
 
   test('is restored from the table, which has no lines yet', async () => {
