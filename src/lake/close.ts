@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
+import { isMassLoss } from '../load/judge.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { ConflictError } from './append-commit.ts';
 import { appendToTable } from './commit.ts';
 import type { MetaData } from './delta-log.ts';
 import { changesTable } from './layout.ts';
+import type { Loss } from './pending.ts';
 import { createLakeReader, createTableView, type LakeReader } from './reader.ts';
 import { RUNS } from './relations.ts';
-import { type PulledRows, readStagedShards, type StagedShard } from './shards.ts';
+import { readStagedShards, type StagedShard } from './shards.ts';
 import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
 
@@ -78,7 +80,7 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   const present = [...staged.values()].filter((shard) => shard !== null);
   const visible = await readVisible(reader);
   const [known, due] = split(present, ({ publish }) => visible.has(publish));
-  const refused = due.length > 0 ? await refuseShards(options, reader, due) : [];
+  const refused = due.length > 0 ? await refuseShards(options, due) : [];
   const closed = due.filter(({ shard }) => !refused.some((one) => one.shard === shard));
   await commitRuns(options, reader, closed);
   if (closed.length > 0) {
@@ -100,49 +102,23 @@ async function readVisible(reader: LakeReader): Promise<ReadonlySet<number>> {
   return new Set(rows.map(({ publish }) => Number(publish)));
 }
 
-/** Shards whose files are gone, or whose targets lost so many rows that a fault is more likely than a change. */
+/** Shards whose files are gone, or to which targets have come that lost so many rows that a fault is more likely than a change. */
 async function refuseShards(
   { store, shrinkPercent, acceptShrink = false }: CloseOptions,
-  reader: LakeReader,
   due: readonly StagedShard[],
 ): Promise<CloseResult['refused']> {
   const stored = new Set((await store.list(changesTable(RUNS))).map(({ path }) => path));
-  const before = acceptShrink ? new Map<string, number>() : await readPulledRows(reader);
   return due.flatMap((shard) => {
-    const lost = stagedRuns(shard).flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
-    const gone = lost.find((path) => !stored.has(path));
+    const paths = stagedRuns(shard).flatMap(({ table, adds }) => adds.map(({ path }) => `${table}/${path}`));
+    const gone = paths.find((path) => !stored.has(path));
     if (gone !== undefined) return [{ shard: shard.shard, why: `its file ${gone} is gone: run the shard again` }];
-    const drop = shard.rows.find((rows) => isDrop(rows, before.get(pullKey(rows)), shrinkPercent));
-    if (!drop) return [];
-    const { target, source, rows } = drop;
-    return [
-      {
-        shard: shard.shard,
-        why: `${target}: ${source} has ${plural(rows, 'row')}, and had ${before.get(pullKey(drop))}`,
-      },
-    ];
+    const loss = acceptShrink ? undefined : shard.losses?.find((one) => isMassLoss(one, one, shrinkPercent));
+    return loss ? [{ shard: shard.shard, why: describeLoss(loss) }] : [];
   });
 }
 
-const pullKey = ({ target, source }: Pick<PulledRows, 'target' | 'source'>): string => JSON.stringify([target, source]);
-
-/** As a pull that drops more rows than this is quarantined (src/pipeline/load.ts). */
-const MIN_DROPPED_ROWS = 3;
-
-function isDrop({ rows }: PulledRows, before: number | undefined, shrinkPercent: number): boolean {
-  if (before === undefined) return false;
-  const dropped = before - rows;
-  return dropped >= MIN_DROPPED_ROWS && dropped * 100 > before * shrinkPercent;
-}
-
-/** Rows of the last complete pull of each source, as readers of the lake see them. */
-async function readPulledRows(reader: LakeReader): Promise<ReadonlyMap<string, number>> {
-  const table = changesTable('pulls');
-  if ((await reader.snapshot(table)).version < 0) return new Map();
-  await createTableView(reader, 'lake_pulls', table);
-  const rows = await reader.database.rows(await reader.files.read('lake/visible_pulled_rows'));
-  return new Map(rows.map((row) => [pullKey(row as unknown as PulledRows), Number(row.rows)]));
-}
+const describeLoss = ({ target, relation, deleted, held }: Loss): string =>
+  `${target} has come from another shard, and ${deleted} of its ${plural(held, 'row')} of ${relation} would go`;
 
 const stagedRuns = ({ tables }: StagedShard) => tables.filter(({ table }) => table === changesTable(RUNS));
 

@@ -68,6 +68,34 @@ async function findReach(
   await database.run(await files.render('lake/reach', { stored, source }), { after, since });
 }
 
+/** Rows of a target that are gone since another writer had it. */
+export interface Loss {
+  readonly target: string;
+  readonly relation: string;
+  readonly volatile: boolean;
+  readonly deleted: number;
+  /** Rows that the lake has now. */
+  readonly held: number;
+}
+
+/** Pending ends of rows that this warehouse never had: no pull has judged them. */
+export async function findLosses(
+  { database, files }: Pick<PendingContext, 'database' | 'files'>,
+  relation: Relation,
+  held: LakeRelation,
+): Promise<readonly Loss[]> {
+  if (relation.kind !== 'history') return [];
+  const rows = await database.rows(await files.render('lake/losses', pendingParts(relation, held)));
+  const { name, volatile } = relation;
+  return rows.map(({ target, deleted, held: before }) => ({
+    target: String(target),
+    relation: name,
+    volatile,
+    deleted: Number(deleted),
+    held: Number(before),
+  }));
+}
+
 /** Adds the last run once more if no run has changed: `runs` makes a publish visible. */
 export async function repeatLastRun(
   { database, files, now }: Pick<PendingContext, 'database' | 'files' | 'now'>,

@@ -154,7 +154,13 @@ async function publishRelations(
   const isRepeated = committed.length > 0;
   for (const relation of relations.filter(({ name }) => name === RUNS)) {
     const staged = await stageRelation(publishing, relation, { isRepeated });
-    if (shard) await stageRuns(publishing, shard, staged);
+    if (shard)
+      await stageRuns(
+        publishing,
+        shard,
+        staged,
+        committed.flatMap(({ losses }) => losses),
+      );
     committed.push(...(shard ? [staged] : await commitRelation(publishing, staged)));
   }
   return {

@@ -4,7 +4,7 @@ import { appendToTable } from './commit.ts';
 import { writePending } from './data-files.ts';
 import type { AddAction, Snapshot } from './delta-log.ts';
 import { changesTable, describedSince, designTable, rowFields, type TableDesign } from './layout.ts';
-import { BEGINNING, fillPending, repeatLastRun } from './pending.ts';
+import { BEGINNING, fillPending, findLosses, type Loss, repeatLastRun } from './pending.ts';
 import { createTableView, type LakeReader } from './reader.ts';
 import { type Relation, RUNS } from './relations.ts';
 import type { LakeStore } from './store.ts';
@@ -35,6 +35,8 @@ export interface StagedTable {
   readonly snapshot: Snapshot;
   readonly design: TableDesign;
   readonly adds: readonly AddAction[];
+  /** What `tidemark lake close` judges. */
+  readonly losses: readonly Loss[];
 }
 
 interface StageOptions {
@@ -58,7 +60,8 @@ export async function stageRelation(
   await holdLog(publishing, relation, design);
   await fillPending({ ...context, since }, relation, design.relation);
   if (isRepeated) await repeatLastRun(context, relation, design.relation);
-  return { table, snapshot, design, adds: await writePending(publishing, design.relation) };
+  const losses = publishing.writer === 0 ? [] : await findLosses(publishing, relation, design.relation);
+  return { table, snapshot, design, adds: await writePending(publishing, design.relation), losses };
 }
 
 /** Fills `lake_log` with the changes that the lake holds of the rows that this publish compares. */

@@ -23,6 +23,8 @@ export interface Relation {
   readonly loggedAt: string | undefined;
   /** Columns, or fields of `extra`, that change without a new version. */
   readonly computed: readonly string[];
+  /** Rows come and go by nature. */
+  readonly volatile: boolean;
   /** The source that fills a history. */
   readonly source: string | undefined;
   /** Rows belong to their target, and not to the writer that has published them. */
@@ -49,6 +51,7 @@ export const ROLLUP: Relation = {
   key: ['target', 'project', 'night', 'measure'],
   loggedAt: undefined,
   computed: [],
+  volatile: true,
   source: undefined,
   byTarget: true,
   list: undefined,
@@ -105,6 +108,7 @@ function historyRelations(
     key: ['target', ...table.key],
     loggedAt: undefined,
     computed: table.computed,
+    volatile: table.volatile,
     source: table.source,
     byTarget: true,
     list: table.members && memberColumns ? { column: table.members, relation: members } : undefined,
@@ -135,6 +139,7 @@ function logRelation(table: Table, columns: readonly WarehouseColumn[]): Relatio
     key: table.identity.length > 0 ? table.identity : columns.map(({ name }) => name),
     loggedAt: table.loggedAt,
     computed: [],
+    volatile: true,
     source: undefined,
     byTarget: table.byTarget,
     list: undefined,

@@ -1,6 +1,7 @@
 import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { AddAction, MetaData } from './delta-log.ts';
+import type { Loss } from './pending.ts';
 import type { Publishing, StagedTable } from './relation-publisher.ts';
 import { ignoreMissing, type LakeStore } from './store.ts';
 
@@ -17,16 +18,10 @@ export interface StagedShard {
   readonly publish: number;
   /** Time of the last run of the shard, ISO 8601. */
   readonly as_of: string;
-  /** Rows of each source of each target after its last complete pull. */
-  readonly rows: readonly PulledRows[];
+  /** Rows of targets that have come to the shard, which its warehouse never had; an earlier version does not say. */
+  readonly losses?: readonly Loss[];
   /** The changes of `runs`; an earlier version has its state as well. */
   readonly tables: readonly StagedRuns[];
-}
-
-export interface PulledRows {
-  readonly target: string;
-  readonly source: string;
-  readonly rows: number;
 }
 
 interface StagedRuns {
@@ -57,17 +52,17 @@ function stagedPath(run: string, shard: number, shards: number): string {
 
 /** Records what a shard has published, for `tidemark lake close`. A later publish of the shard for the same run replaces it. */
 export async function stageRuns(
-  { store, database, files, publish, now }: Publishing,
+  { store, publish, now }: Publishing,
   { run, index, count }: ShardOfRun,
   staged: StagedTable,
+  losses: readonly Loss[],
 ): Promise<void> {
-  const rows = await database.rows(await files.read('lake/pulled_rows'));
   const content: StagedShard = {
     shard: index,
     shards: count,
     publish,
     as_of: now,
-    rows: rows as unknown as readonly PulledRows[],
+    losses,
     tables: [{ table: staged.table, metaData: staged.design.metaData ?? null, adds: staged.adds }],
   };
   await store.put(stagedPath(assertRunName(run), index, count), `${JSON.stringify(content)}\n`);

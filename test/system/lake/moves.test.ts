@@ -129,14 +129,13 @@ const HISTORY =
 const CURRENT = 'select target, kind, name, value, measured_at from autoscaler_metrics order by all';
 const FINDINGS = 'select finding_id, target, subject_id, state from findings order by all';
 
-async function close(project: LakeProject, run: string, shards: number): Promise<void> {
+async function close(project: LakeProject, run: string, shards: number, acceptShrink = false) {
   const database = await openDatabase(':memory:');
   try {
     const files = createSqlFiles([PACKAGE_ROOT]);
     const { signal } = new AbortController();
-    const refusing = { shrinkPercent: 100, signal, nowMs: Date.now() };
-    const { refused } = await closeRun({ store: project.store, database, files, run, shards, ...refusing });
-    expect(refused).toEqual([]);
+    const refusing = { shrinkPercent: 50, acceptShrink, signal, nowMs: Date.now() };
+    return await closeRun({ store: project.store, database, files, run, shards, ...refusing });
   } finally {
     database.close();
   }
@@ -175,7 +174,7 @@ describe.each([
         );
         await publishToLake({ config, store: lake.store, now: new Date(asOf), run: asOf.slice(0, 10) });
       }
-      await close(lake, asOf.slice(0, 10), shards);
+      expect((await close(lake, asOf.slice(0, 10), shards)).refused).toEqual([]);
       if (unpublished > 0 && number < NIGHTS - 1) continue;
       const queries = unpublished > 0 ? [CURRENT, FINDINGS] : [HISTORY, CURRENT, FINDINGS];
       for (const sql of queries) {
@@ -208,4 +207,43 @@ test('a target that has moved keeps what its new shard could not list, until tha
   expect(await night(second, 2, partial)).toEqual(seen);
   const rest = { ...base, asOf: '2026-10-04T02:15:00Z', rows: [row('counter', 'x'), row('gauge', 'z')] };
   expect(await night(second, 2, rest)).toEqual(['counter x since 01', 'gauge z since 01']);
+});
+
+describe('close', () => {
+  const workspaces = (count: number, asOf: string) =>
+    `insert into workspaces_history by name select 'a' as target, 'ws-' || i as external_id, timestamptz '${asOf}' as valid_from from range(${count}) as range(i)`;
+  const night = async (project: LakeProject, to: LakeProject, index: number, asOf: string, change: string) => {
+    const rows = [{ asOf, target: 'a', status: 'complete', rows: [] }] as const;
+    const pulls = rows.flatMap(pull).filter(({ sql }) => sql.includes('insert into pulls'));
+    const recorded = pulls.map(({ sql, params = {} }) => ({
+      sql: sql.replace('autoscaler_health', 'workspaces'),
+      params,
+    }));
+    await project.night(asOf, change, ...recorded);
+    const config = configOf(project, index, 2, ['a']);
+    await publishToLake({ config, store: to.store, now: new Date(asOf), run: asOf.slice(0, 10) });
+  };
+  const count = async (project: LakeProject) =>
+    (await project.inLake('select count(*)::int as n from workspaces'))[0]?.n;
+
+  test('takes what a pull has accepted, and asks for a person where a target has come with few of its rows', async () => {
+    const [first, second] = [await lakeProject({ tables: 'few' }), await lakeProject({ tables: 'few' })];
+    await night(first, first, 1, '2026-10-01T02:15:00Z', workspaces(20, '2026-10-01T02:15:00Z'));
+    await close(first, '2026-10-01', 2);
+    const end = `update workspaces_history set valid_to = timestamptz '2026-10-02T02:15:00Z' where external_id < 'ws-2'`;
+    await night(first, first, 1, '2026-10-02T02:15:00Z', end);
+    expect(await close(first, '2026-10-02', 2)).toMatchObject({ closed: [1], refused: [] });
+    const kept = Number(await count(first));
+    expect(kept).toBeLessThan(10);
+    await night(second, first, 2, '2026-10-03T02:15:00Z', workspaces(1, '2026-10-03T02:15:00Z'));
+    expect(await close(first, '2026-10-03', 2)).toMatchObject({
+      closed: [],
+      refused: [
+        { shard: 2, why: `a has come from another shard, and ${kept - 1} of its ${kept} rows of workspaces would go` },
+      ],
+    });
+    expect(await count(first)).toBe(kept);
+    expect(await close(first, '2026-10-03', 2, true)).toMatchObject({ closed: [2], refused: [] });
+    expect(await count(first)).toBe(1);
+  });
 });
