@@ -239,7 +239,7 @@ describe('close', () => {
     expect(await close(first, '2026-10-03', 2)).toMatchObject({
       closed: [],
       refused: [
-        { shard: 2, why: `a has come from another shard, and ${kept - 1} of its ${kept} rows of workspaces would go` },
+        { shard: 2, why: `a has come from another shard, and ${kept} of its ${kept} rows of workspaces would go` },
       ],
     });
     expect(await count(first)).toBe(kept);
