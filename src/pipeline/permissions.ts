@@ -2,12 +2,13 @@ import type { Target } from '../config/config.ts';
 import type { GuardRead, Playbook } from '../remediation/define.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
+import { ORGANIZATION_ACCESS, permissionOf, type Right } from '../services/permission.ts';
 import { policyPath } from '../services/token/describe-token.ts';
 import { hasSource, type SourceDefinition } from '../sources/source.ts';
 
 /** A right, and the sources and playbooks that need it. */
 interface NeededRight {
-  readonly right: Right;
+  readonly right: TargetRight;
   readonly neededBy: readonly string[];
 }
 
@@ -67,7 +68,7 @@ function guardOperations({ operation, absence }: GuardRead): readonly string[] {
 }
 
 function mergeRights(target: Target, uses: readonly Use[]): readonly NeededRight[] {
-  const merged = new Map<string, { readonly right: Right; readonly neededBy: Set<string> }>();
+  const merged = new Map<string, { readonly right: TargetRight; readonly neededBy: Set<string> }>();
   for (const { by, operation } of uses.filter((use) => use.operation.kind === target.kind)) {
     for (const right of requiredRights(operation, target)) {
       const key = JSON.stringify(right);
@@ -95,7 +96,7 @@ function dropImplied(needed: readonly NeededRight[]): readonly NeededRight[] {
 }
 
 /** Whether a right includes another one, and is not the same. */
-function includes(right: Right, other: Right): boolean {
+function includes(right: TargetRight, other: TargetRight): boolean {
   if (right.scope === 'namespace' && other.scope === 'namespace') {
     return (IMPLIED_BY[other.capability] ?? []).includes(right.capability);
   }
@@ -151,7 +152,12 @@ function reason({ neededBy }: Pick<NeededRight, 'neededBy'>): string {
   return `# ${neededBy.join(', ')}`;
 }
 
-function formatVaultPolicy({ rights, target }: TokenRights): Format {
+/** A policy for each token: applied under one name, the second would replace the first. */
+function policyName(token: TokenRights['token']): string {
+  return token === 'token' ? 'tidemark' : 'tidemark-write';
+}
+
+function formatVaultPolicy({ rights, target, token }: TokenRights): Format {
   const paths = new Map<string, { readonly capabilities: string[]; readonly neededBy: Set<string> }>();
   for (const { right, neededBy } of rights) {
     if (right.scope !== 'path') continue;
@@ -167,7 +173,10 @@ function formatVaultPolicy({ rights, target }: TokenRights): Format {
     '}',
   ]);
   const namespace = target.namespace === undefined ? '' : ` -namespace=${target.namespace}`;
-  return { usage: `vault policy write${namespace} tidemark FILE`, lines: lines.length === 0 ? NOTHING : lines };
+  return {
+    usage: `vault policy write${namespace} ${policyName(token)} FILE`,
+    lines: lines.length === 0 ? NOTHING : lines,
+  };
 }
 
 function quoteAll(names: readonly string[]): string {
@@ -177,7 +186,7 @@ function quoteAll(names: readonly string[]): string {
     .join(', ');
 }
 
-function formatNomadPolicy({ rights, target }: TokenRights): Format {
+function formatNomadPolicy({ rights, target, token }: TokenRights): Format {
   const inNamespace = rights.filter(({ right }) => right.scope === 'namespace');
   const capabilities = inNamespace.flatMap(({ right }) => (right.scope === 'namespace' ? [right.capability] : []));
   const plugin = rights.filter(({ right }) => right.scope === 'plugin');
@@ -199,10 +208,10 @@ function formatNomadPolicy({ rights, target }: TokenRights): Format {
       '}',
     ]),
   ];
-  return { usage: 'nomad acl policy apply tidemark FILE', lines: lines.length === 0 ? NOTHING : lines };
+  return { usage: `nomad acl policy apply ${policyName(token)} FILE`, lines: lines.length === 0 ? NOTHING : lines };
 }
 
-function formatConsulRules({ rights, target }: TokenRights): Format {
+function formatConsulRules({ rights, target, token }: TokenRights): Format {
   const lines = rights.flatMap(({ right, neededBy }) => {
     if (target.services.length === 0) return [];
     if (right.scope === 'prefix') {
@@ -213,7 +222,7 @@ function formatConsulRules({ rights, target }: TokenRights): Format {
     return [reason({ neededBy }), ...blocks];
   });
   return {
-    usage: 'consul acl policy create -name tidemark -rules @FILE',
+    usage: `consul acl policy create -name ${policyName(token)} -rules @FILE`,
     lines: lines.length === 0 ? NOTHING : lines,
   };
 }
@@ -230,58 +239,15 @@ function formatTeamAccess({ rights, target }: TokenRights): Format {
   };
 }
 
-/** A right that a token needs, in the terms of its service. */
-type Right =
-  | { readonly scope: 'path'; readonly path: string; readonly capability: string }
-  | { readonly scope: 'namespace'; readonly capability: string }
-  | { readonly scope: 'plugin'; readonly policy: string }
-  | { readonly scope: 'service'; readonly policy: string }
-  /** Everything of a kind, such as all nodes. */
-  | { readonly scope: 'prefix'; readonly kind: string; readonly policy: string }
-  | { readonly scope: 'organization'; readonly access: OrganizationAccess }
-  /** Only a token that may do everything has it. */
-  | { readonly scope: 'management' }
-  /** A permission in another form, as operations of plugins may declare it. */
-  | { readonly scope: 'other'; readonly permission: string };
+/** A right of a target: that on a path names the path. */
+type TargetRight =
+  | Exclude<Right, { readonly scope: 'path' }>
+  | (Right & { readonly scope: 'path'; readonly path: string });
 
-/** Names of the organization access of a team: in the API, and on the page of the team. */
-const ORGANIZATION_ACCESS = {
-  'manage-agent-pools': 'Manage agent pools',
-  'read-workspaces': 'View all workspaces',
-} as const;
-type OrganizationAccess = keyof typeof ORGANIZATION_ACCESS;
-
-/** Permissions that every valid token has. */
-const FREE = ['none', 'any token of the organization'];
-
-/** The rights that an operation needs, from its declared permission. */
-export function requiredRights(operation: Operation, target: Target): readonly Right[] {
-  const { kind, path, permission, hashicorpPermission } = operation;
-  const declared = target.flavor === 'hashicorp' ? (hashicorpPermission ?? permission) : permission;
-  if (FREE.includes(declared)) return [];
-  if (kind === 'platform') return [parseAccess(declared)];
-  if (kind === 'secrets') {
-    const [capabilities = ''] = declared.split(' on ');
-    return capabilities
-      .split(', ')
-      .map((capability) => ({ scope: 'path', path: policyPath(path, target), capability }));
-  }
-  const [needed = ''] = declared.split(/;|, or /u); // what follows is another way, or an explanation
-  return needed.split(', ').map(parseClause);
-}
-
-function parseAccess(permission: string): Right {
-  if (/agent pools/u.test(permission)) return { scope: 'organization', access: 'manage-agent-pools' };
-  if (/workspaces/u.test(permission)) return { scope: 'organization', access: 'read-workspaces' };
-  return { scope: 'other', permission };
-}
-
-/** `namespace:csi-list-volume`, `plugin:read`, `service:write`, `node_prefix:read`, `management`. */
-function parseClause(clause: string): Right {
-  if (clause === 'management') return { scope: 'management' };
-  const [scope, value = ''] = clause.split(':');
-  if (scope === 'namespace' && value !== '') return { scope, capability: value };
-  if ((scope === 'plugin' || scope === 'service') && value !== '') return { scope, policy: value };
-  if (scope?.endsWith('_prefix')) return { scope: 'prefix', kind: scope, policy: value };
-  return { scope: 'other', permission: clause };
+/** The rights that an operation needs. */
+export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
+  const path = () => policyPath(operation.path, target);
+  return permissionOf(operation, target.flavor).rights.map((right) =>
+    right.scope === 'path' ? { ...right, path: path() } : right,
+  );
 }

@@ -7,6 +7,7 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { HttpRequest } from '../http/client.ts';
 import type { Args, Operation, QueryPairs, RequestDraft } from './operation.ts';
+import { permissionOf } from './permission.ts';
 
 interface RequestParts {
   readonly args: Args;
@@ -110,19 +111,20 @@ function namespaceHeader({ kind, flavor, namespace }: Target): Record<string, st
  * the declaration says `read on mesh/roles/{name}`.
  */
 export function describePermission(operation: Operation, target: Target, args: Args): string {
-  const { kind, path, permission, hashicorpPermission } = operation;
-  const needed = target.flavor === 'hashicorp' ? (hashicorpPermission ?? permission) : permission;
-  if (kind === 'secrets' && needed.includes(' on ')) {
-    return `${needed.slice(0, needed.indexOf(' on '))} on ${fillNames(applyMount(path, target), args).slice(1)}`;
+  const { text, rights } = permissionOf(operation, target.flavor);
+  const granted = rights.flatMap((right) => (right.scope === 'path' ? [right.capability] : []));
+  if (granted.length > 0) {
+    return `${granted.join(', ')} on ${fillNames(applyMount(operation.path, target), args).slice(1)}`;
   }
-  if (kind === 'scheduler' && needed.startsWith('namespace:')) {
+  if (rights.some(({ scope }) => scope === 'namespace')) {
     const namespace = args.namespace ?? target.namespace;
     const isEvery = namespace === '*' && operation.responseType !== 'array';
     const where = namespace === undefined || isEvery ? 'default' : String(namespace);
-    return stripControls(`${needed} in namespace ${where}`);
+    return stripControls(`${text} in namespace ${where}`);
   }
-  if (kind === 'mesh' && args.service !== undefined) return stripControls(`${needed} on ${String(args.service)}`);
-  return needed;
+  if (operation.kind === 'mesh' && args.service !== undefined)
+    return stripControls(`${text} on ${String(args.service)}`);
+  return text;
 }
 
 function fillNames(path: string, args: Args): string {

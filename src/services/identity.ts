@@ -3,6 +3,7 @@ import { ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from './client.ts';
 import { mesh } from './mesh.ts';
 import { defineOperation, type Operation } from './operation.ts';
+import { ANY_TOKEN } from './permission.ts';
 import { textField, toFields } from './token/describe-token.ts';
 
 /** What a service says it is: names and IDs of the installation, which another one at the same address does not have. */
@@ -26,7 +27,7 @@ const QUESTIONS: Readonly<Record<TargetKind, Question | undefined>> = {
       path: '/organizations/{organization_name}',
       description: 'shows the organization',
       responseType: 'document',
-      permission: 'any token of the organization',
+      permission: ANY_TOKEN,
       docsUrl: 'docs/services/platform.md#authentication',
     }),
     isHashicorp: true,

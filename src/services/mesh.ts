@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineOperation, pathParam, queryParam } from './operation.ts';
+import { allOf, policyOf, prefixPolicy } from './permission.ts';
 
 /** Operations of the agent-local mesh endpoints. */
 
@@ -29,7 +30,7 @@ export const mesh = {
         example: '{"Target": "db", "ClientCertURI": "spiffe://…/svc/web", "ClientCertSerial": "04:00:0f"}',
       },
       responseType: 'object',
-      permission: 'service:write',
+      permission: policyOf('service', 'write'),
       docsUrl: `${DOCS}#authorize`,
     }),
   },
@@ -54,7 +55,7 @@ export const mesh = {
       description: 'reads the leaf certificate of a service, with its private key',
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
       responseType: 'object',
-      permission: 'service:write',
+      permission: policyOf('service', 'write'),
       docsUrl: `${DOCS}#leaf-certificates`,
     }),
   },
@@ -73,6 +74,6 @@ export const listServices = defineOperation({
   retryPolicy: 'safe',
   reversible: true,
   permission: 'none',
-  hashicorpPermission: 'node_prefix:read, service_prefix:read',
+  hashicorpPermission: allOf(prefixPolicy('node_prefix', 'read'), prefixPolicy('service_prefix', 'read')),
   docsUrl: 'docs/services/mesh.md#leaf-certificates',
 });

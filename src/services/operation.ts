@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Target, TargetKind } from '../config/config.ts';
 import type { RetryPolicy } from '../http/retry.ts';
+import type { Permission } from './permission.ts';
 
 /** Names and values of a query string, not yet encoded. */
 export type QueryPairs = readonly (readonly [string, string])[];
@@ -62,13 +63,10 @@ export interface Operation {
   readonly retryPolicy: RetryPolicy;
   /** False when it destroys something that no operation can restore. */
   readonly reversible: boolean;
-  /**
-   * The permission that the token needs, in the service's terms. `tidemark permissions` reads it (src/pipeline/permissions.ts): the
-   * clauses before a semicolon, separated by commas.
-   */
-  readonly permission: string;
-  /** The permission in the real product, where it differs. */
-  readonly hashicorpPermission?: string;
+  /** What the token needs. `tidemark permissions` makes policies of its rights; in words, `none` needs nothing. */
+  readonly permission: Permission | string;
+  /** The same in the real product, where it differs. */
+  readonly hashicorpPermission?: Permission;
   /** A section of a page in docs/services, such as `docs/services/mesh.md#ca-roots`. */
   readonly docsUrl: string;
   /** `page`: by `page[number]`, as in JSON:API; `token`: by `next_token`. */

@@ -1,14 +1,13 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Flavor } from '../../sandbox/types.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { describeSandbox } from './facts.ts';
+import { cacheFolder, INSTALL_MS } from './install.ts';
 import { type ClientResult, explain } from './reasons.ts';
 import { formatDocument, type RunResults } from './report.ts';
 
@@ -18,8 +17,6 @@ import { formatDocument, type RunResults } from './report.ts';
  */
 const HERE = new URL('.', import.meta.url).pathname;
 const FLAVORS: readonly Flavor[] = ['hashicorp', 'spec'];
-/** What a run installed serves the next one with the same versions. */
-const INSTALL_MS = 1_200_000;
 const RUN_MS = 300_000;
 
 const runs: RunResults[] = [];
@@ -29,13 +26,6 @@ function hasTool(command: string, argument: string): boolean {
   const isFound = spawnSync(command, [argument]).status === 0;
   if (!isFound) console.log(`${command} is not installed: its clients are not run, and docs/clients.md stays as it is`);
   return isFound;
-}
-
-/** A folder in the temporary one that belongs to this content. */
-function cacheFolder(...files: readonly string[]): string {
-  const digest = createHash('sha256');
-  for (const file of files) digest.update(readFileSync(join(HERE, file)));
-  return join(tmpdir(), `tidemark-clients-${digest.digest('hex').slice(0, 12)}`);
 }
 
 async function installPython(): Promise<readonly string[]> {

@@ -32,9 +32,9 @@ it.each([platform['agent-pools'].list, platform.agents.list])(
 it('a saved view needs the right to read what its query covers, and the explorer the right to read everything', () => {
   const { show, create, update, delete: remove, results, csv } = platform.views;
   for (const { name, permission } of [show, create, update, remove, results, csv]) {
-    expect(permission, name).toBe('read the workspaces and projects that the query of the view covers');
+    expect(permission.text, name).toBe('read the workspaces and projects that the query of the view covers');
   }
   for (const { name, permission } of [platform.views.list, platform.explorer.query, platform.explorer.export]) {
-    expect(permission, name).toContain('a team that reads all workspaces or projects');
+    expect(permission.text, name).toContain('a team that reads all workspaces or projects');
   }
 });

@@ -109,7 +109,7 @@ function isRefused({ kind, token }: Target, { status }: ServiceError): boolean {
 }
 
 /** Whether any of the operations checks the token. */
-function needsToken(operations: readonly { readonly permission: string }[] | undefined): boolean {
+function needsToken(operations: readonly { readonly permission: unknown }[] | undefined): boolean {
   return operations === undefined || operations.some(({ permission }) => permission !== 'none');
 }
 

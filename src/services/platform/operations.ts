@@ -1,4 +1,5 @@
 import { defineOperation, explorerPageParams, pageParams, pathParam, queryParam } from '../operation.ts';
+import { organizationAccess } from '../permission.ts';
 import {
   createPoolBody,
   createViewBody,
@@ -14,10 +15,16 @@ import { validateExplorerArgs } from './explorer.ts';
 
 /** Operations on agent pools, agents, the explorer and saved views. */
 
-const MANAGE_POOLS = 'manage agent pools';
-const READ_ALL = 'owners, or a team that reads all workspaces or projects, or the organization token';
+const MANAGE_POOLS = organizationAccess('manage-agent-pools', 'manage agent pools');
+const READ_ALL = organizationAccess(
+  'read-workspaces',
+  'owners, or a team that reads all workspaces or projects, or the organization token',
+);
 /** docs/services/platform.md#saved-views. */
-const READ_VIEW = 'read the workspaces and projects that the query of the view covers';
+const READ_VIEW = organizationAccess(
+  'read-workspaces',
+  'read the workspaces and projects that the query of the view covers',
+);
 const read = { kind: 'platform', method: 'GET', mutates: false, retryPolicy: 'safe', reversible: true } as const;
 const write = { kind: 'platform', mutates: true, retryPolicy: 'if-unprocessed', reversible: true } as const;
 const DOCS = 'docs/services/platform.md';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import { type ArgIssue, type Args, defineOperation, queryParam, type RequestDraft } from '../operation.ts';
+import { policyOf } from '../permission.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -142,6 +143,6 @@ export const listPlugins = defineOperation({
   retryPolicy: 'safe',
   reversible: true,
   permission: 'none',
-  hashicorpPermission: 'plugin:list',
+  hashicorpPermission: policyOf('plugin', 'list'),
   docsUrl: 'docs/services/scheduler.md#external-volumes',
 });

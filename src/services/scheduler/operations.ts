@@ -1,4 +1,5 @@
 import { defineOperation, pathParam, queryParam } from '../operation.ts';
+import { allOf, management, namespaceCapability, policyOf } from '../permission.ts';
 import {
   createSnapshotBody,
   createVolumeBody,
@@ -23,11 +24,12 @@ const write = {
   responseType: 'any',
 } as const;
 const DOCS = 'docs/services/scheduler.md';
-const MANAGEMENT = 'management';
-const WRITE_VOLUME = 'namespace:csi-write-volume';
+const WRITE_VOLUME = namespaceCapability('csi-write-volume');
+const LIST_VOLUMES = namespaceCapability('csi-list-volume');
+const READ_PLUGIN = policyOf('plugin', 'read');
 /** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
-const WITH_PLUGIN = { hashicorpPermission: 'namespace:csi-write-volume, plugin:read' } as const;
-const LIST_WITH_PLUGIN = { hashicorpPermission: 'namespace:csi-list-volume, plugin:read' } as const;
+const WITH_PLUGIN = { hashicorpPermission: allOf(WRITE_VOLUME, READ_PLUGIN) } as const;
+const LIST_WITH_PLUGIN = { hashicorpPermission: allOf(LIST_VOLUMES, READ_PLUGIN) } as const;
 const policyName = pathParam('name of the policy');
 const volumeId = pathParam('full ID of the volume');
 /** The API documents do not list it. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
@@ -48,7 +50,7 @@ export const scheduler = {
       description: 'lists the ACL policies, without their rules',
       params: { prefix: queryParam('prefix of the names') },
       responseType: 'array',
-      permission: `${MANAGEMENT}; another token sees its own policies only`,
+      permission: management('; another token sees its own policies only'),
       docsUrl: `${DOCS}#acl-policies`,
       pagination: 'token',
     }),
@@ -59,7 +61,7 @@ export const scheduler = {
       description: 'reads an ACL policy',
       params: { policy_name: policyName },
       responseType: 'object',
-      permission: `${MANAGEMENT}, or a token that has the policy`,
+      permission: management(', or a token that has the policy'),
       docsUrl: `${DOCS}#acl-policies`,
     }),
     write: defineOperation({
@@ -75,7 +77,7 @@ export const scheduler = {
         example: '{"Name": "readonly", "Rules": "namespace \\"default\\" { policy = \\"read\\" }"}',
       },
       validate: validatePolicy,
-      permission: MANAGEMENT,
+      permission: management(),
       docsUrl: `${DOCS}#acl-policies`,
     }),
     delete: defineOperation({
@@ -85,7 +87,7 @@ export const scheduler = {
       path: '/acl/policy/{policy_name}',
       description: 'deletes an ACL policy',
       params: { policy_name: policyName },
-      permission: MANAGEMENT,
+      permission: management(),
       docsUrl: `${DOCS}#acl-policies`,
     }),
   },
@@ -103,7 +105,7 @@ export const scheduler = {
       },
       responseType: 'array',
       validate: validateVolumeList,
-      permission: 'namespace:csi-list-volume',
+      permission: LIST_VOLUMES,
       docsUrl: `${DOCS}#volumes`,
       pagination: 'token',
     }),
@@ -114,7 +116,7 @@ export const scheduler = {
       description: 'reads a volume with its allocations',
       params: { volume_id: volumeId, namespace },
       responseType: 'object',
-      permission: 'namespace:csi-read-volume',
+      permission: namespaceCapability('csi-read-volume'),
       docsUrl: `${DOCS}#volumes`,
     }),
     register: defineOperation({
@@ -191,7 +193,7 @@ export const scheduler = {
       description: 'detaches a volume from a node',
       params: { volume_id: volumeId, node: { ...queryParam('node to detach from'), required: true }, namespace },
       permission: WRITE_VOLUME,
-      hashicorpPermission: 'namespace:csi-mount-volume, plugin:read',
+      hashicorpPermission: allOf(namespaceCapability('csi-mount-volume'), READ_PLUGIN),
       docsUrl: `${DOCS}#volumes`,
     }),
   },
@@ -234,7 +236,7 @@ export const scheduler = {
       itemsPath: 'Snapshots',
       validate: validatePrefixes,
       hashicorp: toHashicorpSecretsHeader,
-      permission: 'namespace:csi-list-volume',
+      permission: LIST_VOLUMES,
       ...LIST_WITH_PLUGIN,
       docsUrl: `${DOCS}#snapshots`,
       pagination: 'token',

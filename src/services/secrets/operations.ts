@@ -1,4 +1,5 @@
 import { defineOperation, pathParam } from '../operation.ts';
+import { capabilities } from '../permission.ts';
 import {
   createKeyBody,
   distributeKeyBody,
@@ -33,9 +34,6 @@ const KMS = '/keymgmt/kms/{name}';
 const KMS_KEY = `${KMS}/key/{key_name}` as const;
 const ROLE = '/mesh/roles/{name}';
 
-/** Policies of the server grant capabilities on paths. */
-const grant = (capability: string, path: string) => `${capability} on ${path.slice(1)}`;
-
 const readKey = defineOperation({
   ...read,
   name: 'secrets.keys.read',
@@ -43,7 +41,7 @@ const readKey = defineOperation({
   description: 'reads a key and its versions',
   params: { name: keyName },
   responseType: 'data',
-  permission: grant('read', KEY),
+  permission: capabilities(KEY, 'read'),
   docsUrl: `${DOCS}#keys`,
 });
 
@@ -55,7 +53,7 @@ export const secrets = {
       path: '/keymgmt/key',
       description: 'lists the names of the keys',
       params: {},
-      permission: grant('list', '/keymgmt/key'),
+      permission: capabilities('/keymgmt/key', 'list'),
       docsUrl: `${DOCS}#keys`,
     }),
     read: readKey,
@@ -67,7 +65,7 @@ export const secrets = {
       description: 'creates a key; its type cannot be changed later',
       params: { name: keyName },
       body: { schema: createKeyBody, required: false, example: '{"type": "rsa-2048"}' },
-      permission: grant('create, update', KEY),
+      permission: capabilities(KEY, 'create', 'update'),
       docsUrl: `${DOCS}#keys`,
     }),
     update: defineOperation({
@@ -78,7 +76,7 @@ export const secrets = {
       subjectRead: readKey, // create and update have the same path: docs/services/secrets.md#keys
       params: { name: keyName },
       body: { schema: updateKeyBody, required: true, example: '{"min_enabled_version": 2, "deletion_allowed": false}' },
-      permission: grant('update', KEY),
+      permission: capabilities(KEY, 'update'),
       docsUrl: `${DOCS}#keys`,
     }),
     rotate: defineOperation({
@@ -89,7 +87,7 @@ export const secrets = {
       path: `${KEY}/rotate`,
       description: 'creates a new version of a key with each call',
       params: { name: keyName },
-      permission: grant('update', `${KEY}/rotate`),
+      permission: capabilities(`${KEY}/rotate`, 'update'),
       docsUrl: `${DOCS}#keys`,
     }),
     delete: defineOperation({
@@ -99,7 +97,7 @@ export const secrets = {
       path: KEY,
       description: 'deletes a key that allows deletion and is in no provider',
       params: { name: keyName },
-      permission: grant('delete', KEY),
+      permission: capabilities(KEY, 'delete'),
       docsUrl: `${DOCS}#keys`,
     }),
     providers: defineOperation({
@@ -108,7 +106,7 @@ export const secrets = {
       path: `${KEY}/kms`,
       description: 'lists the names of the providers that a key is distributed to',
       params: { name: keyName },
-      permission: grant('list', `${KEY}/kms`),
+      permission: capabilities(`${KEY}/kms`, 'list'),
       docsUrl: `${DOCS}#keys`,
     }),
   },
@@ -119,7 +117,7 @@ export const secrets = {
       path: '/keymgmt/kms',
       description: 'lists the names of the KMS providers',
       params: {},
-      permission: grant('list', '/keymgmt/kms'),
+      permission: capabilities('/keymgmt/kms', 'list'),
       docsUrl: `${DOCS}#kms-providers`,
     }),
     read: defineOperation({
@@ -129,7 +127,7 @@ export const secrets = {
       description: 'reads a KMS provider, without its credentials',
       params: { name: kmsName },
       responseType: 'data',
-      permission: grant('read', KMS),
+      permission: capabilities(KMS, 'read'),
       docsUrl: `${DOCS}#kms-providers`,
     }),
     write: defineOperation({
@@ -143,7 +141,7 @@ export const secrets = {
         required: true,
         example: '{"provider": "awskms", "key_collection": "us-west-1", "credentials": {"access_key": "…"}}',
       },
-      permission: grant('create, update', KMS),
+      permission: capabilities(KMS, 'create', 'update'),
       docsUrl: `${DOCS}#kms-providers`,
     }),
     delete: defineOperation({
@@ -153,7 +151,7 @@ export const secrets = {
       path: KMS,
       description: 'deletes a KMS provider without keys',
       params: { name: kmsName },
-      permission: grant('delete', KMS),
+      permission: capabilities(KMS, 'delete'),
       docsUrl: `${DOCS}#kms-providers`,
     }),
   },
@@ -164,7 +162,7 @@ export const secrets = {
       path: `${KMS}/key`,
       description: 'lists the names of the keys in a provider',
       params: { name: kmsName },
-      permission: grant('list', `${KMS}/key`),
+      permission: capabilities(`${KMS}/key`, 'list'),
       docsUrl: `${DOCS}#key-distributions`,
     }),
     read: defineOperation({
@@ -174,7 +172,7 @@ export const secrets = {
       description: 'reads the distribution of a key to a provider',
       params: kmsKey,
       responseType: 'data',
-      permission: grant('read', KMS_KEY),
+      permission: capabilities(KMS_KEY, 'read'),
       docsUrl: `${DOCS}#key-distributions`,
     }),
     distribute: defineOperation({
@@ -189,7 +187,7 @@ export const secrets = {
         required: true,
         example: '{"purpose": ["encrypt", "decrypt"], "protection": "hsm"}',
       },
-      permission: grant('create, update', KMS_KEY),
+      permission: capabilities(KMS_KEY, 'create', 'update'),
       docsUrl: `${DOCS}#key-distributions`,
     }),
     remove: defineOperation({
@@ -199,7 +197,7 @@ export const secrets = {
       path: KMS_KEY,
       description: 'removes a key from a provider; the engine keeps the key',
       params: kmsKey,
-      permission: grant('delete', KMS_KEY),
+      permission: capabilities(KMS_KEY, 'delete'),
       docsUrl: `${DOCS}#key-distributions`,
     }),
   },
@@ -216,7 +214,7 @@ export const secrets = {
         example: '{"address": "127.0.0.1:8500", "scheme": "https", "token": "…"}',
       },
       validate: validateMeshConfig,
-      permission: grant('update', '/mesh/config/access'),
+      permission: capabilities('/mesh/config/access', 'update'),
       docsUrl: `${DOCS}#mesh-access`,
     }),
   },
@@ -227,7 +225,7 @@ export const secrets = {
       path: '/mesh/roles',
       description: 'lists the names of the roles',
       params: {},
-      permission: grant('list', '/mesh/roles'),
+      permission: capabilities('/mesh/roles', 'list'),
       docsUrl: `${DOCS}#mesh-roles`,
     }),
     read: defineOperation({
@@ -237,7 +235,7 @@ export const secrets = {
       description: 'reads a role',
       params: { name: roleName },
       responseType: 'data',
-      permission: grant('read', ROLE),
+      permission: capabilities(ROLE, 'read'),
       docsUrl: `${DOCS}#mesh-roles`,
     }),
     write: defineOperation({
@@ -252,7 +250,7 @@ export const secrets = {
         example: '{"token_type": "client", "policies": ["readonly"], "ttl": "1h"}',
       },
       validate: validateMeshRole,
-      permission: grant('create, update', ROLE),
+      permission: capabilities(ROLE, 'create', 'update'),
       docsUrl: `${DOCS}#mesh-roles`,
     }),
     delete: defineOperation({
@@ -261,7 +259,7 @@ export const secrets = {
       path: ROLE,
       description: 'deletes a role; succeeds if it does not exist',
       params: { name: roleName },
-      permission: grant('delete', ROLE),
+      permission: capabilities(ROLE, 'delete'),
       docsUrl: `${DOCS}#mesh-roles`,
     }),
   },
@@ -275,7 +273,7 @@ export const secrets = {
       description: 'creates a mesh token from a role with each call',
       params: { name: roleName },
       responseType: 'data',
-      permission: grant('read', '/mesh/creds/{name}'),
+      permission: capabilities('/mesh/creds/{name}', 'read'),
       docsUrl: `${DOCS}#mesh-credentials`,
     }),
   },

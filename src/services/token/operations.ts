@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
+import { ANY_TOKEN, capabilities } from '../permission.ts';
 
 /**
  * The operations that describe the token of a request. Only the real products have them, so they are not part of the operations
@@ -28,7 +29,7 @@ export const tokenOperations = {
     path: '/organizations/{organization_name}/entitlement-set',
     description: 'shows what the plan of the organization includes',
     responseType: 'document',
-    permission: 'any token of the organization',
+    permission: ANY_TOKEN,
     docsUrl: 'docs/services/platform.md#authentication',
   }),
   lookup: defineOperation({
@@ -38,7 +39,7 @@ export const tokenOperations = {
     path: '/auth/token/lookup-self',
     description: 'describes the token',
     responseType: 'data',
-    permission: 'read on auth/token/lookup-self',
+    permission: capabilities('/auth/token/lookup-self', 'read'),
     docsUrl: 'docs/services/secrets.md#authentication',
   }),
   capabilities: defineOperation({
@@ -50,7 +51,7 @@ export const tokenOperations = {
     description: 'reports what the token may do on paths',
     body: { schema: z.object({ paths: z.array(z.string()) }), required: true, example: '{"paths": ["consul/roles"]}' },
     responseType: 'object',
-    permission: 'update on sys/capabilities-self',
+    permission: capabilities('/sys/capabilities-self', 'update'),
     docsUrl: 'docs/services/secrets.md#authentication',
   }),
   scheduler: defineOperation({

@@ -176,6 +176,46 @@ plugin {
 `);
 });
 
+describe('with a writeToken', () => {
+  const words = ['permissions', '--target', 'nomad', '--playbook', 'drop-stale-snapshots'];
+
+  async function startWriting(): Promise<TestProject> {
+    const place = await startProject('scheduler');
+    await place.configure((config) => {
+      findTarget(config, 'nomad').writeToken = place.sandbox.tokens.scheduler.write;
+    });
+    return place;
+  }
+
+  test('two documents are printed, each under its token, with a name and blocks of its own', async () => {
+    const place = await startWriting();
+    const { stdout } = await place.tidemark(words);
+    const documents = stdout.split(/^(?=# (?:token|writeToken)\n)/mu);
+    expect(documents.map((text) => text.split('\n', 2))).toEqual([
+      ['# token', '# token of nomad (scheduler): nomad acl policy apply tidemark FILE'],
+      ['# writeToken', '# writeToken of nomad (scheduler): nomad acl policy apply tidemark-write FILE'],
+    ]);
+    for (const text of documents) {
+      const blocks = [...text.matchAll(/^(\w+(?: "[^"]*")?) \{$/gmu)].map(([, block]) => block);
+      expect(blocks).toEqual([...new Set(blocks)]);
+    }
+  });
+
+  test('--token prints one of them and nothing else', async () => {
+    const place = await startWriting();
+    const both = await askPermissions(place, words.slice(1));
+    for (const [which, token] of [
+      ['read', 'token'],
+      ['write', 'writeToken'],
+    ] as const) {
+      const { stdout, stderr } = await place.tidemark([...words, '--token', which]);
+      expect([stdout, stderr]).toEqual([both.find((one) => one.token === token)?.text, '']);
+    }
+    const none = await place.tidemark(['permissions', '--target', 'nomad', '--token', 'write']);
+    expect([none.exit, none.stderr]).toEqual([2, expect.stringContaining('no selected target needs a writeToken')]);
+  });
+});
+
 test('sources that a target does not have need no rights', async () => {
   const place = await startProject('secrets');
   await place.configure((config) => {

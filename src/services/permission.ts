@@ -1,0 +1,79 @@
+import type { Target } from '../config/config.ts';
+
+/** A right that a token needs, in the terms of its service. */
+export type Right =
+  /** On the path of the operation. */
+  | { readonly scope: 'path'; readonly capability: string }
+  | { readonly scope: 'namespace'; readonly capability: string }
+  | { readonly scope: 'plugin' | 'service'; readonly policy: string }
+  /** Everything of a kind, such as all nodes. */
+  | { readonly scope: 'prefix'; readonly kind: string; readonly policy: string }
+  | { readonly scope: 'organization'; readonly access: OrganizationAccess }
+  /** Only a token that may do everything has it. */
+  | { readonly scope: 'management' }
+  /** In words, as operations of plugins may declare it. */
+  | { readonly scope: 'other'; readonly permission: string };
+
+/** Names of the organization access of a team: in the API, and on the page of the team. */
+export const ORGANIZATION_ACCESS = {
+  'manage-agent-pools': 'Manage agent pools',
+  'read-workspaces': 'View all workspaces',
+} as const;
+type OrganizationAccess = keyof typeof ORGANIZATION_ACCESS;
+
+/** What a token needs: in words for people, and as the rights from which policies are made. */
+export interface Permission {
+  readonly text: string;
+  readonly rights: readonly Right[];
+}
+
+export const ANY_TOKEN: Permission = { text: 'any token of the organization', rights: [] };
+
+/** Capabilities on the path of an operation, as policies of a secrets server grant them. */
+export function capabilities(path: string, ...granted: readonly string[]): Permission {
+  const rights = granted.map((capability) => ({ scope: 'path', capability }) as const);
+  return { text: `${granted.join(', ')} on ${path.slice(1)}`, rights };
+}
+
+export function organizationAccess(access: OrganizationAccess, text: string): Permission {
+  return { text, rights: [{ scope: 'organization', access }] };
+}
+
+export function namespaceCapability(capability: string): Permission {
+  return { text: `namespace:${capability}`, rights: [{ scope: 'namespace', capability }] };
+}
+
+export function policyOf(scope: 'plugin' | 'service', policy: string): Permission {
+  return { text: `${scope}:${policy}`, rights: [{ scope, policy }] };
+}
+
+export function prefixPolicy(kind: string, policy: string): Permission {
+  return { text: `${kind}:${policy}`, rights: [{ scope: 'prefix', kind, policy }] };
+}
+
+/** @param note what else is worth to know, as the rest of the sentence */
+export function management(note = ''): Permission {
+  return { text: `management${note}`, rights: [{ scope: 'management' }] };
+}
+
+export function allOf(...permissions: readonly Permission[]): Permission {
+  return {
+    text: permissions.map(({ text }) => text).join(', '),
+    rights: permissions.flatMap(({ rights }) => rights),
+  };
+}
+
+interface DeclaredPermission {
+  readonly permission: Permission | string;
+  readonly hashicorpPermission?: Permission;
+}
+
+/** The permission that an operation needs with a flavor. */
+export function permissionOf(
+  { permission, hashicorpPermission }: DeclaredPermission,
+  flavor: Target['flavor'] = 'spec',
+): Permission {
+  const declared = flavor === 'hashicorp' ? (hashicorpPermission ?? permission) : permission;
+  if (typeof declared !== 'string') return declared;
+  return { text: declared, rights: declared === 'none' ? [] : [{ scope: 'other', permission: declared }] };
+}
