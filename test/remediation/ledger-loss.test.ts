@@ -47,9 +47,11 @@ describe('a ledger that is missing although the table actions has rows', () => {
 
 test('a restored ledger knows what the service accepted and what was satisfied, whatever the reasons say', async () => {
   const plan = await harness.useApprovedPlan();
-  const [accepted, gone] = plan.actions.map(({ params }) => String(params.id));
-  harness.faultHook = ({ method, path }) =>
-    method === 'DELETE' && path.endsWith(accepted!) ? { status: 204 } : undefined;
+  const [accepted, gone, failing] = plan.actions.map(({ params }) => String(params.id));
+  harness.faultHook = ({ method, path }) => {
+    if (method !== 'DELETE') return undefined;
+    return path.endsWith(accepted!) ? { status: 204 } : { status: 500, body: '{"errors": []}' };
+  };
   harness.reset((agents) => agents.filter(({ id }) => id !== gone));
   await harness.apply([], 1);
   const readOutcomes = async () => {
@@ -60,14 +62,15 @@ test('a restored ledger knows what the service accepted and what was satisfied, 
   expect(outcomes.map(({ status, answer, satisfied }) => [status, answer, satisfied])).toEqual([
     ['unconfirmed', 'accepted', false],
     ['skipped', undefined, true],
-    ['applied', undefined, true],
+    ['failed', 'ambiguous', false],
   ]);
   await rm(ledger());
   expect((await harness.place.tidemark(['playbook', 'ledger', '--restore'])).exit).toBe(0);
   expect(await readOutcomes()).toEqual(outcomes);
   harness.place.sandbox.log.length = 0;
+  harness.faultHook = undefined;
   await harness.apply([], 1);
-  expect(harness.writes()).toEqual([]);
+  expect(harness.writes()).toEqual([expect.stringMatching(new RegExp(`${failing}$`, 'u'))]);
 });
 
 describe('what cannot be read as a ledger', () => {
