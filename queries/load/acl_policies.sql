@@ -1,13 +1,14 @@
 -- grain: one row per ACL policy
 with
   responses as (
-    select name, body as data
-    from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
+    select name, grants, body as data
+    from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', grants: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
   )
 select
   name,
   data ->> 'Description' as description,
   data ->> 'Rules' as rules,
+  if(data ->> 'Rules' is null, null, grants::json::varchar[]) as grants,
   data -> 'JobACL' as job_acl,
   (data ->> 'CreateIndex')::ubigint as create_index,
   (data ->> 'ModifyIndex')::ubigint as modify_index,

@@ -7,6 +7,7 @@ select
   (body -> 'roles')::varchar[] as roles,
   (body ->> 'is_management')::boolean as is_management,
   nullif(body -> 'rights', 'null'::json) as rights,
+  (body ->> 'sees_every_namespace')::boolean as sees_every_namespace,
   (body ->> 'expires_at')::timestamptz as expires_at,
   (body ->> 'created_at')::timestamptz as created_at,
   nullif(body -> 'extra', 'null'::json) as extra,

@@ -7,6 +7,7 @@ create table if not exists acl_policies_history (
   name varchar, -- name of the policy
   description varchar, -- description
   rules varchar, -- rules in HCL or JSON
+  grants varchar[], -- what the rules grant beyond reading, such as `policy write`; null where they are not reported or not understood
   job_acl json, -- job, group or task that the policy is tied to
   create_index ubigint, -- index at creation
   modify_index ubigint, -- index at the last change

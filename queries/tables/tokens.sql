@@ -10,6 +10,7 @@ create table if not exists tokens_history (
   roles varchar[], -- names of its roles
   is_management boolean, -- whether it may do everything; null if the service does not tell
   rights json, -- what it may do: capabilities by path (secrets), rules by policy (scheduler), entitlements (platform); null if the service does not tell
+  sees_every_namespace boolean, -- whether its policies at the scheduler show it the volumes of every namespace; null where that is not known
   expires_at timestamptz, -- when it ends; null if it does not end or the service does not tell
   created_at timestamptz, -- when it was created
   extra json, -- other fields that the service returned, without the token

@@ -5,5 +5,5 @@ select
   $target as target,
   $token::json ->> 'type' as type,
   ($token::json ->> 'is_management')::boolean as is_management,
-  $token::json -> 'rights' as rights,
+  ($token::json ->> 'sees_every_namespace')::boolean as sees_every_namespace,
 where $token::varchar is not null;

@@ -10,23 +10,6 @@ with
     join source_state as state on state.target = tokens.target and state.source = 'tokens'
     where state.status = 'complete' and state.as_of >= $as_of::timestamptz - to_seconds($stale_hours * 3600)
   ),
-  -- the rules of the token's policies, without comments
-  token_rules as (
-    select
-      target,
-      array_to_string(
-        list_filter(
-          regexp_extract_all(rules, '"(?:[^"\\]|\\.)*"|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/)|[^"#/]+|/', 0),
-          lambda part: not regexp_matches(part, '^(#|//|/\*)')
-        ),
-        ''
-      ) as code,
-    from (
-      select target, array_to_string(list_transform(json_keys(rights), lambda name: rights ->> name), chr(10)) as rules
-      from recent_tokens
-      where json_type(rights) = 'OBJECT'
-    )
-  ),
   facts as (
     select
       state.target,
@@ -37,18 +20,10 @@ with
       coalesce(configured.namespace, if(configured.flavor = 'hashicorp', 'default', '*')) as namespace,
       coalesce(tokens.is_known, false) as is_token_known,
       coalesce(tokens.is_management or tokens.type = 'acl-disabled', false) as sees_everything,
-      coalesce(
-        regexp_matches(
-          token_rules.code,
-          'namespace"?\s*[=:]?\s*\{?\s*"\*"\s*[=:]?\s*\{[^{}]*("(read|write)"|csi-(list|read|mount)-volume|list-jobs)'
-        )
-        and not contains(token_rules.code, '"deny"'),
-        false
-      ) as sees_every_namespace,
+      coalesce(tokens.sees_every_namespace, false) as sees_every_namespace,
     from source_state as state
     left join configured_targets as configured using (target)
     left join recent_tokens as tokens using (target)
-    left join token_rules using (target)
   ),
   judged as (
     select

@@ -140,7 +140,7 @@ export interface UnprovenListing {
 export interface KnownToken {
   readonly type: string | null;
   readonly is_management: boolean | null;
-  readonly rights: Readonly<Record<string, unknown>> | null;
+  readonly sees_every_namespace: boolean | null;
 }
 
 /**

@@ -122,13 +122,18 @@ export class ObjectReuse {
     return { list, key, item: digestItem([item, ...parts]), index: values.map(String) };
   }
 
-  async #land(tag: ObjectTag, { fields, read, check }: ObjectRequest, previous: Previous | undefined): Promise<void> {
+  async #land(
+    tag: ObjectTag,
+    { fields, derive, read, check }: ObjectRequest,
+    previous: Previous | undefined,
+  ): Promise<void> {
     const known = previous?.objects.find(tag);
     if (previous && known && isProven(tag, known)) return this.#copy(previous, tag);
     const response = await read(known ? { conditions: readConditions(known) } : {});
     if (previous && response.status === 304) return this.#copy(previous, tag);
     check?.(response);
-    await this.#landing.writeObject({ ...tag, ...readValidators(response) }, fields, response.text);
+    const line = { ...fields, ...derive?.(response) };
+    await this.#landing.writeObject({ ...tag, ...readValidators(response) }, line, response.text);
   }
 
   /** Writes the lines with the tag that they had: it describes the state that they are of. */

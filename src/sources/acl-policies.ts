@@ -1,5 +1,6 @@
 import { ServiceError } from '../http/errors.ts';
-import type { ResponsePage } from '../services/response.ts';
+import type { ResponsePage, ServiceResponse } from '../services/response.ts';
+import { listGrants } from '../services/scheduler/acl-grants.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
 import { checkListAndRead, describeFailure, listThenLand } from './shared/list-and-read.ts';
 import {
@@ -31,6 +32,7 @@ export const aclPolicies: SourceDefinition = {
       toObject: ({ item }) => ({ item }),
       request: ({ name }) => ({
         fields: { name },
+        derive: deriveGrants,
         read: (options) => readPolicy(name, options),
         check: (response) => assertSubject(response.json(), 'Name', name, 'acl_policies'),
       }),
@@ -41,7 +43,7 @@ export const aclPolicies: SourceDefinition = {
     const response = await readPolicy(ANONYMOUS).catch((error: unknown) => takeRefusal(context, error));
     if (!response) return;
     assertSubject(response.json(), 'Name', ANONYMOUS, 'acl_policies');
-    await landing.writeJson({ name: ANONYMOUS }, response.text);
+    await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
     landing.expectRows(1);
   },
   checkAccess: (client) =>
@@ -61,6 +63,12 @@ async function takeRefusal({ landing, knownParts }: ExtractContext, error: unkno
   if (isAbsent || !(await knownParts()).has(ANONYMOUS)) return undefined;
   landing.addUnknown({ column: 'name', value: ANONYMOUS, reason: describeFailure(error) });
   return undefined;
+}
+
+/** As JSON; null where the rules are not reported or not understood. */
+function deriveGrants(response: ServiceResponse): Readonly<Record<string, string | null>> {
+  const grants = listGrants(optionalString(response.json(), 'Rules') ?? '');
+  return { grants: grants ? JSON.stringify(grants) : null };
 }
 
 interface ListedPolicy {

@@ -73,6 +73,8 @@ export interface ObjectReader {
 export interface ObjectRequest {
   /** Fields of the line, beside the response under `body`. */
   readonly fields: Readonly<Record<string, string | number | null>>;
+  /** Fields that follow from the response. */
+  readonly derive?: (response: ServiceResponse) => Readonly<Record<string, string | number | null>>;
   /** Reads the object. The options belong to its request. */
   readonly read: (options: RequestOptions) => Promise<ServiceResponse>;
   /** Throws if the response is not about the object. */

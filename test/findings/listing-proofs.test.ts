@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AssessedTarget } from '../../src/findings/evaluate.ts';
+import { seesEveryNamespace } from '../../src/services/scheduler/acl-grants.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 
@@ -10,7 +11,12 @@ const PRODUCT: AssessedTarget = { name: 'nomad', kind: 'scheduler', flavor: 'has
 const READ_ALL = 'namespace "*" {\n  # read\n  capabilities = ["csi-list-volume", "csi-read-volume"]\n}';
 const management: Rows = [{ type: 'management', is_management: true }];
 const client = (rules: Readonly<Record<string, string | null>> | null): Rows => [
-  { type: 'client', is_management: false, rights: rules && JSON.stringify(rules) },
+  {
+    type: 'client',
+    is_management: false,
+    rights: rules && JSON.stringify(rules),
+    sees_every_namespace: rules && (seesEveryNamespace(Object.values(rules)) ?? null),
+  },
 ];
 
 const reason = async ({ database }: FindingsWarehouse, rule: string, target: string) => {
@@ -90,14 +96,16 @@ describe('anonymous-write where the policy is not listed', () => {
       await warehouse.pull(at, 'nomad', 'acl_policies', { acl_policies: policies });
       await warehouse.evaluate(at, { targets: [SPEC] });
     };
-    const anonymous = (level: string) => [{ name: 'anonymous', rules: `node { policy = "${level}" }` }];
-    await run(days[0], anonymous('write'));
+    const anonymous = (grants: readonly string[]) => [
+      { name: 'anonymous', rules: 'node { … }', grants: JSON.stringify(grants) },
+    ];
+    await run(days[0], anonymous(['policy write']));
     expect(await warehouse.findings('anonymous-write')).toMatchObject([{ state: 'open' }]);
     await run(days[1], []);
     expect(await warehouse.findings('anonymous-write')).toMatchObject([
       { state: 'open', detail: { unassessed: expect.stringContaining(OWN) } },
     ]);
-    await run(days[2], anonymous('read'));
+    await run(days[2], anonymous([]));
     expect(await warehouse.findings('anonymous-write')).toMatchObject([{ state: 'resolved' }]);
     expect(await reason(warehouse, 'anonymous-write', 'nomad')).toBeNull();
   });
@@ -132,6 +140,12 @@ describe('orphaned-external-volume', () => {
       'of every namespace',
     ],
     ['is not by a comment', PRODUCT, client({ ro: READ_ALL.replaceAll(/^/gmu, '# ') }), 'of every namespace'],
+    [
+      'is not with rules of a token that an earlier version has pulled',
+      PRODUCT,
+      [{ type: 'client', is_management: false, rights: JSON.stringify({ ro: READ_ALL }) }],
+      'of every namespace',
+    ],
     ['is not where rights are not reported', PRODUCT, client(null), 'of every namespace'],
     ['is not without knowledge of the token', PRODUCT, undefined, 'nothing tells what the token is'],
   ];

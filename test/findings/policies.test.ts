@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { listGrants } from '../../src/services/scheduler/acl-grants.ts';
 import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
@@ -48,6 +49,20 @@ const CASES: readonly (readonly [name: string, rules: string | null, grants: rea
     'namespace "a" { capabilities = ["host-volume-read", "host-volume-create"] }',
     ['capability host-volume-create'],
   ],
+  [
+    'heredoc',
+    'namespace "a" {\n description = <<E\n}\npolicy = "write"\nE\n capabilities = ["submit-job"] }',
+    ['capability submit-job'],
+  ],
+  ['no-case', 'NODE { Policy = "write" }', ['policy write']],
+  ['one-capability', 'namespace "a" { capabilities = "submit-job" }', ['capability submit-job']],
+  [
+    'bracket-in-a-string',
+    'namespace "a" { capabilities = ["read-job", "]", "submit-job"] }',
+    ['capability ]', 'capability submit-job'],
+  ],
+  ['policy-in-a-label', `namespace "policy = 'write'" { policy = "read" }`, []],
+  ['twice-in-json', '{"node": {"policy": "write"}, "node": {"policy": "read"}}', ['policy write']],
   ['unreported', null, 'unknown'],
 ];
 
@@ -56,7 +71,12 @@ test('anonymous-write: the policy `anonymous` grants more than read access, in H
   for (const [target, rules] of CASES) {
     await warehouse.pull(NOW, target, 'acl_policies', {
       acl_policies: [
-        { name: 'anonymous', rules, modify_index: 7 },
+        {
+          name: 'anonymous',
+          rules,
+          grants: rules === null ? null : JSON.stringify(listGrants(rules)),
+          modify_index: 7,
+        },
         { name: 'admin', rules: 'agent { policy = "write" }' },
       ],
     });
@@ -78,4 +98,14 @@ test('anonymous-write: the policy `anonymous` grants more than read access, in H
     title: 'ACL policy anonymous grants more than read access: policy write',
     detail: { policy_name: 'anonymous', modify_index: 7 },
   });
+});
+
+test.each([
+  ['rules that nothing understands', 'namespace "a" { policy = write }'],
+  ['a row that an earlier pull left without grants', 'node { policy = "read" }'],
+])('anonymous-write is unknown with %s', async (_, rules) => {
+  const warehouse = await createFindingsWarehouse();
+  await warehouse.pull(NOW, 'nomad', 'acl_policies', { acl_policies: [{ name: 'anonymous', rules, grants: null }] });
+  await warehouse.evaluate(NOW);
+  expect(await warehouse.seen('anonymous-write')).toMatchObject({ found: [], unknown: ['anonymous'] });
 });

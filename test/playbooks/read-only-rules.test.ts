@@ -105,8 +105,8 @@ describe('rules in JSON', () => {
 
   test.each([
     ['broken', '{"namespace": '],
-    ['of blocks in lists', '{"namespace": [{"a": {"policy": "write"}}]}'],
     ['of an unknown kind', '{"everything": {"policy": "write"}}'],
+    ['of blocks that are given twice', '{"agent": {"policy": "write"}, "agent": {"policy": "read"}}'],
     ['of a wrong type', '{"agent": {"policy": ["write"]}}'],
   ])('are left alone when %s', (_, rules) => {
     expect(readOnlyRules(rules)).toBeUndefined();

@@ -5,6 +5,7 @@ import { plural } from '../../core/plural.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
 import { ServiceError } from '../../http/errors.ts';
 import type { ServiceClient } from '../../services/client.ts';
+import { parseRules } from '../../services/scheduler/acl-rules.ts';
 import { describeToken, type TokenInfo, textField, toFields } from '../../services/token/describe-token.ts';
 import type { SourceProbe } from './probe-sources.ts';
 
@@ -205,16 +206,14 @@ function describeCapabilities(rights: Readonly<Record<string, unknown>>): string
 
 /** The blocks of ACL rules on one line, such as `namespace "*" (csi-read-volume)`. */
 function describeRules(rules: readonly unknown[]): string {
-  const blocks = rules.flatMap((text) => (typeof text === 'string' ? [...text.matchAll(BLOCK)] : []));
+  const blocks = rules.flatMap((text) => (typeof text === 'string' ? (parseRules(text)?.blocks ?? []) : []));
   if (blocks.length === 0) return 'its rights are those of its policies';
-  const described = blocks.map(([, kind, label, content = '']) => {
-    const granted = [...content.matchAll(/"([\w-]+)"/gu)].map(([, word]) => word);
-    return `${kind}${label ? ` ${label}` : ''} (${granted.join(', ')})`;
+  const described = blocks.map(({ kind, label, attributes }) => {
+    const granted = attributes.flatMap(({ value }) => value);
+    return `${kind}${label === null ? '' : ` "${label}"`} (${granted.join(', ')})`;
   });
   return `may: ${described.slice(0, 6).join('; ')}${described.length > 6 ? '; …' : ''}`;
 }
-
-const BLOCK = /(\w+)\s*("[^"]*")?\s*\{([^{}]*)\}/gu;
 
 function describeEnd({ expires_at }: TokenInfo, now: Date): string {
   if (expires_at === null) return 'no end is reported';

@@ -3,7 +3,8 @@ import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';
 import type { ServiceClient } from '../client.ts';
-import { listItems } from '../response.ts';
+import { isObject, listItems } from '../response.ts';
+import { seesEveryNamespace } from '../scheduler/acl-grants.ts';
 import { scheduler } from '../scheduler/operations.ts';
 import { secrets } from '../secrets/operations.ts';
 import { tokenOperations } from './operations.ts';
@@ -24,6 +25,8 @@ export interface TokenInfo {
   readonly is_management: boolean | null;
   /** What it may do, as the service reports it; null if the service does not tell. */
   readonly rights: Readonly<Record<string, unknown>> | null;
+  /** Whether its policies at the scheduler show it the volumes of every namespace; null where that is not known. */
+  readonly sees_every_namespace: boolean | null;
   readonly created_at: string | null;
   /** Null if it does not end, or the service does not tell. */
   readonly expires_at: string | null;
@@ -39,6 +42,7 @@ const ANONYMOUS: TokenInfo = {
   roles: [],
   is_management: false,
   rights: null,
+  sees_every_namespace: null,
   created_at: null,
   expires_at: null,
   extra: null,
@@ -49,7 +53,7 @@ const ACL_DISABLED: TokenInfo = { ...ANONYMOUS, type: 'acl-disabled', is_managem
 type Fields = Readonly<Record<string, unknown>>;
 
 export function toFields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }
 
 /** A text that is not empty. */
@@ -189,13 +193,15 @@ async function describeSchedulerToken(client: ServiceClient): Promise<TokenInfo>
   if (textField(fields, 'AccessorID') === NO_ACL_ACCESSOR) return ACL_DISABLED;
   const type = textField(fields, 'Type');
   const isManagement = type === 'management';
+  const policies = isManagement ? null : await readOwnPolicies(client);
   return {
     ...ANONYMOUS,
     ...aclFields(fields),
     name: textField(fields, 'Name'),
     type,
     is_management: isManagement,
-    rights: isManagement ? null : await readOwnPolicies(client),
+    rights: policies && Object.fromEntries(policies),
+    sees_every_namespace: policies && (seesEveryNamespace(policies.map(([, rules]) => rules)) ?? null),
   };
 }
 
@@ -210,21 +216,22 @@ function aclFields(fields: Fields) {
   };
 }
 
-/** More than any token has. */
+/** More than any token has. Where there are more, the token is not described. */
 const MAX_POLICIES = 64;
 
-/** The rules of the policies that a client token has, by name. It lists and reads its own policies only. */
-async function readOwnPolicies(client: ServiceClient): Promise<Fields | null> {
+/** The names and rules of the policies that a client token has. It lists and reads its own policies only. */
+async function readOwnPolicies(client: ServiceClient): Promise<readonly (readonly [string, string | null])[] | null> {
   const list = await optional(client.call(scheduler.policies.list));
   if (!list) return null;
-  const names = namesField({ names: listItems(scheduler.policies.list, list) }, 'names').slice(0, MAX_POLICIES);
-  const rules = await Promise.all(
+  const items = listItems(scheduler.policies.list, list);
+  const names = namesField({ items }, 'items');
+  if (names.length < items.length || items.length > MAX_POLICIES) return null;
+  return Promise.all(
     names.map(async (name) => {
       const policy = await optional(client.call(scheduler.policies.read, { policy_name: name }));
       return [name, policy ? textField(toFields(policy.json()), 'Rules') : null] as const;
     }),
   );
-  return Object.fromEntries(rules);
 }
 
 /** Consul's built-in policy that permits everything. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
+import { type HclItem, parseRuleItems } from '../../../sandbox/hcl.ts';
 import { createRandom } from '../../../sandbox/random.ts';
 import { type Allocation, toNanoseconds } from '../../../sandbox/scheduler/allocations.ts';
 import type { SchedulerState } from '../../../sandbox/scheduler/index.ts';
@@ -43,11 +44,21 @@ function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex 
     name,
     description: filled(description),
     rules,
+    grants: grantsOf(parseRuleItems(rules)),
     job_acl: jobAcl && object(jobAcl as Record<string, unknown>),
     create_index: createIndex,
     modify_index: modifyIndex,
     extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: tryRulesJson(rules) },
   };
+}
+
+/** By the sandbox's parser, and the names that read among its policies. */
+function grantsOf(items: readonly HclItem[]): readonly string[] {
+  const found = items.flatMap(({ name, value, items: inner }) => {
+    const values = [value ?? []].flat().map((one) => `${name === 'policy' ? 'policy' : 'capability'} ${String(one)}`);
+    return [...values, ...grantsOf(inner)];
+  });
+  return [...new Set(found)].filter((grant) => !/ (read|list|deny)$| (read|list)-|-(read|list)-/u.test(grant)).sort();
 }
 
 function volumeRow({ plugins }: SchedulerState, volume: VolumeRecord, flavor: Flavor) {

@@ -48,7 +48,15 @@ export function tokenTables(sandbox: RunningSandbox, flavor: Flavor): Tables {
   const start = new Date(sandbox.now.getTime() - sandbox.day * DAY_MS);
   const find = (kind: TokenKind): TokenRecord =>
     new TokenStore(kind, { seed: 1, start }, []).records.get(sandbox.tokens[kind].read)!;
-  const common = { policies: [], roles: [], is_management: false, rights: null, expires_at: null, created_at: null };
+  const common = {
+    policies: [],
+    roles: [],
+    is_management: false,
+    rights: null,
+    sees_every_namespace: null,
+    expires_at: null,
+    created_at: null,
+  };
   const acl = ({ accessor, name, createdAt }: TokenRecord) => ({
     accessor_id: accessor,
     name,

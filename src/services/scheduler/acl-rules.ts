@@ -1,0 +1,195 @@
+/**
+ * Reads the rules of an ACL policy, in HCL or its JSON form, as Nomad's parser (HCL 1) does: a label, a quoted key and a key of an
+ * object are the same, names of blocks and attributes have no case, and commas between items may be missing.
+ */
+
+/** One block of rules, such as `namespace "default" { policy = "read" }`. */
+export interface RuleBlock {
+  /** In lower case. */
+  readonly kind: string;
+  /** The name after the kind; null where it has none. */
+  readonly label: string | null;
+  readonly attributes: readonly RuleAttribute[];
+  readonly blocks: readonly RuleBlock[];
+}
+
+export interface RuleAttribute {
+  /** In lower case. */
+  readonly name: string;
+  /** A list, or one value. Numbers and booleans are text. */
+  readonly value: string | readonly string[];
+}
+
+/** Kinds of block that have a label. */
+const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
+
+/** Parses rules into one block that holds all others. Undefined where they are not understood: they may then grant anything. */
+export function parseRules(text: string): RuleBlock | undefined {
+  try {
+    return toBlock('', null, new RuleParser(tokenize(text)).parse());
+  } catch (error) {
+    if (error instanceof RuleSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** An object, or an attribute: which keys are kinds, labels or names follows from where they stand. */
+interface Entry {
+  readonly key: string;
+  readonly value: string | readonly string[] | undefined;
+  readonly entries: readonly Entry[];
+}
+
+function toBlock(kind: string, label: string | null, entries: readonly Entry[]): RuleBlock {
+  return {
+    kind,
+    label,
+    attributes: entries.flatMap(({ key, value }) => (value === undefined ? [] : [{ name: key.toLowerCase(), value }])),
+    blocks: entries.flatMap((entry) => (entry.value === undefined ? toBlocks(entry) : [])),
+  };
+}
+
+function toBlocks({ key, entries }: Entry): readonly RuleBlock[] {
+  const kind = key.toLowerCase();
+  if (!LABELLED.includes(kind)) return [toBlock(kind, null, entries)];
+  const own = entries.filter(({ value }) => value !== undefined);
+  const named = entries.filter(({ value }) => value === undefined);
+  return [
+    ...(own.length > 0 ? [toBlock(kind, null, own)] : []),
+    ...named.map((entry) => toBlock(kind, entry.key, entry.entries)),
+  ];
+}
+
+class RuleSyntaxError extends Error {}
+
+/** In turn: blanks, comments, text on one line, text until a mark (`<<E`, and `<<-E` with an indented end), words, punctuation. */
+const TOKEN = new RegExp(
+  [
+    String.raw`\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/`,
+    String.raw`("(?:[^"\\\n]|\\.)*")`,
+    String.raw`<<([A-Za-z_][\w-]*)\r?\n((?:[^\n]*\n)*?)\2(?=\r?\n|$)`,
+    String.raw`<<-([A-Za-z_][\w-]*)\r?\n((?:[^\n]*\n)*?)[ \t]*\4(?=\r?\n|$)`,
+    String.raw`([\w.+-]+|[{}[\]=:,])`,
+  ].join('|'),
+  'uy',
+);
+
+/** What marks a token as text. */
+const QUOTE = '"';
+
+function tokenize(text: string): readonly string[] {
+  const tokens: string[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < text.length) {
+    const match = TOKEN.exec(text);
+    if (!match) throw new RuleSyntaxError();
+    const [, quoted, , plain, , indented, other] = match;
+    const literal = quoted === undefined ? (plain ?? indented) : unquote(quoted);
+    if (literal?.includes('${')) throw new RuleSyntaxError(); // it may contain quotes, and its value is not known
+    const token = literal === undefined ? other : QUOTE + literal;
+    if (token !== undefined) tokens.push(token);
+  }
+  return tokens;
+}
+
+function unquote(quoted: string): string {
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    throw new RuleSyntaxError(); // an escape that JSON does not have
+  }
+}
+
+/** Rules have four levels. */
+const MAX_DEPTH = 20;
+
+class RuleParser {
+  readonly #tokens: readonly string[];
+  #position = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens;
+  }
+
+  parse(): readonly Entry[] {
+    const entries = this.#tokens[0] === '{' ? this.#object() : this.#entries();
+    if (this.#position < this.#tokens.length) throw new RuleSyntaxError();
+    return entries;
+  }
+
+  #object(): readonly Entry[] {
+    if (++this.#depth > MAX_DEPTH) throw new RuleSyntaxError();
+    this.#expect('{');
+    const entries = this.#entries();
+    this.#expect('}');
+    this.#depth--;
+    return entries;
+  }
+
+  #entries(): readonly Entry[] {
+    const entries: Entry[] = [];
+    while (this.#position < this.#tokens.length && !this.#isAt('}')) {
+      entries.push(...this.#entry());
+      if (this.#isAt(',')) this.#position++;
+    }
+    return entries;
+  }
+
+  /** `KEY = VALUE`, or `KEY LABEL { … }`, which is the same as `KEY = { LABEL = { … } }`. */
+  #entry(): readonly Entry[] {
+    const key = this.#word();
+    if (this.#isAt('{')) return [{ key, value: undefined, entries: this.#object() }];
+    if (!this.#isAt('=') && !this.#isAt(':')) {
+      const label = this.#entry();
+      if (label.some(({ value }) => value !== undefined)) throw new RuleSyntaxError();
+      return [{ key, value: undefined, entries: label }];
+    }
+    this.#position++;
+    if (this.#isAt('{')) return [{ key, value: undefined, entries: this.#object() }];
+    return this.#isAt('[') ? this.#list(key) : [{ key, value: this.#scalar(), entries: [] }];
+  }
+
+  /** Objects in a list are blocks of the same kind. */
+  #list(key: string): readonly Entry[] {
+    this.#expect('[');
+    const value: string[] = [];
+    const objects: Entry[] = [];
+    while (!this.#isAt(']')) {
+      if (this.#isAt('{')) objects.push({ key, value: undefined, entries: this.#object() });
+      else value.push(this.#scalar());
+      if (!this.#isAt(']')) this.#expect(',');
+    }
+    this.#expect(']');
+    return objects.length > 0 && value.length === 0 ? objects : [{ key, value, entries: [] }, ...objects];
+  }
+
+  #scalar(): string {
+    const token = this.#next();
+    if (token.startsWith(QUOTE)) return token.slice(1);
+    if (!/^(?:true|false|-?\d[\w.+-]*)$/u.test(token)) throw new RuleSyntaxError();
+    return token;
+  }
+
+  /** A name or a label. */
+  #word(): string {
+    const token = this.#next();
+    if (token.startsWith(QUOTE)) return token.slice(1);
+    if (!/^[A-Za-z_]/u.test(token)) throw new RuleSyntaxError();
+    return token;
+  }
+
+  #next(): string {
+    const token = this.#tokens[this.#position++];
+    if (token === undefined) throw new RuleSyntaxError();
+    return token;
+  }
+
+  #expect(punctuation: string): void {
+    if (this.#next() !== punctuation) throw new RuleSyntaxError();
+  }
+
+  #isAt(punctuation: string): boolean {
+    return this.#tokens[this.#position] === punctuation;
+  }
+}
