@@ -1,6 +1,7 @@
 -- grain: one row per configured service and namespace of the mesh, without the certificate and its key
 -- key: service, namespace
 -- source: leaf_certificates
+-- part: service
 -- computed: create_index, modify_index
 -- filled_column: namespace from coalesce(nullif(regexp_extract(service_uri, '/ns/([^/]+)/', 1), ''), 'default')
 create table if not exists leaf_certificates_history (

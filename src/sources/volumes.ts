@@ -1,11 +1,10 @@
-import { ServiceError } from '../http/errors.ts';
 import type { UnknownPart } from '../landing/store.ts';
 import type { ServiceClient } from '../services/client.ts';
 import type { OperationArgs } from '../services/operation.ts';
 import { listItems, type ServiceResponse } from '../services/response.ts';
 import { listPlugins } from '../services/scheduler/bodies.ts';
 import { scheduler } from '../services/scheduler/operations.ts';
-import { describeFailure, listThenLand } from './shared/list-and-read.ts';
+import { checkParts, listThenLand } from './shared/list-and-read.ts';
 import {
   createPluginLookup,
   fetchVolumes,
@@ -57,16 +56,9 @@ async function checkNamespaces(
   const items = listItems(scheduler.volumes.list, response);
   const volumes = items.map((item) => parseListedVolume(item, optionalString(item, 'ID') ?? ''));
   const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace ?? null, volume]));
-  const refused = new Map<string | null, ServiceError>();
-  for (const [namespace, volume] of namespaces) {
-    await client.call(scheduler.volumes.read, readArgs(volume)).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.failure !== 'forbidden') throw error;
-      refused.set(namespace, error);
-    });
-  }
-  const [first] = refused.values();
-  if (first && refused.size === namespaces.size) throw first;
-  for (const [value, error] of refused) onUnknown({ column: 'namespace', value, reason: describeFailure(error) });
+  await checkParts('namespace', [...namespaces.keys()], onUnknown, (namespace) =>
+    client.call(scheduler.volumes.read, readArgs(namespaces.get(namespace) as ListedVolume)),
+  );
   return response;
 }
 

@@ -60,7 +60,7 @@ test('the leaf of a service that the catalog does not know is not read, and so n
 const UNKNOWN: Readonly<Record<string, Catalog>> = {
   'that says the token does not see all of it': {
     flavor: 'hashicorp',
-    answer: services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' }),
+    answer: services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' }, ['consul']),
   },
   'as Consul answers a token with the right to write services alone': {
     flavor: 'hashicorp',
@@ -71,8 +71,12 @@ const UNKNOWN: Readonly<Record<string, Catalog>> = {
     answer: readRecorded('consul/catalog-services-anonymous'),
     hasToken: false,
   },
-  'without a token, of which a part may be hidden': { flavor: 'hashicorp', answer: services(DENY), hasToken: false },
-  'without the servers themselves': { flavor: 'hashicorp', answer: services({}, ['web']) },
+  'without a token, of which a part may be hidden': {
+    flavor: 'hashicorp',
+    answer: services(DENY, ['consul']),
+    hasToken: false,
+  },
+  'without the servers themselves': { flavor: 'hashicorp', answer: services({}, ['other']) },
   'that may not be read': {
     flavor: 'hashicorp',
     answer: { status: 403, headers: { 'content-type': 'text/plain' }, body: 'Permission denied' },
@@ -92,6 +96,55 @@ describe.each(Object.entries(UNKNOWN))('a catalog %s', (_, catalog) => {
     expect(stdout).toMatch(/^FAIL +consul +leaf_certificates .*mesh.catalog.services/mu);
     expect({ exit, read }).toEqual({ exit: 1, read: [] });
   });
+});
+
+const FILTERED: Readonly<Record<string, Catalog>> = {
+  'that says the token does not see all of it': {
+    flavor: 'hashicorp',
+    answer: services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' }),
+  },
+  'without the servers themselves': { flavor: 'hashicorp', answer: services({}, ['web']) },
+};
+
+describe.each(Object.entries(FILTERED))('a catalog %s, with one of the services', (_, catalog) => {
+  test('lets its leaf be read; the other one is an unknown part, and nothing is minted for it', async () => {
+    const { project, read } = await meshProject(catalog);
+    await project.pull(['--source', 'leaf_certificates'], 1);
+    expect(read).toEqual(['web']);
+    expect(await project.rows('select status, note from pulls')).toMatchObject([
+      { status: 'partial', note: expect.stringMatching(/^service nobody is unknown: it is not shown/u) },
+    ]);
+    expect(await project.rows('select service from leaf_certificates')).toEqual([{ service: 'web' }]);
+  });
+
+  test('shows in doctor as partial', async () => {
+    const { project, read } = await meshProject(catalog);
+    const { stdout } = await project.tidemark(['doctor']);
+    expect(stdout).toMatch(/consul +leaf_certificates +partial: service nobody is unknown/u);
+    expect(read).toEqual([]);
+  });
+});
+
+test('the row of a service that the catalog hides since stays as it is', async () => {
+  let hides = false;
+  const answer = services({ 'X-Consul-Results-Filtered-By-ACLs': 'true' });
+  const project = await testProject({
+    workspaces: 2,
+    flavor: 'hashicorp',
+    faultHook: ({ path }) => (hides && path === '/v1/catalog/services' ? answer : undefined),
+  });
+  await project.configure((config) => {
+    const mesh = findTarget(config, 'consul');
+    mesh.services = ['web', 'api'];
+    config.targets = [mesh];
+  });
+  await project.pull(['--source', 'leaf_certificates']);
+  const versions = "select * from leaf_certificates_history where service = 'api'";
+  const before = await project.rows(versions);
+  expect(before).toHaveLength(1);
+  hides = true;
+  await project.pull(['--source', 'leaf_certificates'], 1);
+  expect(await project.rows(versions)).toEqual(before);
 });
 
 test('without a token and without ACLs, the catalog is whole', async () => {
@@ -122,7 +175,9 @@ test('doctor says that the token may not read the leaf of one of the services', 
     mesh.token = project.sandbox.createToken('mesh', { rules: { rules } });
   });
   const { stdout } = await project.tidemark(['doctor']);
-  expect(stdout).toMatch(/^FAIL +consul +leaf_certificates .*lacks permission 'service:write' on "api"/mu);
+  expect(stdout).toMatch(
+    /consul +leaf_certificates +partial: service api is unknown: .*lacks permission 'service:write' on "api"/u,
+  );
 });
 
 test('an answer without a root empties nothing', async () => {

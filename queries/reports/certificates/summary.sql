@@ -2,7 +2,7 @@
 -- title: Certificates
 -- order: 8
 -- rules: ca-root-expiring, leaf-expiring
--- unknown: expiry_unknown
+-- unknown: expiry_unknown, unknown_parts
 -- sources: ca_roots, leaf_certificates
 -- about: The root certificates of the mesh and the leaf certificates of its services, by expiry. An inactive root signs nothing, so its expiry is no alarm. A short-lived leaf certificate counts as expiring in the last tenth of its lifetime, because it is renewed continuously.
 with
@@ -55,6 +55,7 @@ with
       case when comparable.yes then (select count(*) from ca_roots_before($as_of)) end as roots_before,
       case when comparable.yes then (select count(*) from leaf_certificates_before($as_of)) end as leaves_before,
       not comparable.yes as baseline,
+      (select count(*) from unknown_parts_at($as_of) where not is_unsupported and source in ('ca_roots', 'leaf_certificates')) as unknown_parts,
     from root_counts, leaf_counts, comparable
   )
 select
@@ -65,5 +66,6 @@ select
     roots - inactive_roots,
     leaves_expiring + leaves_expired,
     leaves
-  ) as headline,
+  )
+  || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
 from counted;

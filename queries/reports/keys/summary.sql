@@ -2,7 +2,7 @@
 -- title: Keys
 -- order: 7
 -- rules: key-rotation-overdue, old-key-version-enabled, retired-key, management-role, empty-kms-provider
--- unknown: age_unknown
+-- unknown: age_unknown, unknown_parts
 -- sources: key_distributions, keys, kms_providers, mesh_roles
 -- about: Keys by their age since rotation and their enabled versions, the providers they are in, and roles that issue management tokens.
 with
@@ -108,6 +108,7 @@ with
       case when comparable.yes then before_counts.deletion_allowed end as deletion_allowed_before,
       case when comparable.yes then before_counts.management_roles end as management_roles_before,
       not comparable.yes as baseline,
+      (select count(*) from unknown_parts_at($as_of) where not is_unsupported and source in ('key_distributions', 'keys', 'kms_providers', 'mesh_roles')) as unknown_parts,
     from key_counts, before_counts, provider_counts, role_counts, comparable
   )
 select
@@ -118,5 +119,6 @@ select
       then format('{} of {} keys {} overdue for rotation; ', overdue, keys, if(overdue = 1, 'is', 'are'))
     else ''
   end
-  || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue')) as headline,
+  || format('{} {} management tokens', management_roles, if(management_roles = 1, 'role issues', 'roles issue'))
+  || case unknown_parts when 0 then '' when 1 then ', 1 part is not known' else format(', {} parts are not known', unknown_parts) end as headline,
 from counted;

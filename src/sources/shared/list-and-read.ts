@@ -1,5 +1,6 @@
 import { TidemarkError } from '../../core/errors.ts';
 import { ServiceError } from '../../http/errors.ts';
+import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
 import { listItems, type ServiceResponse } from '../../services/response.ts';
@@ -93,6 +94,29 @@ function recordRefused<T>(
   const [first] = refused.values();
   if (first && refused.size === parts) throw first;
   for (const [value, error] of refused) landing.addUnknown({ column, value, reason: describeFailure(error) });
+}
+
+/**
+ * Makes a call for each part. A refused one is unknown.
+ * @throws the first refusal if every part is refused
+ */
+export async function checkParts<T extends string | null>(
+  column: string,
+  parts: readonly T[],
+  onUnknown: (part: UnknownPart) => void,
+  call: (part: T) => Promise<unknown>,
+  isRefusal = ({ failure }: ServiceError) => failure === 'forbidden',
+): Promise<void> {
+  const refused = new Map<T, ServiceError>();
+  for (const part of parts) {
+    await call(part).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || !isRefusal(error)) throw error;
+      refused.set(part, error);
+    });
+  }
+  const [first] = refused.values();
+  if (first && refused.size === parts.length) throw first;
+  for (const [value, error] of refused) onUnknown({ column, value, reason: describeFailure(error) });
 }
 
 /** The words of the service, or what happened instead of an answer. */

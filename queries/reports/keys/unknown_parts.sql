@@ -1,0 +1,15 @@
+-- grain: one row per part of a source that the last pull could not list
+-- title: Not known
+-- sources: key_distributions, keys, kms_providers, mesh_roles
+-- about: What these have now is unknown. The tables show what an earlier pull found, and no rule judges it.
+-- empty: Every part of the sources is known.
+-- labels: source=Source; part=Part; name=Name; reason=Why
+select
+  target,
+  source,
+  replace(part, '_id', '') as part,
+  coalesce(value, '(none)') as name,
+  reason,
+from unknown_parts_at($as_of)
+where source in ('key_distributions', 'keys', 'kms_providers', 'mesh_roles')
+order by source, target, part, name;
