@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunningSandbox } from '../../sandbox/index.ts';
 import { operations } from '../../src/services/index.ts';
+import { tempFolder } from '../helpers/temp.ts';
 import { startTestSandbox } from '../helpers/test-sandbox.ts';
 import { type ApiInput, runApi } from './api-harness.ts';
 
@@ -102,12 +102,11 @@ describe('the target', () => {
 });
 
 describe('the request body', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
   const create = ['secrets.keys.create', 'name=fresh', '--yes', '--body'];
   const type = () => sandbox.services.secrets.state.keys.get('fresh')?.type;
 
   it('comes as JSON, from a file, or from standard input', async () => {
+    const folder = await tempFolder();
     writeFileSync(join(folder, 'body.json'), '{"type": "rsa-4096"}');
     expect([(await run([...create, `@${join(folder, 'body.json')}`])).stderr, type()]).toEqual(['', 'rsa-4096']);
     sandbox.services.secrets.state.keys.delete('fresh');

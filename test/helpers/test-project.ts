@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -136,6 +136,25 @@ export async function testProject(options: TestProjectOptions = {}): Promise<Tes
       edit(config);
       await write();
     },
+  };
+}
+
+/** Keeps the folder and the configuration of a project. @returns what puts them back */
+export async function keepProject({ folder, configure }: TestProject, cleanup?: Cleanup): Promise<() => Promise<void>> {
+  const kept = await tempFolder(cleanup);
+  await cp(folder, kept, { recursive: true });
+  let config: ConfigDocument | undefined;
+  await configure((document) => {
+    config = structuredClone(document);
+  });
+  return async () => {
+    for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true });
+    await cp(kept, folder, { recursive: true });
+    await recordFingerprint(warehouseFiles(join(folder, 'data')).work);
+    await configure((document) => {
+      for (const name of Object.keys(document)) delete document[name];
+      Object.assign(document, structuredClone(config));
+    });
   };
 }
 

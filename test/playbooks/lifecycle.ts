@@ -1,4 +1,4 @@
-import { beforeAll, expect } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { RequestRecord } from '../../sandbox/types.ts';
 import type { Plan } from '../../src/remediation/plan-file.ts';
 import {
@@ -68,16 +68,29 @@ export async function testPlaybookLifecycle(
   return plan;
 }
 
-/** Starts one project for the playbooks of a `describe`. `plans` has those that `lifecycle` has applied. */
+/**
+ * Starts one project for the playbooks of a `describe`, and registers the test that takes its steps, in the order in which they
+ * are written. `plans` has those that `lifecycle` has applied.
+ */
 export function sharePlaybooks(options: Omit<PlaybookHarnessOptions, 'cleanup' | 'updatesTable'>) {
   const cleanup = cleanAtEnd();
   const plans: Plan[] = [];
+  const steps: (readonly [name: string, take: () => Promise<void>])[] = [];
   let place: PlaybookHarness;
   beforeAll(async () => {
     place = await playbookHarness({ ...options, updatesTable: false, cleanup });
   });
+  test('one after the other', async () => {
+    for (const [name, take] of steps) {
+      await take().catch((error: Error) => {
+        error.message = `${name}: ${error.message}`;
+        throw error;
+      });
+    }
+  });
   return {
     plans,
+    step: (name: string, take: () => Promise<void>) => void steps.push([name, take]),
     get place() {
       return place;
     },

@@ -15,9 +15,9 @@ describe('playbooks of one project', () => {
       config.thresholds = { deadViewDays: 1 };
     },
   });
-  const { lifecycle, plans } = shared;
+  const { step, lifecycle, plans } = shared;
 
-  test('reap-dead-agents deletes the dead agents, and no other', async () => {
+  step('reap-dead-agents deletes the dead agents, and no other', async () => {
     await lifecycle('reap-dead-agents', {
       words: ANY_SHARE,
       actions: 3,
@@ -29,7 +29,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('remove-empty-pools deletes the pool without agents and workspaces', async () => {
+  step('remove-empty-pools deletes the pool without agents and workspaces', async () => {
     await lifecycle('remove-empty-pools', {
       actions: 1,
       expectedChange: ({ platform: { pools } }) => {
@@ -41,7 +41,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {
+  step('scope-unused-pools restricts pools to their workspaces, and keeps their names', async () => {
     await lifecycle('scope-unused-pools', {
       words: ANY_SHARE,
       actions: 2,
@@ -53,46 +53,49 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('pin-drift-view creates one view that lists the drifting workspaces, and restores it where someone changed it', async () => {
-    await lifecycle('pin-drift-view', {
-      actions: 1,
-      expectedChange: ({ platform: { views } }, now) => {
-        views.push(now.platform.views.at(-1)!);
-      },
-    });
-    const pinned = shared.place.switchTo('pin-drift-view');
-    const { state } = shared.place.sandbox.services.platform;
-    const view = state.views.find(({ name }) => name === 'Drifting workspaces (Tidemark)')!;
-    expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
-    const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
-    const listed = await shared.place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
-    expect([listed.exit, listed.stderr]).toEqual([0, '']);
-    expect(
-      listed
-        .json<{ attributes: { 'workspace-name': string } }[]>()
-        .map(({ attributes }) => attributes['workspace-name'])
-        .sort(),
-    ).toEqual(drifting.sort());
+  step(
+    'pin-drift-view creates one view that lists the drifting workspaces, and restores it where someone changed it',
+    async () => {
+      await lifecycle('pin-drift-view', {
+        actions: 1,
+        expectedChange: ({ platform: { views } }, now) => {
+          views.push(now.platform.views.at(-1)!);
+        },
+      });
+      const pinned = shared.place.switchTo('pin-drift-view');
+      const { state } = shared.place.sandbox.services.platform;
+      const view = state.views.find(({ name }) => name === 'Drifting workspaces (Tidemark)')!;
+      expect(view.query.filter).toEqual([{ field: 'drifted', operator: 'is', value: ['true'] }]);
+      const drifting = state.workspaces.filter(({ drifted }) => drifted === true).map(({ name }) => name);
+      const listed = await shared.place.tidemark(['api', platform.views.results.name, `view_id=${view.id}`, '--all']);
+      expect([listed.exit, listed.stderr]).toEqual([0, '']);
+      expect(
+        listed
+          .json<{ attributes: { 'workspace-name': string } }[]>()
+          .map(({ attributes }) => attributes['workspace-name'])
+          .sort(),
+      ).toEqual(drifting.sort());
 
-    expect((await pinned.plan()).actions).toEqual([]);
+      expect((await pinned.plan()).actions).toEqual([]);
 
-    const wanted = structuredClone(view);
-    view.query = { ...view.query, filter: [] };
-    const plan = await pinned.plan();
-    expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
-    await shared.place.approve();
-    await shared.place.apply();
-    expect(view).toEqual(wanted);
-  });
+      const wanted = structuredClone(view);
+      view.query = { ...view.query, filter: [] };
+      const plan = await pinned.plan();
+      expect(plan.actions.map(({ operation }) => operation)).toEqual(['platform.views.update']);
+      await shared.place.approve();
+      await shared.place.apply();
+      expect(view).toEqual(wanted);
+    },
+  );
 
-  test('the next run resolves the findings', async () => {
+  step('the next run resolves the findings', async () => {
     await expectResolved(
       shared.place,
       plans.filter(({ playbook }) => playbook !== 'pin-drift-view'),
     );
   });
 
-  test('drop-dead-views deletes the views that fail, or return nothing since an earlier run', async () => {
+  step('drop-dead-views deletes the views that fail, or return nothing since an earlier run', async () => {
     await lifecycle('drop-dead-views', {
       words: ANY_SHARE,
       actions: 2,

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AgentPoolRecord } from '../../sandbox/platform/agent-pool-body.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
 import { explainOtherUsers, parsePoolUsers } from '../../src/playbooks/lib/pool-users.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
+import { keepProject } from '../helpers/test-project.ts';
 
 /** What a service may say of a pool beside its workspaces, and why the pool is then left alone. */
 const USES: readonly (readonly [name: string, relationships: Relationships, reason: string])[] = [
@@ -94,6 +95,8 @@ describe('a pool with relationships', () => {
   const reported: Reported = { others: USES[0]![1], byPool: {} };
   const atEnd = cleanAtEnd();
   let place: PlaybookHarness;
+  let restoreProject: () => Promise<void>;
+  let first: Reported;
 
   beforeAll(async () => {
     place = await playbookHarness({
@@ -105,6 +108,12 @@ describe('a pool with relationships', () => {
       faultHook: addRelationships(reported),
       cleanup: atEnd,
     });
+    first = { ...reported };
+    restoreProject = await keepProject(place, atEnd);
+  });
+  beforeEach(async () => {
+    Object.assign(reported, first);
+    await restoreProject();
   });
 
   const plan = (playbook: string) => place.switchTo(playbook).plan(['--max-percent', '100']);

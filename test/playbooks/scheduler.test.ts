@@ -24,9 +24,9 @@ describe('playbooks of one project', () => {
       'drop-stale-snapshots',
     ],
   });
-  const { lifecycle, plans } = shared;
+  const { step, lifecycle, plans } = shared;
 
-  test('trim-anonymous-policy reduces the policy to read access, and keeps its description', async () => {
+  step('trim-anonymous-policy reduces the policy to read access, and keeps its description', async () => {
     await lifecycle('trim-anonymous-policy', {
       actions: 1,
       expectedChange: ({ scheduler }) => {
@@ -36,7 +36,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('detach-lost-claims detaches volumes whose claims have all ended, node by node', async () => {
+  step('detach-lost-claims detaches volumes whose claims have all ended, node by node', async () => {
     await lifecycle('detach-lost-claims', {
       words: ['--max-percent', '100'],
       actions: 3,
@@ -54,7 +54,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('deregister-missing-volumes deregisters what the provider does not have, unless it is in use', async () => {
+  step('deregister-missing-volumes deregisters what the provider does not have, unless it is in use', async () => {
     await lifecycle('deregister-missing-volumes', {
       actions: 2,
       expectedChange: ({ scheduler }) => {
@@ -65,7 +65,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('adopt-orphaned-volumes registers unregistered volumes with the capabilities of their siblings', async () => {
+  step('adopt-orphaned-volumes registers unregistered volumes with the capabilities of their siblings', async () => {
     await lifecycle('adopt-orphaned-volumes', {
       actions: 3,
       expectedChange: ({ scheduler }, now, plan) => {
@@ -85,7 +85,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('snapshot-unprotected-volumes creates one snapshot of each volume in the provider', async () => {
+  step('snapshot-unprotected-volumes creates one snapshot of each volume in the provider', async () => {
     await lifecycle('snapshot-unprotected-volumes', {
       actions: 2,
       expectedChange: ({ scheduler }, now, plan) => {
@@ -105,7 +105,7 @@ describe('playbooks of one project', () => {
     expect(plan.skipped.map(({ reason }) => reason).join()).toContain('does not have');
   });
 
-  test('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
+  step('drop-stale-snapshots deletes what is old or of a volume that is gone', async () => {
     await lifecycle('drop-stale-snapshots', {
       actions: 10,
       expectedChange: ({ scheduler }, _now, plan) => {
@@ -116,7 +116,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('the next run resolves the findings', async () => {
+  step('the next run resolves the findings', async () => {
     const { policies } = shared.place.sandbox.services.scheduler.state;
     policies.get('anonymous')!.rules = ANONYMOUS_WRITE_JSON; // for the next test
     await expectResolved(
@@ -125,7 +125,7 @@ describe('playbooks of one project', () => {
     );
   });
 
-  test('trim-anonymous-policy keeps JSON rules in JSON', async () => {
+  step('trim-anonymous-policy keeps JSON rules in JSON', async () => {
     await lifecycle('trim-anonymous-policy', {
       actions: 1,
       expectedChange: ({ scheduler }) => {

@@ -7,9 +7,9 @@ describe('playbooks of one project', () => {
     playbook: 'retire-old-key-versions',
     others: ['rotate-old-keys', 'remove-retired-keys', 'remove-empty-providers', 'downgrade-management-roles'],
   });
-  const { lifecycle, plans } = shared;
+  const { step, lifecycle, plans } = shared;
 
-  test('retire-old-key-versions leaves three versions enabled, and deletion_allowed unchanged', async () => {
+  step('retire-old-key-versions leaves three versions enabled, and deletion_allowed unchanged', async () => {
     await lifecycle('retire-old-key-versions', {
       actions: 5,
       expectedChange: ({ secrets: { keys } }, _now, plan) => {
@@ -23,7 +23,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('rotate-old-keys creates one new version of each old key', async () => {
+  step('rotate-old-keys creates one new version of each old key', async () => {
     await lifecycle('rotate-old-keys', {
       actions: 5,
       expectedChange: (expected, now, plan) => {
@@ -42,7 +42,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('remove-retired-keys removes a key from its provider, then deletes it', async () => {
+  step('remove-retired-keys removes a key from its provider, then deletes it', async () => {
     await lifecycle('remove-retired-keys', {
       actions: 3,
       expectedChange: ({ secrets: { keys, providers } }) => {
@@ -53,7 +53,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('remove-empty-providers deletes the provider without keys', async () => {
+  step('remove-empty-providers deletes the provider without keys', async () => {
     await lifecycle('remove-empty-providers', {
       actions: 1,
       expectedChange: ({ secrets: { providers } }) => {
@@ -62,7 +62,7 @@ describe('playbooks of one project', () => {
     });
   });
 
-  test('downgrade-management-roles keeps policy and ttl, and skips a role without a policy', async () => {
+  step('downgrade-management-roles keeps policy and ttl, and skips a role without a policy', async () => {
     await lifecycle('downgrade-management-roles', {
       actions: 1,
       expectedChange: ({ secrets: { roles } }, _now, plan) => {
@@ -75,7 +75,7 @@ describe('playbooks of one project', () => {
     expect(shared.place.sandbox.services.secrets.state.roles.get('terraform')?.tokenType).toBe('management');
   });
 
-  test('the next run resolves the findings', async () => {
+  step('the next run resolves the findings', async () => {
     await shared.place.configure((config) => {
       config.thresholds = { keyRotationDays: 30 }; // for the next test
     });
@@ -86,7 +86,7 @@ describe('playbooks of one project', () => {
     );
   });
 
-  test('a key with a slash in its name is addressed as one', async () => {
+  step('a key with a slash in its name is addressed as one', async () => {
     const rotation = shared.place.switchTo('rotate-old-keys');
     const key = shared.place.sandbox.services.secrets.state.keys.get('batch/2019 100%')!;
     const plan = await rotation.plan(['--max-percent', '100']);

@@ -22,6 +22,9 @@ beforeAll(async () => {
   await send('secrets', 'POST /consul/roles/web', { body: role });
   await send('secrets', 'POST /consul/roles/ops', { body: { token_type: 'management' } });
   await send('secrets', 'POST /consul/roles/x', { body: role });
+  await send('scheduler', 'PUT /volume/csi/db/create', { body: CREATE });
+  await send('scheduler', 'POST /acl/policy/passing', { body: { Name: 'passing', Rules: DEFAULT_READ } });
+  await send('scheduler', 'POST /acl/policy/peculiar', { body: { Name: 'peculiar', Rules: MISSPELT } });
 });
 afterAll(() => sandbox.close());
 
@@ -48,6 +51,7 @@ const CREATE = {
 };
 const SNAPSHOT = { Snapshots: [{ SourceVolumeID: 'postgres-main', PluginID: 'aws-ebs0', Name: 'one' }] };
 const DEFAULT_READ = 'namespace "default" { policy = "read" }';
+const MISSPELT = 'namespace "default" { polcy = "read" }';
 
 interface Case {
   readonly line: string;
@@ -84,10 +88,10 @@ const NOMAD: Readonly<Record<string, Case>> = {
   'policy-write-other-name': { line: 'POST /acl/policy/x', body: { Name: 'y', Rules: DEFAULT_READ }, text: true },
   'policy-write-unknown-key': {
     line: 'POST /acl/policy/odd',
-    body: { Name: 'odd', Rules: 'namespace "default" { polcy = "read" }' },
+    body: { Name: 'odd', Rules: MISSPELT },
   },
-  'policy-read-unknown-key': { line: 'GET /acl/policy/odd' },
-  'policy-delete': { line: 'DELETE /acl/policy/odd' },
+  'policy-read-unknown-key': { line: 'GET /acl/policy/peculiar' },
+  'policy-delete': { line: 'DELETE /acl/policy/passing' },
   'policy-delete-absent': { line: 'DELETE /acl/policy/none' },
   'snapshot-create': { line: 'PUT /volumes/snapshot', body: SNAPSHOT },
   'snapshot-create-same-name': { line: 'PUT /volumes/snapshot', body: SNAPSHOT },

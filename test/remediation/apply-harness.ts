@@ -1,5 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/agents.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
@@ -12,16 +11,16 @@ import {
   type PlaybookHarnessOptions,
   playbookHarness,
   type RemoteState,
-  replaceLedger,
   restoreState,
 } from '../helpers/playbook-harness.ts';
+import { keepProject } from '../helpers/test-project.ts';
 
 export interface Applied {
   readonly rows: readonly ActionResult[];
   readonly stopped: { readonly reason: string; readonly exit: number } | null;
 }
 
-/** One project for all tests of a file. Each test starts with the state of the first run and an empty ledger. */
+/** One project for all tests of a file. Each test starts with what the first run left: services, warehouse, ledger and configuration. */
 export interface ApplyHarness {
   readonly place: PlaybookHarness;
   /** Responds instead of a service, in one test. */
@@ -45,6 +44,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
   const ends: (() => Promise<void>)[] = [];
   let place: PlaybookHarness | undefined;
   let initial: RemoteState | undefined;
+  let restoreProject: (() => Promise<void>) | undefined;
   let approved: { readonly plan: Plan; readonly text: string } | undefined;
   const harness: ApplyHarness = {
     get place() {
@@ -84,6 +84,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
       faultHook: (...asked) => harness.faultHook?.(...asked),
     });
     initial = copyState(place);
+    restoreProject = await keepProject(place, cleanup);
   });
   beforeEach(() => {
     place!.sandbox.log.length = 0;
@@ -91,11 +92,7 @@ export function applyHarness(options: Omit<PlaybookHarnessOptions, 'cleanup' | '
   afterEach(async () => {
     harness.faultHook = undefined;
     harness.reset((all) => all);
-    const data = join(place!.folder, 'data');
-    await rm(join(data, 'STOP'), { recursive: true, force: true });
-    // An empty ledger, because one that is missing is an error.
-    await rm(join(data, 'ledger.ndjson'), { recursive: true, force: true });
-    await replaceLedger(place!, '');
+    await restoreProject!();
   });
   afterAll(async () => {
     for (const end of ends.reverse()) await end();

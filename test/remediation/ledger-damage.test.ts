@@ -1,14 +1,15 @@
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEvent } from '../../src/remediation/ledger.ts';
 import type { LedgerProblem } from '../../src/remediation/ledger-chain.ts';
 import { toLedgerText } from '../../src/remediation/ledger-file.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';
-import { type PlaybookHarness, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
+import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
+import { keepProject } from '../helpers/test-project.ts';
 
 const NEWER = 'is not the line that the warehouse has seen: it, or one before it, was changed';
 const SHORTER = (lines: number) =>
@@ -65,6 +66,8 @@ const KINDS: readonly [
 
 let place: PlaybookHarness;
 let text = '';
+let restoreProject: () => Promise<void>;
+const atEnd = cleanAtEnd();
 const ledger = () => join(place.folder, 'data', 'ledger.ndjson');
 const verify = async (): Promise<readonly LedgerProblem[]> => {
   const { exit, json } = await place.tidemark(['playbook', 'ledger', 'verify', '--json']);
@@ -74,12 +77,14 @@ const verify = async (): Promise<readonly LedgerProblem[]> => {
 };
 
 beforeAll(async () => {
-  place = await playbookHarness({ playbook: 'reap-dead-agents', cleanup: cleanAtEnd() });
+  place = await playbookHarness({ playbook: 'reap-dead-agents', cleanup: atEnd });
   await place.plan(['--max-percent', '100']);
   await place.approve();
   await place.apply();
   text = await readFile(ledger(), 'utf8');
+  restoreProject = await keepProject(place, atEnd);
 });
+afterEach(() => restoreProject());
 
 describe('a ledger that does not continue what the warehouse has seen', () => {
   const write = async (damaged: string | undefined) => {
@@ -97,7 +102,6 @@ describe('a ledger that does not continue what the warehouse has seen', () => {
     expect([refused.exit, refused.stdout]).toEqual([4, '']);
     expect(refused.stderr).toContain('`tidemark playbook ledger verify`');
     expect(await readFile(ledger(), 'utf8').catch(() => undefined)).toBe(damaged);
-    await writeFile(ledger(), text);
   });
 
   test.each(['missing', 'cut within a line', 'an outcome edited to failed', 'a line that is not JSON'])(
@@ -113,7 +117,6 @@ describe('a ledger that does not continue what the warehouse has seen', () => {
       expect((await place.tidemark(['playbook', 'ledger', '--restore'])).exit).toBe(0);
       expect(await verify()).toEqual([]);
       expect(await place.rows('select * from actions order by action_id')).toEqual(before);
-      await replaceLedger(place, text);
     },
   );
 
@@ -140,7 +143,6 @@ describe('a ledger that does not continue what the warehouse has seen', () => {
     const aside = (await readdir(join(place.folder, 'data'))).filter((name) => name.startsWith('ledger.ndjson.'));
     const kept = await Promise.all(aside.map((name) => readFile(join(place.folder, 'data', name), 'utf8')));
     expect(kept).toContain(unseen.replace('"applied"', '"failed"'));
-    await writeFile(ledger(), text);
   });
 
   test('is used once a person accepts it, unless a line cannot be read', async () => {
@@ -169,7 +171,6 @@ test('a line that a crash cut off is no damage, and a sound ledger is not restor
   expect(await verify()).toEqual([]);
   const restored = await place.tidemark(['playbook', 'ledger', '--restore']);
   expect([restored.exit, restored.stderr]).toEqual([6, expect.stringContaining('nothing to restore')]);
-  await writeFile(ledger(), text);
 });
 
 test('--now before the last line is refused for whatever writes', async () => {

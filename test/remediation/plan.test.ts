@@ -105,11 +105,11 @@ test('findings of a source that failed since, or that a run could not assess, ar
 });
 
 test('findings of a source that was not pulled for staleHours are skipped with the reason', async () => {
-  expect((await harness.place.plan(['--now', '2026-10-02T14:17:00Z'])).actions).toHaveLength(3);
-  const plan = await harness.place.plan(['--now', '2026-10-02T14:17:01Z']);
+  expect((await harness.place.plan(['--now', '2026-10-02T14:15:00Z'])).actions).toHaveLength(3);
+  const plan = await harness.place.plan(['--now', '2026-10-02T14:15:01Z']);
   expect(plan.actions).toEqual([]);
   expect(new Set(plan.skipped.map(({ reason }) => reason))).toEqual(
-    new Set(['source agents is stale: last pulled at 2026-10-01T02:17:00Z']),
+    new Set(['source agents is stale: last pulled at 2026-10-01T02:15:00Z']),
   );
 });
 
@@ -196,12 +196,12 @@ test('a finding whose subject cannot be read is skipped with the reason, and log
 });
 
 test('findings that no run confirmed within staleHours are skipped, even if their sources were pulled since', async () => {
-  const now = ['--now', '2026-10-02T14:17:01Z'];
+  const now = ['--now', '2026-10-02T14:15:01Z'];
   expect((await harness.place.tidemark(['pull', '--source', 'agents', ...now])).exit).toBe(0);
   const { actions, skipped } = await harness.place.plan(now);
   expect([actions, new Set(skipped.map(({ reason }) => reason))]).toEqual([
     [],
-    new Set(['last found at 2026-10-01T02:17:00Z: run a job to evaluate the rule again']),
+    new Set(['last found at 2026-10-01T02:15:00Z: run a job to evaluate the rule again']),
   ]);
   expect((await harness.place.tidemark(['run', 'playbook', ...now])).exit).toBe(0);
   expect((await harness.place.plan([...now, '--max-percent', '100'])).skipped).toEqual([]);

@@ -8,15 +8,23 @@ let sandbox: RunningSandbox;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
+  for (const [kind, line, body] of NEEDED) await ask(sandbox, kind, line, { body });
 });
 afterAll(() => sandbox.close());
 
 const RULES = 'namespace "default" { policy = "read" }';
 
-/** Bodies that are accepted as they are, and refused with one more field. */
-const WRITES: readonly (readonly [kind: Kind, line: string, body: Readonly<Record<string, unknown>>])[] = [
+type Write = readonly [kind: Kind, line: string, body: Readonly<Record<string, unknown>>];
+
+/** A key and a provider, which the write of a key into a provider needs. */
+const NEEDED: readonly Write[] = [
   ['secrets', 'POST /keymgmt/key/kept', { type: 'ecdsa-p256' }],
   ['secrets', 'POST /keymgmt/kms/kept', { provider: 'awskms', key_collection: 'eu-west-1' }],
+];
+
+/** Bodies that are accepted as they are, and refused with one more field. */
+const WRITES: readonly Write[] = [
+  ...NEEDED,
   ['secrets', 'POST /keymgmt/kms/kept/key/kept', { purpose: ['sign'] }],
   ['secrets', 'POST /mesh/roles/kept', { token_type: 'management' }],
   ['secrets', 'POST /mesh/config/access', { address: 'a:8500', token: 't' }],
