@@ -1,7 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const SYSTEM = 'test/system/**/*.test.ts';
 const LONG = 'test/long/**/*.test.ts';
@@ -14,32 +13,6 @@ const MEMORY_DISK_BYTES = 2 ** 31;
 function chooseTempFolder(): Record<string, string> {
   const disk = existsSync(MEMORY_DISK) ? statfsSync(MEMORY_DISK) : undefined;
   return disk && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES ? { TMPDIR: MEMORY_DISK } : {};
-}
-
-/**
- * Long system tests in short files. Vitest begins with the largest files where it knows no durations, as in CI: a worker would run
- * these alone at the end.
- */
-const LONG_FILES = [
-  'first-hour/first-hour',
-  'kill/killed-night',
-  'lake/clickhouse',
-  'faults/lies',
-  'faults/blind-guards',
-  'lake/kill',
-  'kill/pull',
-  'kill/random-apply',
-  'faults/disk-full',
-];
-
-class LongFilesFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const place = LONG_FILES.findIndex((name) => moduleId.endsWith(`/system/${name}.test.ts`));
-      return place < 0 ? LONG_FILES.length : place;
-    };
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
-  }
 }
 
 /** The tiers: `npm test`, `npm run test:system`, `npm run test:clients`, `npm run test:long`. CONTRIBUTING.md says what belongs where. */
@@ -55,10 +28,12 @@ export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A last resort against a test that hangs, and no measure: a machine under foreign load needs minutes for what takes seconds.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     globalSetup: 'test/global-setup.ts',
-    sequence: { sequencer: LongFilesFirst },
+    // Vitest prints the seed; `--sequence.seed=N` repeats an order.
+    sequence: { shuffle: { files: true } },
     // Modules that did not change are not compiled again, by the next tier or the next run.
     experimental: { fsModuleCache: true },
     expect: { poll: { timeout: 30_000 } },
@@ -71,6 +46,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [SYSTEM, LONG, CLIENTS],
           isolate: false,
+          sequence: { shuffle: { files: true, tests: true } },
           maxWorkers: 3, // on two cores: a worker waits for timers and files a fifth of the time
           // Most code runs a few times: to collect garbage and to optimize less often saves a twelfth of the processor time.
           execArgv: ['--max-semi-space-size=64', '--interrupt-budget=600000'],
@@ -85,8 +61,6 @@ export default defineConfig({
           isolate: false,
           maxWorkers: 4, // on two cores: the tests wait for timeouts, processes and browsers
           env: chooseTempFolder(),
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
         },
       },
       { extends: true, test: { name: 'clients', include: [CLIENTS], maxWorkers: 1 } },

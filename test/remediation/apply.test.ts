@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/agents.ts';
 import { cli } from '../helpers/cli.ts';
+import { playbookHarness } from '../helpers/playbook-harness.ts';
 import type { TestProject } from '../helpers/test-project.ts';
 import { type Applied, applyHarness } from './apply-harness.ts';
+
+/** Of the configuration of a test project. */
+const LAG_MS = 200;
 
 const harness = applyHarness({ updatesTable: false, playbook: 'reap-dead-agents' });
 
@@ -42,6 +46,24 @@ test('readings that contradict half of the plan stop it as a fault of the servic
   for (const [index, agent] of changed.entries()) agent.status = states[index]!;
   const again = await harness.apply();
   expect(again.rows.map(({ status }) => status)).toEqual(['applied', 'applied', 'applied']);
+});
+
+test.each([
+  [4, null],
+  [5, expect.objectContaining({ reason: expect.stringContaining('readings contradict 5 of 10 actions') })],
+])('of ten actions %i that readings contradict: stopped is %o', async (count, stopped) => {
+  const place = await playbookHarness({ updatesTable: false, playbook: 'drop-stale-snapshots' });
+  const { actions } = await place.plan();
+  await place.approve();
+  const old = actions.filter(({ guard }) => guard.inputs.reason === 'old').slice(0, count);
+  expect([actions.length, old.length]).toEqual([10, count]);
+  for (const { params } of old) {
+    const { snapshots } = place.sandbox.services.scheduler.state.plugins.get(String(params.plugin_id))!;
+    const id = String(params.snapshot_id);
+    snapshots.set(id, { ...snapshots.get(id)!, createdAt: place.sandbox.now });
+  }
+  const applied = await place.apply([], stopped === null ? 0 : 1);
+  expect(applied.json<Applied>().stopped).toEqual(stopped);
 });
 
 test('an apply that stops early records no reading that contradicts the plan', async () => {
@@ -93,6 +115,25 @@ test('a lost response is resolved by readings over the lag that agree', async ()
     ['applied', null],
   ]);
   expect(harness.writes()).toHaveLength(3);
+});
+
+test('a lost response is not settled before the lag is over: a service that shows the change late has applied it', async () => {
+  const plan = await harness.useApprovedPlan();
+  const agent = structuredClone(harness.findAgent(plan, 0));
+  let shownFromMs = Number.POSITIVE_INFINITY;
+  harness.faultHook = ({ method, path }) => {
+    if (!path.endsWith(agent.id)) return undefined;
+    if (method === 'GET')
+      return performance.now() < shownFromMs && shownFromMs < Infinity ? showAgent(agent) : undefined;
+    removeAgent(agent.id);
+    shownFromMs = performance.now() + LAG_MS * 0.7;
+    return { status: 502, body: 'bad gateway' };
+  };
+  const applied = await harness.apply();
+  expect(harness.statuses(applied)[0]).toEqual([
+    'applied',
+    expect.stringContaining('readings show that it was applied'),
+  ]);
 });
 
 test('an action after an unclear answer stays ours, also if the next apply cannot read its subject', async () => {

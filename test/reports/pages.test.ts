@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { RenderOptions } from '../../src/reports/index.ts';
 import { renderReports } from '../../src/reports/index.ts';
 import { hasClass, type PageElement, parseElements } from '../helpers/html.ts';
-import { createReportWarehouse, type ReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
+import { createReportWarehouse, type ReportWarehouse, recordFinding, workspace } from '../helpers/report-warehouse.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
 
 const FIRST = '2026-11-01T02:15:00Z';
@@ -20,6 +20,8 @@ const HOSTILE = [
   '{{summary}} {{{page}}}',
   'مشروع 測試 🚀',
 ];
+
+const ESCAPED = ['&lt;script&gt;alert(1)&lt;/script&gt;', '&quot;&gt;&lt;img src'];
 
 async function render(warehouse: ReportWarehouse, asOf: string, more: Partial<RenderOptions> = {}) {
   const options = warehouse.options(asOf, more);
@@ -62,6 +64,10 @@ async function hostileWarehouse(cleanup?: Cleanup): Promise<ReportWarehouse> {
     agents,
     keys: 'failed',
   });
+  // At the head of the pages: a title of its own, and subjects that a note lists.
+  const found = [{ at: SECOND, state: 'new', reason: 'found' }];
+  await recordFinding(warehouse, HOSTILE[0]!, 'failing-checks', found);
+  for (const name of HOSTILE.slice(1, 3)) await recordFinding(warehouse, name, 'drifted-workspace', found);
   return warehouse;
 }
 
@@ -103,6 +109,8 @@ describe('report pages', () => {
       expect(await read(`${name}.txt`)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202a-\u202e]/u);
     }
     expect(await read('drift.html')).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(await read('check-failure.html')).toContain(`<bdi>Title of ${ESCAPED[0]}</bdi>`);
+    expect(await read('drift.html')).toMatch(new RegExp(`<small><bdi>new: [^<]*${ESCAPED[1]}`, 'u'));
     expect(
       JSON.parse(await read('drift.json'))
         .drifting.map((row: { workspace_name: string }) => row.workspace_name)

@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { type Warehouse, withWarehouse } from '../../src/warehouse/session.ts';
 import { mailConfig } from '../helpers/mail-warehouse.ts';
@@ -30,4 +33,40 @@ test('an unfinished migration is not published, and the next session finishes it
   expect(existsSync(published)).toBe(false);
   await withWarehouse({ ...SESSION, config }, async () => {});
   expect(existsSync(published)).toBe(true);
+});
+
+/** Inverts bytes of a block that only a scan of its table reads. */
+async function spoilTable(file: string): Promise<void> {
+  const database = await openDatabase(file);
+  await database.run("create table large as select repeat('x', 50) || hash(range) as text from range(50000)");
+  await database.run('checkpoint');
+  const [block] = await database.rows(
+    "select min(block_id) as id from pragma_storage_info('large') where block_id >= 0",
+  );
+  const [size] = await database.rows('select block_size from pragma_database_size()');
+  database.close();
+  const handle = await open(file, 'r+');
+  // Three headers of 4 KiB come first, then the blocks.
+  const at = 3 * 4096 + Number(block?.id) * Number(size?.block_size) + 1000;
+  const { buffer } = await handle.read(Buffer.alloc(100), 0, 100, at);
+  await handle.write(
+    buffer.map((byte) => byte ^ 0xff),
+    0,
+    100,
+    at,
+  );
+  await handle.close();
+}
+
+test('after an unclean end every block is verified: a damaged file is restored from the published one', async () => {
+  const config = mailConfig(await tempFolder());
+  await withWarehouse({ ...SESSION, config }, async () => {});
+  const { work } = warehouseFiles(config.data);
+  await spoilTable(work);
+  await rm(join(dirname(work), 'as-left.json'));
+  await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toThrow();
+  const ask = ({ database }: Warehouse) =>
+    database.rows("select count(*) as n from duckdb_tables() where table_name = 'large'");
+  expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
+  expect(existsSync(`${work}.damaged`)).toBe(true);
 });
