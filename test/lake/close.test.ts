@@ -14,6 +14,7 @@ async function close(losses: readonly object[] | undefined, options: { acceptShr
   const store = createDirectoryStore(await tempFolder());
   const staged = { shard: 1, shards: 1, publish: 1024, as_of: '2026-11-01T02:15:00Z', losses, tables: [] };
   await store.put(`_shards/${RUN}/1-of-1.json`, JSON.stringify(staged));
+  await store.put('_publishes/0000001024.json', '{}');
   const database = await openDatabase(':memory:', { threads: 1 });
   const { signal } = new AbortController();
   const files = createSqlFiles([PACKAGE_ROOT]);

@@ -247,7 +247,6 @@ describe('a warehouse of 0.1.0 with a ledger that is not chained', () => {
       ['skipped', true, undefined],
       ['skipped', false, undefined],
     ]);
-    await replaceLedger(place, text);
   });
 
   test('is restored from the table, which has no lines yet', async () => {

@@ -64,7 +64,6 @@ test('after an unclean end every block is verified: a damaged file is restored f
   const { work } = warehouseFiles(config.data);
   await spoilTable(work);
   await rm(join(dirname(work), 'as-left.json'));
-  await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toThrow();
   const ask = ({ database }: Warehouse) =>
     database.rows("select count(*) as n from duckdb_tables() where table_name = 'large'");
   expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
