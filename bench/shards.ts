@@ -1,11 +1,11 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { openDuckdb } from '../src/fleet/duckdb.ts';
 import type { FleetEngine } from '../src/fleet/engine.ts';
 import { createDirectoryStore } from '../src/lake/store.ts';
-import { unpackedBytes } from '../src/landing/store.ts';
+import type { Manifest } from '../src/landing/store.ts';
 import { createSqlFiles, quoteIdent } from '../src/warehouse/sql-files.ts';
 import { loadTables } from '../src/warehouse/tables.ts';
 import type { Row } from '../src/warehouse/values.ts';
@@ -175,20 +175,24 @@ async function digestRelation(engine: FleetEngine, name: string): Promise<Relati
   return { ...digest };
 }
 
-/** Files and bytes that the nights leave, beside the same unpacked. */
+/** Files and bytes that the nights leave, beside their content. */
 async function measureLandings(project: string): Promise<Result> {
   const root = join(project, 'data', 'landing');
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const archives = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  const folders = entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-  const packed = sum(await Promise.all(archives.map(async (file) => (await stat(file)).size)));
-  const unpacked = sum(await Promise.all(folders.map(unpackedBytes)));
+  const stored = sum(await Promise.all(files.map(async (file) => (await stat(file)).size)));
+  const texts = await Promise.all(
+    files
+      .filter((file) => /\/data\/landing\/[^/]+\/[^/]+\/[^/]+\.json$/u.test(file))
+      .map((file) => readFile(file, 'utf8')),
+  );
+  const content = sum(texts.flatMap((text) => (JSON.parse(text) as Manifest).files.map(({ bytes }) => bytes)));
   const megabytes = (bytes: number) => `${(bytes / 1_000_000).toFixed(1)} MB`;
   return {
     what: 'the landings of two nights',
-    measured: `${megabytes(packed)} in ${archives.length} files`,
-    against: `${megabytes(unpacked)} unpacked`,
-    ratio: packed / unpacked,
+    measured: `${megabytes(stored)} in ${files.length} files`,
+    against: `${megabytes(content)} of content`,
+    ratio: stored / content,
   };
 }

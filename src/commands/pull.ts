@@ -48,9 +48,9 @@ export async function pull(context: Context, options: PullFlags): Promise<void> 
 
 /** The pulls of a run. Those that it did not land fail. */
 async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
-  const { manifests, damaged, planned } = await readLanding(config, run);
+  const { manifests, planned } = await readLanding(config, run);
   const keys = new Set([...manifests.keys(), ...(planned ?? [])]);
-  return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`) || damaged.has(target.name));
+  return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`));
 }
 
 /** One line: run, status, and how many sources are complete. */

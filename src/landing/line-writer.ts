@@ -1,12 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import { stringify } from 'csv-stringify';
-import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
+import { makeFolder, PRIVATE_FILE, writeWhole } from '../core/fs.ts';
+import { encodeBlock, encodeContent, readContent } from '../core/gzip.ts';
 import { createSecretScanner, createTextMasker, type Redactor } from '../core/redact/redactor.ts';
 import type { LandingFile } from './store.ts';
 
@@ -15,6 +15,9 @@ const BLOCK_LENGTH = 256 * 1024;
 
 /** A position that a file can be rolled back to. */
 export interface LineCheckpoint {
+  /** In the file. */
+  readonly position: number;
+  /** Of the content, as the others. */
   readonly bytes: number;
   readonly longestLine: number;
   readonly hash: Hash;
@@ -22,7 +25,7 @@ export interface LineCheckpoint {
 
 type WrittenFile = Required<Pick<LandingFile, 'file' | 'bytes' | 'sha256' | 'longestLine'>>;
 
-/** Appends lines to a file that has a `.part` name until it is committed. */
+/** Appends lines to a file that has a `.part` name until it is committed, and is compressed if its name ends in `.gz`. */
 export class LineWriter {
   readonly #directory: string;
   readonly #file: string;
@@ -36,6 +39,8 @@ export class LineWriter {
   #longestLine = 0;
   #hash = createHash('sha256');
   #bytes = 0;
+  /** Where the next block begins in the file. */
+  #position = 0;
 
   /** @param header the beginning of the file, evaluated with its first line */
   constructor(directory: string, file: string, header: () => string = () => '') {
@@ -53,7 +58,7 @@ export class LineWriter {
     if (this.#pendingLength >= BLOCK_LENGTH) await this.#flush();
   }
 
-  /** Appends all lines of another writer, without lines of others between them, and discards it. */
+  /** Appends all lines of another writer, whose file is not compressed, without lines of others between them, and discards it. */
   async append(other: LineWriter): Promise<void> {
     if (other.#handle) {
       this.#pending.push(this.#start());
@@ -76,13 +81,16 @@ export class LineWriter {
 
   async checkpoint(): Promise<LineCheckpoint> {
     await this.#settle();
-    return { bytes: this.#bytes, longestLine: this.#longestLine, hash: this.#hash.copy() };
+    return { position: this.#position, bytes: this.#bytes, longestLine: this.#longestLine, hash: this.#hash.copy() };
   }
 
   /** Removes everything written after `to`. @default everything */
-  async rollback(to: LineCheckpoint = { bytes: 0, longestLine: 0, hash: createHash('sha256') }): Promise<void> {
+  async rollback(
+    to: LineCheckpoint = { position: 0, bytes: 0, longestLine: 0, hash: createHash('sha256') },
+  ): Promise<void> {
     await this.#settle();
-    await this.#handle?.truncate(to.bytes);
+    await this.#handle?.truncate(to.position);
+    this.#position = to.position;
     this.#bytes = to.bytes;
     this.#longestLine = to.longestLine;
     this.#hash = to.hash.copy();
@@ -148,7 +156,9 @@ export class LineWriter {
 
   async #writeBlock(block: Buffer): Promise<void> {
     this.#handle ??= await this.#open();
-    await this.#handle.write(block, 0, block.length, this.#bytes);
+    const encoded = await encodeBlock(this.#file, block);
+    await writeWhole(this.#handle, encoded, this.#position);
+    this.#position += encoded.length;
     this.#hash.update(block);
     this.#bytes += block.length;
   }
@@ -169,28 +179,31 @@ type ScrubResult = Required<Pick<LandingFile, 'bytes' | 'sha256'>>;
 export async function maskFile(path: string, redactor: Redactor): Promise<ScrubResult | undefined> {
   if (!(await containsSecret(path, redactor))) return undefined;
   const content = createContentDigest();
-  const pieces = Readable.from(maskPieces(path, redactor)).map((text: string) => Buffer.from(text));
-  await pipeline(pieces, content.observe, createWriteStream(`${path}.masked`, { mode: PRIVATE_FILE }));
-  await rename(`${path}.masked`, path);
+  await replaceContent(path, content.observe(maskPieces(path, redactor)));
   return content.result();
+}
+
+/** Replaces a file when its new content, which is read from it, is complete. */
+async function replaceContent(path: string, pieces: AsyncIterable<Buffer>): Promise<void> {
+  await pipeline(encodeContent(path, pieces), createWriteStream(`${path}.new`, { mode: PRIVATE_FILE }));
+  await rename(`${path}.new`, path);
 }
 
 async function containsSecret(path: string, redactor: Redactor): Promise<boolean> {
   const scanner = createSecretScanner(redactor);
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    scanner.push(chunk as Buffer);
+  for await (const chunk of readContent(path)) {
+    scanner.push(chunk);
     if (scanner.matched()) return true;
   }
   return false;
 }
 
 /** The masked content in pieces. */
-async function* maskPieces(path: string, redactor: Redactor): AsyncGenerator<string> {
+async function* maskPieces(path: string, redactor: Redactor): AsyncGenerator<Buffer> {
   const masker = createTextMasker(redactor);
-  for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
-    yield masker.push(String(chunk));
-  }
-  yield masker.end();
+  const decoder = new TextDecoder();
+  for await (const chunk of readContent(path)) yield Buffer.from(masker.push(decoder.decode(chunk, { stream: true })));
+  yield Buffer.from(masker.push(decoder.decode()) + masker.end());
 }
 
 /**
@@ -205,16 +218,14 @@ export async function dropColumns(
 ): Promise<ScrubResult & { readonly columns: readonly string[] }> {
   const content = createContentDigest();
   await pipeline(
-    createReadStream(path),
+    readContent(path),
     parse({ bom: true, relax_column_count: true }), // a record with another number of fields is kept: the load rejects it
     async function* (records: AsyncIterable<readonly string[]>) {
       for await (const record of records) yield record.filter((_, index) => !isDropped(columns[index] ?? ''));
     },
     stringify(),
-    content.observe,
-    createWriteStream(`${path}.part`, { mode: PRIVATE_FILE }),
+    async (text: AsyncIterable<Buffer>) => replaceContent(path, content.observe(text)),
   );
-  await rename(`${path}.part`, path);
   return { ...content.result(), columns: columns.filter((name) => !isDropped(name)) };
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { changedFile, unpackFile } from './archive.ts';
-import { archivePath, type LandingFile } from './store.ts';
+import { pipeline } from 'node:stream/promises';
+import { PRIVATE_FILE } from '../core/fs.ts';
+import { readContent } from '../core/gzip.ts';
+import { changedFile, explainRead, type LandingFile } from './store.ts';
 
 /** The name of the tag in a line. No field of a service begins with an underscore and has this name. */
 export const TAG_FIELD = '_object';
@@ -52,34 +54,29 @@ interface LandedObject {
 export class LandedObjects {
   readonly #file: FileHandle;
   readonly #objects: ReadonlyMap<string, LandedObject>;
-  readonly #removeUnpacked: () => Promise<void>;
+  readonly #remove: () => Promise<void>;
 
-  private constructor(
-    file: FileHandle,
-    objects: ReadonlyMap<string, LandedObject>,
-    removeUnpacked: () => Promise<void>,
-  ) {
+  private constructor(file: FileHandle, objects: ReadonlyMap<string, LandedObject>, remove: () => Promise<void>) {
     this.#file = file;
     this.#objects = objects;
-    this.#removeUnpacked = removeUnpacked;
+    this.#remove = remove;
   }
 
   /**
-   * Opens a file of a landing, which is unpacked until `close`.
-   * @throws TidemarkError DATA if the file is missing, or it or its archive was changed
+   * Opens a file of a landing, whose content is in a file beside it until `close`.
+   * @throws TidemarkError DATA if the file is missing, or was changed
    */
   static async open(directory: string, landed: LandingFile): Promise<LandedObjects> {
     const path = join(directory, landed.file);
-    const isUnpacked = await unpackFile(archivePath(directory), landed.file, path, landed);
-    const removeUnpacked = async () => {
-      if (isUnpacked) await rm(path, { force: true });
-    };
+    const content = `${path}.content`;
+    const remove = () => rm(content, { force: true });
     try {
-      const objects = await readObjects(path, landed);
-      return new LandedObjects(await open(path), objects, removeUnpacked);
+      await pipeline(readContent(path), createWriteStream(content, { mode: PRIVATE_FILE }));
+      const objects = await readObjects(content, landed);
+      return new LandedObjects(await open(content), objects, remove);
     } catch (error) {
-      await removeUnpacked();
-      throw error;
+      await remove();
+      throw explainRead(landed.file, error);
     }
   }
 
@@ -99,24 +96,20 @@ export class LandedObjects {
 
   async close(): Promise<void> {
     await this.#file.close();
-    await this.#removeUnpacked();
+    await this.#remove();
   }
 }
 
-/** The objects of a file by `objectName`. @throws TidemarkError DATA if it is missing, or not as its manifest says */
+/** The objects of a file by `objectName`. @throws TidemarkError DATA if it is not as its manifest says */
 async function readObjects(path: string, { file, sha256 }: LandingFile): Promise<ReadonlyMap<string, LandedObject>> {
   const objects = new Map<string, LandedObject>();
   const hash = createHash('sha256');
-  try {
-    for await (const { line, ...range } of readLines(path, (chunk) => hash.update(chunk))) {
-      const tag = readTag(line);
-      if (tag === undefined) continue;
-      const name = objectName(tag);
-      const known = objects.get(name) ?? { tag, lines: [] };
-      objects.set(name, { tag, lines: [...known.lines, range] });
-    }
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? changedFile(file) : error;
+  for await (const { line, ...range } of readLines(path, (chunk) => hash.update(chunk))) {
+    const tag = readTag(line);
+    if (tag === undefined) continue;
+    const name = objectName(tag);
+    const known = objects.get(name) ?? { tag, lines: [] };
+    objects.set(name, { tag, lines: [...known.lines, range] });
   }
   if (hash.digest('hex') !== sha256) throw changedFile(file);
   return objects;

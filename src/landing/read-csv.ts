@@ -1,22 +1,32 @@
-import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { type Options, parse } from 'csv-parse';
+import { readContent } from '../core/gzip.ts';
 
 /**
  * Reads a CSV file record by record. The file is closed when the caller stops early: `pipe` alone would leave it open.
- * @param bytes how much of the file to read. @default all
+ * @param bytes how much of the content to read. @default all
  */
 export async function* readCsv(
   path: string,
   options: Options,
-  bytes?: number,
+  bytes = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<unknown, void, undefined> {
-  const file = createReadStream(path, bytes === undefined ? {} : { end: bytes - 1 });
+  const content = Readable.from(take(readContent(path), bytes));
   const parser = parse(options);
-  file.on('error', (error) => parser.destroy(error));
+  content.on('error', (error) => parser.destroy(error));
   try {
-    yield* file.pipe(parser);
+    yield* content.pipe(parser);
   } finally {
-    file.destroy();
+    content.destroy();
     parser.destroy();
+  }
+}
+
+async function* take(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
   }
 }

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { Config, Target } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder, PRIVATE_FILE } from '../core/fs.ts';
-import { changedFile, readTexts, unpackFile } from './archive.ts';
+import { isCompressed, readContent } from '../core/gzip.ts';
 
-/** A data file of a landing: CSV with a header, or JSON with one response per line. */
+/** A data file of a landing, compressed: CSV with a header, or JSON with one response per line. */
 export interface LandingFile {
   /** Name in the landing directory of the target. */
   readonly file: string;
   readonly format: 'csv' | 'ndjson';
+  /** Of the content, as the others. */
   readonly bytes: number;
   readonly sha256: string;
   /** Bytes of the longest line, for the buffer size of the reader. */
@@ -89,17 +89,11 @@ export function targetFingerprint({ url, organization, namespace, mounts, servic
   return [url, organization, namespace, keymgmt, mesh, ...services].map((part) => part ?? '').join(' ');
 }
 
-/** The manifests of a run. */
-interface Manifests {
+/** The landing of a run. */
+export interface Landing {
+  readonly asOf: Date;
   /** By `TARGET/SOURCE`. */
   readonly manifests: ReadonlyMap<string, Manifest>;
-  /** Targets whose archive cannot be read, and why. */
-  readonly damaged: ReadonlyMap<string, TidemarkError>;
-}
-
-/** The landing of a run. */
-export interface Landing extends Manifests {
-  readonly asOf: Date;
   /** What the run was to pull, as `TARGET/SOURCE`; undefined for a run that did not record it. */
   readonly planned: ReadonlySet<string> | undefined;
 }
@@ -147,9 +141,6 @@ export function landingDirectory(config: Config, runId: string, target?: string)
   return join(config.data, 'landing', runId, ...(target ? [target] : []));
 }
 
-/** In the folder of a target, once its run has ended: all complete sources, compressed (docs/decisions/0032-packed-landings.md). */
-export const archivePath = (directory: string): string => join(directory, 'landing.tar');
-
 /** IDs of the runs that have a landing, oldest first. */
 export async function listLandings(config: Config): Promise<readonly string[]> {
   const root = join(config.data, 'landing');
@@ -167,46 +158,27 @@ export async function readLanding(config: Config, runId: string): Promise<Landin
         : `landings are in ${join(config.data, 'landing')} for \`landingDays\``,
     });
   }
-  const { manifests, damaged } = await readManifests(config, runId);
+  const manifests = await readManifests(config, runId);
   const [first] = manifests.values();
-  const [problem] = damaged.values();
-  if (!first) throw problem ?? new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
-  return { asOf: new Date(first.as_of), manifests, damaged, planned: await readPlanned(config, runId) };
+  if (!first) throw new TidemarkError('DATA', `no source of run ${runId} has a complete landing`);
+  return { asOf: new Date(first.as_of), manifests, planned: await readPlanned(config, runId) };
 }
 
-/** Manifests of the complete sources of a run. */
-export async function readManifests(config: Config, runId: string): Promise<Manifests> {
+/** Manifests of the complete sources of a run, by `TARGET/SOURCE`. */
+export async function readManifests(config: Config, runId: string): Promise<ReadonlyMap<string, Manifest>> {
   const manifests = new Map<string, Manifest>();
-  const damaged = new Map<string, TidemarkError>();
   const entries = await readdir(landingDirectory(config, runId), { withFileTypes: true });
   for (const { name: target } of entries.filter((entry) => entry.isDirectory())) {
-    try {
-      for (const manifest of await readTargetManifests(landingDirectory(config, runId, target)))
-        manifests.set(`${target}/${manifest.source}`, manifest);
-    } catch (error) {
-      if (!(error instanceof TidemarkError)) throw error;
-      damaged.set(target, error);
-    }
+    for (const manifest of await readTargetManifests(landingDirectory(config, runId, target)))
+      manifests.set(`${target}/${manifest.source}`, manifest);
   }
-  return { manifests, damaged };
+  return manifests;
 }
 
-/**
- * Manifests in the folder of a target. Loose files are read before the archive: another process that packs them removes them only
- * once it is there.
- * @throws TidemarkError DATA if the archive is damaged
- */
-export async function readTargetManifests(directory: string): Promise<readonly Manifest[]> {
-  const found = new Map<string, Manifest>();
-  for (const file of (await readdir(directory)).filter((name) => name.endsWith('.json'))) {
-    const manifest = await readManifest(join(directory, file));
-    if (manifest) found.set(file, manifest);
-  }
-  for (const [file, text] of (await readTexts(archivePath(directory))) ?? []) {
-    const manifest = parseManifest(text);
-    if (manifest) found.set(file, manifest);
-  }
-  return [...found.values()];
+async function readTargetManifests(directory: string): Promise<readonly Manifest[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.json'));
+  const manifests = await Promise.all(names.map((name) => readManifest(join(directory, name))));
+  return manifests.filter((manifest) => manifest !== undefined);
 }
 
 /** The manifest of a source that was extracted at this time, if its landing is still there. */
@@ -225,61 +197,56 @@ export async function findManifest(
   return undefined;
 }
 
-/** Undefined for a file that is gone, or incomplete, which a power failure may leave: the source then has no landing. */
+/** Undefined for a file that is gone or incomplete, which a power failure may leave: the source then has no landing. */
 async function readManifest(file: string): Promise<Manifest | undefined> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
-  return parseManifest(text);
-}
-
-/** Undefined for a text that is no complete manifest. */
-export function parseManifest(text: string): Manifest | undefined {
   try {
-    const manifest = JSON.parse(text) as Manifest | null;
-    return Array.isArray(manifest?.files) ? manifest : undefined;
+    const manifest = JSON.parse(await readFile(file, 'utf8')) as Manifest | null;
+    // Files of an earlier version are not compressed: such a landing is none.
+    return manifest?.files?.every((landed) => isCompressed(landed.file)) ? manifest : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/**
- * Verifies the files of a landing, which are in its folder, unpacked, until `work` ends.
- * @throws TidemarkError DATA when a file of the landing is missing or was changed
- */
-export async function withLandingFiles<T>(config: Config, manifest: Manifest, work: () => Promise<T>): Promise<T> {
-  const directory = landingDirectory(config, manifest.run_id, manifest.target);
-  const unpacked: string[] = [];
-  try {
-    for (const file of manifest.files) {
-      const path = join(directory, file.file);
-      if (await unpackFile(archivePath(directory), file.file, path, file)) unpacked.push(path);
-      else await verifyFile(path, file);
-    }
-    return await work();
-  } finally {
-    for (const path of unpacked) await rm(path, { force: true });
-  }
+/** @throws TidemarkError DATA when a file of the landing is missing or was changed */
+export async function verifyLanding(config: Config, { run_id, target, files }: Manifest): Promise<void> {
+  for (const file of files) await verifyFile(join(landingDirectory(config, run_id, target), file.file), file);
 }
 
-/** The size of a target's landing when its archive is unpacked. */
-export async function unpackedBytes(directory: string): Promise<number> {
-  const archive = archivePath(directory);
-  const names = (await readdir(directory)).map((name) => join(directory, name));
-  const sizes = names.filter((path) => path !== archive).map(async (path) => (await stat(path)).size);
-  const manifests = names.includes(archive) ? await readTargetManifests(directory).catch(() => []) : [];
-  const packed = manifests.flatMap(({ files }) => files.map(({ bytes }) => bytes));
-  return [...(await Promise.all(sizes)), ...packed].reduce((sum, bytes) => sum + bytes, 0);
-}
-
-async function verifyFile(path: string, { file, sha256 }: LandingFile): Promise<void> {
+async function verifyFile(path: string, { file, bytes, sha256 }: LandingFile): Promise<void> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash).catch((error: NodeJS.ErrnoException) => {
-    throw new TidemarkError('DATA', `cannot read the landing file ${file}: ${error.message}`, { cause: error });
-  });
-  if (hash.digest('hex') !== sha256) throw changedFile(file);
+  let left = bytes;
+  try {
+    for await (const chunk of readContent(path)) {
+      left -= chunk.length;
+      if (left < 0) break; // a few bytes can become gigabytes
+      hash.update(chunk);
+    }
+  } catch (error) {
+    throw explainRead(file, error);
+  }
+  if (left !== 0 || hash.digest('hex') !== sha256) throw changedFile(file);
+}
+
+/** The error for a file that is not as its manifest says. */
+export function changedFile(name: string): TidemarkError {
+  return new TidemarkError('DATA', `the landing file ${name} was changed after the extraction`);
+}
+
+/** Why a file of a landing cannot be read. */
+export function explainRead(file: string, error: unknown): unknown {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  if (code.startsWith('Z_')) return changedFile(file);
+  if (code !== 'ENOENT') return error;
+  return new TidemarkError('DATA', `cannot read the landing file ${file}: ${message}`, { cause: error });
+}
+
+/** The bytes that the landing of a run takes. */
+export async function landingBytes(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => stat(join(parentPath, name)));
+  return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0);
 }
 
 /** Removes landings older than `landingDays`. */

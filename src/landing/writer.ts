@@ -65,8 +65,8 @@ export class LandingWriter {
   constructor(options: LandingOptions) {
     const { directory, source } = options;
     this.#options = options;
-    this.#json = new LineWriter(directory, `${source}.ndjson`);
-    this.#csv = new LineWriter(directory, `${source}.csv`, () => `${this.#csvColumns.join(',')}\n`);
+    this.#json = new LineWriter(directory, `${source}.ndjson.gz`);
+    this.#csv = new LineWriter(directory, `${source}.csv.gz`, () => `${this.#csvColumns.join(',')}\n`);
     this.#start = this.checkpoint();
   }
 
@@ -121,11 +121,11 @@ export class LandingWriter {
     };
   }
 
-  /** Reserves a file that the caller writes. @returns its path; `register` then adds it to the landing */
+  /** Reserves a file that the caller writes, compressed. @returns its path; `register` then adds it to the landing */
   async allocate(extension: string): Promise<string> {
     const { directory, source } = this.#options;
     await makeFolder(directory);
-    const file = `${source}.${extension}`;
+    const file = `${source}.${extension}.gz`;
     this.#allocated.push(file);
     return join(directory, file);
   }
@@ -225,7 +225,7 @@ export class LandingWriter {
   /** Names of all data files that may exist. */
   #files(): ReadonlySet<string> {
     const { source } = this.#options;
-    const written = [`${source}.ndjson`, `${source}.csv`].flatMap((name) => [name, `${name}.part`]);
+    const written = [`${source}.ndjson.gz`, `${source}.csv.gz`].flatMap((name) => [name, `${name}.part`]);
     return new Set([...this.#allocated, ...written]);
   }
 

@@ -1,5 +1,5 @@
 import { formatError, TidemarkError } from '../core/errors.ts';
-import { type Manifest, quarantineLanding, withLandingFiles } from '../landing/store.ts';
+import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
 import { EmptiedTableError, RowDropError } from '../load/judge.ts';
 import { MissingColumnError } from '../sources/explorer/csv-export.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
@@ -124,7 +124,7 @@ async function findNewerRows(
 }
 
 /** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
-function loadLanding(
+async function loadLanding(
   { config }: RunContext,
   pull: ActivePull,
   options: PullSourceOptions,
@@ -136,7 +136,8 @@ function loadLanding(
       hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
     });
   }
-  return withLandingFiles(config, manifest, () => loadOrWait(pull, manifest, options));
+  await verifyLanding(config, manifest);
+  return loadOrWait(pull, manifest, options);
 }
 
 /**

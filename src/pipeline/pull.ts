@@ -12,7 +12,6 @@ import { withWarehouseLock } from '../warehouse/session.ts';
 import { createOnce, startRunBound } from './extract.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
 import { LoadQueue } from './load-queue.ts';
-import { type LandingPacker, withLandingPacker } from './packer.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { pullSource } from './pull-source.ts';
 import { clearInFlight, findResumable } from './resume.ts';
@@ -51,11 +50,6 @@ export interface PullOptions {
   readonly fresh?: boolean;
 }
 
-export interface PullSourcesOptions extends PullOptions {
-  /** Packs the landing of each target whose pulls have ended. */
-  readonly packer: LandingPacker;
-}
-
 export interface PullRunResult extends RunResult {
   /** The publish to the lake; null without one. */
   readonly lake: LakeResult | null;
@@ -78,18 +72,14 @@ export async function runPulls(
   const { clock, log } = context;
   const lock = { config, purpose: 'pull', now: clock.now(), log };
   const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
-  return withWarehouseLock(lock, (writer) =>
-    withLandingPacker(config, context, async (packer) => {
-      const { result } = await withRun(run, writer, async (begun) => ({
-        pulls: await pullSources(begun, { ...options, packer }, replay),
-      }));
-      if (result.status === 'interrupted') return { ...result, lake: null };
-      await clearInFlight(config, 'pull');
-      const lake = await lakeStage(config, context);
-      await packer.finish();
-      return { ...result, lake };
-    }),
-  );
+  return withWarehouseLock(lock, async (writer) => {
+    const { result } = await withRun(run, writer, async (begun) => ({
+      pulls: await pullSources(begun, options, replay),
+    }));
+    if (result.status === 'interrupted') return { ...result, lake: null };
+    await clearInFlight(config, 'pull');
+    return { ...result, lake: await lakeStage(config, context) };
+  });
 }
 
 /**
@@ -98,7 +88,7 @@ export async function runPulls(
  */
 export async function pullSources(
   run: RunContext,
-  { pulls, packer, acceptShrink = [], fresh = false }: PullSourcesOptions,
+  { pulls, acceptShrink = [], fresh = false }: PullOptions,
   replay?: Landing,
 ): Promise<readonly PullOutcome[]> {
   const { config, job, asOf } = run;
@@ -129,7 +119,6 @@ export async function pullSources(
     const releaseTarget = async (target: string) => {
       shared.delete(target); // it has pages of the target
       await clients.release(target);
-      if (!signal.aborted) packer.add(run.runId, target);
     };
     const ends = await settleByTarget(pulls, targets.limit, pullOrHalt, releaseTarget);
     await migrated;
@@ -216,12 +205,12 @@ function groupSiblings(pulls: readonly Pull[]): ReadonlyMap<string, Siblings> {
   return new Map([...counts].map(([target, count]) => [target, new Siblings(count)]));
 }
 
-function findReplay({ manifests, damaged }: Landing, pull: Pull): Manifest | TidemarkError {
+function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {
   const missing = () =>
     new TidemarkError('DATA', 'that run did not land this source', {
       hint: `extract it with \`tidemark pull --target ${pull.target.name} --source ${pull.source.name}\``,
     });
-  return manifests.get(pullKey(pull)) ?? damaged.get(pull.target.name) ?? missing();
+  return manifests.get(pullKey(pull)) ?? missing();
 }
 
 /**

@@ -77,7 +77,7 @@ export async function findResumable(options: ResumeOptions): Promise<ReadonlyMap
   const recent = (await listInFlight(config)).filter((run) => run.job === job && run.run_id !== runId && isRecent(run));
   const manifests = new Map<string, Manifest>();
   for (const { run_id } of recent) {
-    for (const [key, manifest] of (await readManifests(config, run_id)).manifests) {
+    for (const [key, manifest] of await readManifests(config, run_id)) {
       if (options.selected.has(key) && isSameService(config, manifest)) manifests.set(key, manifest);
     }
   }

@@ -21,9 +21,8 @@ import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
-import { withLandingPacker } from './packer.ts';
 import { BUILT_IN, type Definitions } from './plugins.ts';
-import { type PullSourcesOptions, pullSources, selectPulls } from './pull.ts';
+import { type PullOptions, pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderPublished, renderStage } from './render.ts';
 import { clearInFlight } from './resume.ts';
 import { exitCode, type Pull, type PullOutcome, type RunContext, type RunResult, withRun } from './run.ts';
@@ -87,27 +86,24 @@ async function runStages(
 ): Promise<JobResult> {
   const pulls = selectJobPulls(config, job, definitions, selection);
   const lock = { config, purpose: job.name, now: context.clock.now(), log: context.log };
-  return withWarehouseLock(lock, (writer) =>
-    withLandingPacker(config, context, async (packer) => {
-      const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
-        updateWarehouse(run, job, { pulls, packer }, definitions),
-      );
-      const { findings, plans, digests, refusedLedger } = stages;
-      const ledger = { refused_ledger: refusedLedger ? formatError(refusedLedger) : null };
-      if (result.status === 'interrupted') return { ...result, findings, ...ledger, ...NOTHING_DELIVERED };
-      const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
-      const asOf = new Date(result.as_of);
-      const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
-      const hasActions = playbooks.some(({ applied }) => applied !== null);
-      const { reports, sent } = await deliverStages(delivery, writer, hasActions);
-      if (!context.signal.aborted) await clearInFlight(config, job.name);
-      const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
-      const lake = await lakeStage(config, context);
-      await packer.finish();
-      const { written, failed } = reports;
-      return { ...result, findings, reports: written, failed_reports: failed, playbooks, ...ledger, mail, lake };
-    }),
-  );
+  return withWarehouseLock(lock, async (writer) => {
+    const { result, stages } = await withRun({ config, context, job: job.name, pulls }, writer, (run) =>
+      updateWarehouse(run, job, { pulls }, definitions),
+    );
+    const { findings, plans, digests, refusedLedger } = stages;
+    const ledger = { refused_ledger: refusedLedger ? formatError(refusedLedger) : null };
+    if (result.status === 'interrupted') return { ...result, findings, ...ledger, ...NOTHING_DELIVERED };
+    const playbooks = await applyJobPlaybooks(config, context, plans, definitions.playbooks);
+    const asOf = new Date(result.as_of);
+    const delivery = { config, context, job, asOf, playbooks: definitions.playbooks };
+    const hasActions = playbooks.some(({ applied }) => applied !== null);
+    const { reports, sent } = await deliverStages(delivery, writer, hasActions);
+    if (!context.signal.aborted) await clearInFlight(config, job.name);
+    const mail = { ...sent, skipped: digests.skipped, problem: digests.problem ?? sent.problem };
+    const lake = await lakeStage(config, context);
+    const { written, failed } = reports;
+    return { ...result, findings, reports: written, failed_reports: failed, playbooks, ...ledger, mail, lake };
+  });
 }
 
 /** An interrupted run ends after the pulls: the next one resumes it, and reports what it changed. */
@@ -165,7 +161,7 @@ interface WarehouseStages {
 async function updateWarehouse(
   run: RunContext,
   job: Job,
-  selected: PullSourcesOptions,
+  selected: PullOptions,
   definitions: Definitions,
 ): Promise<WarehouseStages> {
   const { config, warehouse, log, asOf } = run;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { PRIVATE_FILE } from '../core/fs.ts';
+import { encodeBlock } from '../core/gzip.ts';
 import { createSecretScanner, type Redactor, type SecretScanner } from '../core/redact/redactor.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
 import { type BodyLimits, readChunks } from '../http/response-body.ts';
@@ -8,14 +9,14 @@ import { repairBlocks } from '../http/well-formed.ts';
 
 export interface DownloadResult {
   readonly status: number;
-  /** Size of the file. */
+  /** Size of the content. */
   readonly bytes: number;
-  /** Digest of the file, in hex. */
+  /** Digest of the content, in hex. */
   readonly sha256: string;
   readonly contentType: string;
   /** Whether a CSV field begins with `null`, which may be how NULL is written: docs/services/platform.md#csv-export. */
   readonly hasBareNull: boolean;
-  /** Whether the file contains a known secret. It is not masked. */
+  /** Whether the content contains a known secret. It is not masked. */
   readonly containsSecret: boolean;
   /** At least the bytes of the longest line: lines within a block are not measured. */
   readonly longestLine: number;
@@ -36,7 +37,10 @@ const PREVIEW_BYTES = 4096;
 /** Bytes hashed, scanned and written at once: chunks are as small as the network sends them. */
 const BLOCK_BYTES = 256 * 1024;
 
-/** Streams a body to `file`, which is truncated first. Fails on HTML, on what `validatePreview` rejects, and on a truncated body. */
+/**
+ * Streams a body to `file`, which is truncated first, and compressed if its name ends in `.gz`. Fails on HTML, on what `validatePreview`
+ * rejects, and on a truncated body.
+ */
 export async function downloadToFile(
   response: Response,
   file: string,
@@ -55,7 +59,8 @@ export async function downloadToFile(
   const received = { bytes: 0 };
   const handle = await open(file, 'w', PRIVATE_FILE);
   try {
-    await writeBlocks(handle, repairBlocks(countBytes(toBlocks(body), received), limits.metrics), inspector);
+    const blocks = repairBlocks(countBytes(toBlocks(body), received), limits.metrics);
+    await writeBlocks({ handle, file }, blocks, inspector);
   } finally {
     await handle.close();
   }
@@ -76,9 +81,9 @@ async function* countBytes(blocks: AsyncIterable<Buffer>, received: { bytes: num
   }
 }
 
-/** Reads the next block while the previous one is written. */
+/** Reads the next block while the previous one is compressed and written. */
 async function writeBlocks(
-  handle: FileHandle,
+  { handle, file }: { readonly handle: FileHandle; readonly file: string },
   blocks: AsyncIterable<Buffer>,
   inspector: ContentInspector,
 ): Promise<void> {
@@ -86,7 +91,8 @@ async function writeBlocks(
   for await (const block of blocks) {
     inspector.push(block);
     await writing;
-    writing = handle.appendFile(block); // writes the whole block, where `write` may write a part
+    // writes the whole block, where `write` may write a part
+    writing = encodeBlock(file, block).then((encoded) => handle.appendFile(encoded));
     writing.catch(() => undefined); // reported by the `await` above or below
   }
   await writing;

@@ -3,7 +3,7 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { makeFolder } from '../core/fs.ts';
-import { unpackedBytes } from '../landing/store.ts';
+import { landingBytes } from '../landing/store.ts';
 import { classifyStorageError } from './integrity.ts';
 import { warehouseFiles } from './publish.ts';
 
@@ -26,11 +26,7 @@ export async function assertDiskSpace(data: string): Promise<void> {
 
 async function largestLanding(landing: string): Promise<number> {
   if (!existsSync(landing)) return 0;
-  const sizes = (await listFolders(landing)).map(async (run) => {
-    const targets = await Promise.all((await listFolders(run)).map(unpackedBytes));
-    return targets.reduce((sum, bytes) => sum + bytes, 0);
-  });
-  return Math.max(0, ...(await Promise.all(sizes)));
+  return Math.max(0, ...(await Promise.all((await listFolders(landing)).map(landingBytes))));
 }
 
 async function listFolders(folder: string): Promise<readonly string[]> {

@@ -5,14 +5,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { prepareOnce } from './prepared.ts';
 
 /** The modules of src/ that programs of tests load, without the suffix. */
-const MODULES = [
-  'config/config',
-  'core/redact/redactor',
-  'lake/publish',
-  'lake/store',
-  'landing/pack',
-  'warehouse/lock',
-];
+const MODULES = ['config/config', 'core/redact/redactor', 'lake/publish', 'lake/store', 'warehouse/lock'];
 const LINKED = ['queries', 'node_modules', 'package.json'];
 
 /** Compiles modules once in a run of the tests, for programs that run in Node alone. Returns the folder that has them. */

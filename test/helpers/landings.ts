@@ -1,26 +1,18 @@
-import { execFileSync } from 'node:child_process';
-import { readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import type { Config, Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { landingDirectory, type Manifest } from '../../src/landing/store.ts';
 import { LandingWriter } from '../../src/landing/writer.ts';
 
-/** The archives of a project's landings. */
-export async function findArchives(folder: string): Promise<readonly string[]> {
-  const landing = join(folder, 'data', 'landing');
-  const names = await readdir(landing, { recursive: true });
-  return names.filter((name) => name.endsWith('landing.tar')).map((name) => join(landing, name));
-}
-
-/** Unpacks all landings as a user would, and removes the archives: landings had this form before they were packed. */
+/** Writes the content of each landed file beside it, under its name without `.gz`. */
 export async function unpackLandings(folder: string): Promise<void> {
-  for (const archive of await findArchives(folder)) {
-    const directory = dirname(archive);
-    execFileSync('tar', ['-xf', archive, '-C', directory]);
-    const compressed = (await readdir(directory)).filter((name) => name.endsWith('.gz'));
-    if (compressed.length > 0) execFileSync('gunzip', compressed, { cwd: directory });
-    await rm(archive);
+  const landing = join(folder, 'data', 'landing');
+  const names = (await readdir(landing, { recursive: true })).filter((name) => /\.gz(?:\.rejected)?$/u.test(name));
+  for (const name of names) {
+    const content = gunzipSync(await readFile(join(landing, name)));
+    await writeFile(join(landing, name.replace('.gz', '')), content);
   }
 }
 

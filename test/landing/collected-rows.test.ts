@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Target } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
@@ -27,6 +28,9 @@ async function openLanding() {
   return { landing, directory };
 }
 
+const readLanded = (directory: string) =>
+  gunzipSync(readFileSync(join(directory, 'saved_view_rows.csv.gz'))).toString();
+
 /** The views of the rows of a file, one letter for each run of rows of a view. */
 function findRuns(csv: string): string {
   return [...csv.matchAll(/^"(\w)","\d+",/gmu)]
@@ -45,10 +49,10 @@ test('rows that are collected at the same time are written one collection after 
   expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.rows-1.part', 'saved_view_rows.rows-3.part']);
   await Promise.all([large, small, second].map((rows) => rows?.write()));
   const { files } = await landing.commit();
-  const csv = readFileSync(join(directory, 'saved_view_rows.csv'));
+  const csv = Buffer.from(readLanded(directory));
   expect(files).toEqual([
     {
-      file: 'saved_view_rows.csv',
+      file: 'saved_view_rows.csv.gz',
       format: 'csv',
       columns: COLUMNS,
       bytes: csv.length,
@@ -61,7 +65,7 @@ test('rows that are collected at the same time are written one collection after 
   expect(text.match(/^"[ac]","\d+","line\nx{1000}"$/gmu)).toHaveLength(2 * MANY);
   expect(text.match(/^view,position,text$/gmu)).toHaveLength(1);
   expect(text).toContain('"b","1","***"');
-  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv', 'saved_view_rows.json']);
+  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv.gz', 'saved_view_rows.json']);
 });
 
 test('rows that are cleared or discarded are not written, and leave no file', async () => {
@@ -77,8 +81,8 @@ test('rows that are cleared or discarded are not written, and leave no file', as
   await cleared.write();
   await discarded.discard();
   await landing.commit();
-  expect(readFileSync(join(directory, 'saved_view_rows.csv'), 'utf8')).toBe('view,position,text\n"a","1","again"\n');
-  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv', 'saved_view_rows.json']);
+  expect(readLanded(directory)).toBe('view,position,text\n"a","1","again"\n');
+  expect(readdirSync(directory).sort()).toEqual(['saved_view_rows.csv.gz', 'saved_view_rows.json']);
 });
 
 test('rows of a page are written as they are, unless something of the page has to be masked', async () => {
@@ -105,7 +109,7 @@ test('rows of a page are written as they are, unless something of the page has t
   await rows.add([], []);
   await rows.write();
   await landing.commit();
-  const lines = readFileSync(join(directory, 'saved_view_rows.csv'), 'utf8').trimEnd().split('\n').slice(1);
+  const lines = readLanded(directory).trimEnd().split('\n').slice(1);
   const unmasked = '"b","2","{""n"":2.0}"';
   expect(lines).toEqual([
     '"a","1","{""n"":1.50,""s"":""x, \\""y\\""""}"',

@@ -191,11 +191,11 @@ describe('a CSV export', () => {
       ),
     );
     const files = join(landing, name);
-    expect(existsSync(join(files, 'tf_versions.csv.rejected')) || existsSync(join(files, 'tf_versions.csv'))).toBe(
-      true,
-    );
+    expect(
+      existsSync(join(files, 'tf_versions.csv.gz.rejected')) || existsSync(join(files, 'tf_versions.csv.gz')),
+    ).toBe(true);
     const manifest = JSON.parse(await readFile(join(files, 'tf_versions.json'), 'utf8'));
-    expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.csv']);
+    expect(manifest.files.map(({ file }: { file: string }) => file)).toEqual(['tf_versions.csv.gz']);
   });
 
   test('that is a login page with status 200 is not an empty table: the pull fails and the rows stay', async () => {

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { findArchives, unpackLandings } from '../helpers/landings.ts';
 import { share } from '../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../helpers/test-project.ts';
 import { POLICIES, pullAt, pullOnce, scheduler } from './pull-again.ts';
@@ -42,7 +42,7 @@ describe('everything is read', () => {
     ['for another namespace', (place) => configureNomad(place, { namespace: 'default' })],
     ['without the landing of the last pull', (place) => rm(join(place.folder, 'data', 'landing'), { recursive: true })],
     ['if that landing was changed', changeLanding],
-    ['if the archive of that landing is damaged', damageArchive],
+    ['if that landing is damaged', damageLanding],
     ['after a column was added', addColumn],
   ];
   const pulled = share((cleanup) => pullOnce({ cleanup }, POLICIES));
@@ -83,15 +83,18 @@ function configureNomad(place: TestProject, changes: Readonly<Record<string, unk
   return place.configure((config) => Object.assign(findTarget(config, 'nomad'), changes));
 }
 
-async function changeLanding({ folder }: TestProject) {
-  await unpackLandings(folder);
+async function findPolicies({ folder }: TestProject): Promise<string> {
   const landing = join(folder, 'data', 'landing');
   const [run] = await readdir(landing);
-  await writeFile(join(landing, run!, 'nomad', 'acl_policies.ndjson'), '{"name":"anonymous","body":{}}\n');
+  return join(landing, run!, 'nomad', 'acl_policies.ndjson.gz');
 }
 
-async function damageArchive({ folder }: TestProject) {
-  for (const archive of await findArchives(folder)) await truncate(archive, 1000);
+async function changeLanding(place: TestProject) {
+  await writeFile(await findPolicies(place), gzipSync('{"name":"anonymous","body":{}}\n'));
+}
+
+async function damageLanding(place: TestProject) {
+  await truncate(await findPolicies(place), 100);
 }
 
 async function addColumn({ folder }: TestProject) {

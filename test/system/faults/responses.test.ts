@@ -79,7 +79,7 @@ describe('an invalid CSV', () => {
 
   test.each([
     ['lacks its last row', rows.rowMissing.csv!, /got 229 rows, but the service reports 230/u],
-    ['has a row without its key', rows.withoutKey.csv!, /1 row without external_id: line 17 of workspaces\.csv/u],
+    ['has a row without its key', rows.withoutKey.csv!, /1 row without external_id: line 17 of workspaces\.csv\.gz/u],
     ['ends between two lines', faults.cutBetweenLines, /got \d+ rows, but the service reports 230/u],
     [
       'ends in a line',
@@ -94,6 +94,6 @@ describe('an invalid CSV', () => {
     ).toHaveLength(2);
     expect(pulls.csv).toMatchObject({ status: 'complete', retries: 2 });
     expect(tables).toEqual(place.good.tables);
-    expect(await place.landed('csv')).toContain('workspaces.csv.rejected');
+    expect(await place.landed('csv')).toContain('workspaces.csv.gz.rejected');
   });
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { FaultHook } from '../../../sandbox/router.ts';
 import { startServer } from '../../helpers/http-service.ts';
-import { findArchives } from '../../helpers/landings.ts';
 import { share } from '../../helpers/temp.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies, readContents } from '../../helpers/warehouse-checks.ts';
@@ -115,7 +114,7 @@ describe('an interrupted run', () => {
     expect(next.exit).toBe(3);
   });
 
-  test('has packed what it had pulled of other targets, and is resumed from that', async () => {
+  test('is resumed from what it had landed of other targets', async () => {
     const silent = await startServer(() => undefined);
     onTestFinished(() => silent.close());
     const place = await testProject(SIZE);
@@ -127,7 +126,11 @@ describe('an interrupted run', () => {
     const stop = new AbortController();
     const words = ['pull', '--source', 'autoscaler_health', '--source', 'ca_roots'];
     const run = place.tidemark(words, { signal: stop.signal });
-    await expect.poll(() => findArchives(place.folder)).toEqual([expect.stringMatching(/scaler\/landing\.tar$/u)]);
+    const landed = async () => {
+      const names = await readdir(join(place.folder, 'data', 'landing'), { recursive: true });
+      return names.filter((name) => name.endsWith('autoscaler_health.json'));
+    };
+    await expect.poll(landed).toHaveLength(1);
     stop.abort(new Error('stopped by the test'));
     expect((await run).exit).toBe(1);
     await rm(join(place.folder, 'data', 'work'), { recursive: true });
@@ -161,11 +164,11 @@ describe('an interrupted run', () => {
     await rm(join(data, 'warehouse.duckdb'));
     const landed = join(data, 'landing', '20261002T021500Z', 'acme');
     const manifests = (await readdir(landed)).filter((name) => name.endsWith('.json'));
-    await appendFile(join(landed, 'saved_views.ndjson'), 'x');
+    await appendFile(join(landed, 'saved_views.ndjson.gz'), 'x');
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
     expect(next.stderr).toContain(
-      'saved_views: the landing file saved_views.ndjson was changed after the extraction; extracting again',
+      'saved_views: the landing file saved_views.ndjson.gz was changed after the extraction; extracting again',
     );
     const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
     expect(free).toEqual({ n: manifests.length - 1 });

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { RunResult } from '../../../src/pipeline/run.ts';
 import { byKey, sourceTables } from '../../helpers/expect-table.ts';
-import { findArchives, unpackLandings } from '../../helpers/landings.ts';
 import { startWithEmptyWarehouse } from '../../helpers/prepared.ts';
 import { pulledProject, type TestProject, testProject } from '../../helpers/test-project.ts';
 
@@ -25,26 +25,15 @@ const pullJson = async (place: TestProject, words: readonly string[] = [], exit 
 
 const CHANGED = ['--source', 'keys', '--source', 'kms_providers'];
 
-test('landings restore an empty warehouse without the network, and stay one packed file for each target', async () => {
+test('landings restore an empty warehouse without the network', async () => {
   const place = await pulledProject();
-  const listLandings = () => readdir(join(place.folder, 'data', 'landing'), { recursive: true });
-  const [id = ''] = await listLandings();
+  const [id = ''] = await readdir(join(place.folder, 'data', 'landing'));
   const first = { id, tables: await contents(place) };
   place.sandbox.tick();
   place.sandbox.services.secrets.state.keys.delete('retired-2023-export');
   const { run_id } = await pullJson(place, CHANGED);
   const second = { id: run_id, tables: await contents(place) };
   expect(second.tables).not.toEqual(first.tables);
-  const pack = (folder: string) => [folder, `${folder}/landing.tar`];
-  const packed = [
-    first.id,
-    ...['acme', 'consul', 'nomad', 'scaler', 'vault'].flatMap((target) => pack(`${first.id}/${target}`)),
-    `${first.id}/run.json`,
-    second.id,
-    `${second.id}/run.json`,
-    ...pack(`${second.id}/vault`),
-  ].sort();
-  expect((await listLandings()).sort()).toEqual(packed);
   await removeWarehouse(place);
   const asked = place.sandbox.log.length;
 
@@ -61,7 +50,6 @@ test('landings restore an empty warehouse without the network, and stay one pack
   expect(refused.stderr).toMatch(/the loaded rows are of 2026-10-02T02:15:00Z, after that run/);
   expect(await contents(place)).toEqual(second.tables);
   expect(place.sandbox.log.length).toBe(asked);
-  expect((await listLandings()).sort()).toEqual(packed);
 });
 
 test('an unknown run is reported with the closest match; a run of some sources is replayed, and a source without a landing fails alone', async () => {
@@ -98,41 +86,40 @@ test('a run says which of its sources it did not land, and what it landed is loa
   ]);
 });
 
-test('a landed file that has changed is rejected', async () => {
+test.each<[string, (file: string) => Promise<void>, RegExp]>([
+  [
+    'has changed',
+    (file) => writeFile(file, gzipSync('version,workspace_count,workspaces\n"6.6.6","1","x"\n')),
+    /acme: tf_versions: failed: the landing file tf_versions\.csv\.gz was changed after the extraction/u,
+  ],
+  ['is cut off', (file) => truncate(file, 100), /failed: the landing file tf_versions\.csv\.gz was changed after/u],
+  ['is missing', (file) => rm(file), /failed: cannot read the landing file tf_versions\.csv\.gz: ENOENT/u],
+])('a landed file that %s fails its source in one line, and the others are loaded', async (_, damage, says) => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'tf_versions']);
-  await unpackLandings(place.folder);
-  const file = join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv');
-  await writeFile(file, 'version,workspace_count,workspaces\n"6.6.6","1","x"\n');
-  const { stderr } = await place.pull(['--from', run_id, '--source', 'tf_versions'], 3);
-  expect(stderr).toContain('the landing file tf_versions.csv was changed after the extraction');
+  const sources = ['--source', 'tf_versions', '--source', 'acl_policies'];
+  const { run_id } = await pullJson(place, sources);
+  await damage(join(place.folder, 'data', 'landing', run_id, 'acme', 'tf_versions.csv.gz'));
+  const { stderr } = await place.pull(['--from', run_id, ...sources], 1);
+  expect(stderr.split('\n').filter((line) => line.includes('failed'))).toEqual([expect.stringMatching(says)]);
+  expect(stderr).toMatch(/nomad: acl_policies: \d+ rows/u);
 });
 
-test('a damaged archive fails its target in one line, and the other targets are loaded', async () => {
+test('a landing of an earlier version, whose files are in an archive or not compressed, is none, and breaks no run', async () => {
   const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'acl_policies', '--source', 'agent_pools']);
-  await truncate(join(place.folder, 'data', 'landing', run_id, 'nomad', 'landing.tar'), 100);
-  const { stderr } = await place.pull(['--from', run_id, '--source', 'acl_policies', '--source', 'agent_pools'], 1);
-  const failed = stderr.split('\n').filter((line) => line.includes('failed'));
-  expect(failed).toEqual([
-    expect.stringMatching(/nomad: acl_policies: failed: the archive \S+landing\.tar is damaged at byte 0/u),
-  ]);
-  expect(stderr).toMatch(/acme: agent_pools: \d+ rows/u);
-});
-
-test('a landing that cannot be packed is named, the run is complete, and the next one packs it', async () => {
-  const place = await testProject({ workspaces: 10 });
-  const { run_id } = await pullJson(place, ['--source', 'acl_policies']);
-  await unpackLandings(place.folder);
-  const blocked = join(place.folder, 'data', 'landing', run_id, 'nomad', 'landing.tar.part');
-  await mkdir(blocked);
-  place.sandbox.tick();
-  const { stderr } = await place.pull(['--source', 'acl_policies']);
-  expect(stderr).toMatch(/the landing \S+nomad stays unpacked: EISDIR/u);
-  await rm(blocked, { recursive: true });
-  place.sandbox.tick();
+  const old = join(place.folder, 'data', 'landing', '20260930T021500Z');
+  await mkdir(join(old, 'nomad'), { recursive: true });
+  await writeFile(join(old, 'nomad', 'landing.tar'), 'not read');
+  const file = { file: 'acl_policies.ndjson', format: 'ndjson', bytes: 0, sha256: '' };
+  const manifest = {
+    source: 'acl_policies',
+    target: 'nomad',
+    run_id: '20260930T021500Z',
+    as_of: '2026-09-30T02:15:00Z',
+  };
+  await writeFile(join(old, 'nomad', 'acl_policies.json'), JSON.stringify({ ...manifest, files: [file] }));
   await place.pull(['--source', 'acl_policies']);
-  expect(await findArchives(place.folder)).toHaveLength(3);
+  const { exit, stderr } = await place.tidemark(['pull', '--from', '20260930T021500Z']);
+  expect({ exit, stderr }).toEqual({ exit: 4, stderr: expect.stringContaining('has a complete landing') });
 });
 
 test('landings older than landingDays are removed; newer ones and other files stay', async () => {

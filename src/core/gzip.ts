@@ -1,0 +1,38 @@
+import { createReadStream } from 'node:fs';
+import { promisify } from 'node:util';
+import { constants, createGunzip, gzip } from 'node:zlib';
+
+const compress = promisify(gzip);
+/** The others take more time than they save space. */
+const LEVEL = { level: constants.Z_BEST_SPEED };
+
+/** Whether a file has compressed content; one that is being written has `.part` after its name. */
+export function isCompressed(file: string): boolean {
+  return /\.gz(?:\.part)?$/u.test(file);
+}
+
+/** A block of a file as it is stored. Each is a gzip file, and so are several of them one after another (RFC 1952, section 2.2). */
+export async function encodeBlock(file: string, block: Buffer): Promise<Buffer> {
+  return isCompressed(file) ? compress(block, LEVEL) : block;
+}
+
+/** What is there of a file that was cut off is its content. */
+const UNZIP = { chunkSize: 256 * 1024, finishFlush: constants.Z_SYNC_FLUSH };
+
+/** The content of a file. @throws the error of the file system; a `Z_…` error for what is no gzip file */
+export async function* readContent(path: string): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: 256 * 1024 });
+  const content = isCompressed(path) ? file.pipe(createGunzip(UNZIP)) : file;
+  file.on('error', (error) => content.destroy(error));
+  try {
+    yield* content as AsyncIterable<Buffer>;
+  } finally {
+    file.destroy();
+    content.destroy();
+  }
+}
+
+/** Encodes content piece by piece, as a step of a pipeline. */
+export async function* encodeContent(file: string, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) if (piece.length > 0) yield await encodeBlock(file, piece);
+}
