@@ -1,7 +1,7 @@
--- The pending changes of a month as one sorted file.
+-- Rows of a table of the lake as one sorted file. {{rows}}: the rows; {{publish}}: the publish of each; {{which}}: those of this file
 copy (
-  select op, as_of, {{publish}}::bigint as publish, {{fields}}
-  from lake_pending
-  where strftime(as_of, '%Y-%m') = {{part}}
-  order by {{order}}, as_of
+  select op, as_of, {{publish}} as publish, {{fields}}
+  from {{rows}}
+  where {{which}}
+  order by {{order}}, as_of, publish
 ) to {{file}} (format parquet, compression zstd, row_group_size 122880);

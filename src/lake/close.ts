@@ -6,6 +6,7 @@ import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { ConflictError } from './append-commit.ts';
 import { appendToTable } from './commit.ts';
+import { compactLake } from './compact.ts';
 import type { MetaData } from './delta-log.ts';
 import { changesTable } from './layout.ts';
 import type { Loss } from './pending.ts';
@@ -85,6 +86,7 @@ async function closeOnce(options: CloseOptions): Promise<CloseResult> {
   await commitRuns(options, reader, closed);
   if (closed.length > 0) {
     await writeStatement(store, Math.max(...closed.map(({ publish }) => publish)), await reader.snapshots());
+    await compactLake({ reader, store, database, files, nowMs: options.nowMs });
   }
   const numbers = (all: readonly StagedShard[]) => all.map(({ shard }) => shard);
   const missing = [...staged].filter(([, shard]) => shard === null).map(([index]) => index);

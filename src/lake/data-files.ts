@@ -6,7 +6,7 @@ import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row, Value } from '../warehouse/values.ts';
 import type { AddAction } from './delta-log.ts';
-import { changesTable, type LakeRelation, PARTITION, rowFields } from './layout.ts';
+import { changesTable, type LakeRelation, PAST_TAG, rowFields } from './layout.ts';
 import type { LakeStore } from './store.ts';
 
 /** What is needed to write data files. */
@@ -14,29 +14,37 @@ export interface FileWriter {
   readonly store: LakeStore;
   readonly database: Database;
   readonly files: SqlFiles;
-  readonly publish: number;
   readonly nowMs: number;
 }
 
-/**
- * Writes the table `lake_pending` as sorted data files, one for each month. No log names them yet.
- * @returns the actions that add them to the table
- */
-export async function writePending(writer: FileWriter, relation: LakeRelation): Promise<readonly AddAction[]> {
-  const { database, files } = writer;
-  const adds: AddAction[] = [];
-  const parts = await database.rows(await files.read('lake/pending_parts'));
-  for (const { month } of parts) adds.push(await writeFile(writer, relation, String(month)));
-  return adds;
+interface Rows {
+  /** The table that has them. */
+  readonly rows: string;
+  /** SQL: the publish of a row. */
+  readonly publish: string;
+  /** SQL: which rows. @default all */
+  readonly which?: string;
+  /** Later rows have replaced these. @default false */
+  readonly isPast?: boolean;
 }
 
-async function writeFile(writer: FileWriter, relation: LakeRelation, month: string): Promise<AddAction> {
-  const { store, database, files, publish, nowMs } = writer;
+/**
+ * Writes rows as a sorted data file. No log names it yet.
+ * @returns the action that adds it to the table; none without rows
+ */
+export async function writeRows(
+  { store, database, files, nowMs }: FileWriter,
+  relation: LakeRelation,
+  { rows, publish, which = 'true', isPast = false }: Rows,
+): Promise<readonly AddAction[]> {
+  const [found] = await database.rows(await files.render('lake/has_rows', { rows, which }));
+  if (found?.has_rows !== true) return [];
   const scratch = await store.scratch();
   try {
     const sql = await files.render('lake/write_file', {
-      publish: String(publish),
-      part: quoteLiteral(month),
+      rows,
+      publish,
+      which,
       fields: rowFields(relation).map(quoteIdent).join(', '),
       order: relation.identity.map(quoteIdent).join(', '),
       file: quoteLiteral(scratch),
@@ -44,17 +52,11 @@ async function writeFile(writer: FileWriter, relation: LakeRelation, month: stri
     await database.run(sql);
     const { records, stats } = await computeStatistics(database, files, relation, scratch);
     const [{ size }, sha256] = [await stat(scratch), await hashFile(scratch)];
-    const path = `${PARTITION}=${month}/${randomUUID()}.parquet`;
+    const path = `${randomUUID()}.parquet`;
     await store.putFile(`${changesTable(relation.name)}/${path}`, scratch);
-    return {
-      path,
-      partitionValues: { [PARTITION]: month },
-      size,
-      modificationTime: nowMs,
-      dataChange: true,
-      stats: JSON.stringify(stats),
-      tags: { sha256, rows: String(records) },
-    };
+    const tags = { sha256, rows: String(records), ...(isPast && PAST_TAG) };
+    const content = { size, modificationTime: nowMs, dataChange: true, stats: JSON.stringify(stats), tags };
+    return [{ path, partitionValues: {}, ...content }];
   } finally {
     await rm(scratch, { force: true });
   }

@@ -88,7 +88,6 @@ export function newMetaData(
   description: string,
   fields: readonly DeltaField[],
   options: {
-    readonly partitionColumns: readonly string[];
     readonly properties: Readonly<Record<string, string>>;
     readonly nowMs: number;
   },
@@ -99,7 +98,7 @@ export function newMetaData(
     description,
     format: { provider: 'parquet', options: {} },
     schemaString: JSON.stringify({ type: 'struct', fields }),
-    partitionColumns: options.partitionColumns,
+    partitionColumns: [],
     createdTime: options.nowMs,
     configuration: {
       'delta.appendOnly': 'true',

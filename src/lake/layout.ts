@@ -1,4 +1,4 @@
-import { type DeltaField, type MetaData, newMetaData, parseFields } from './delta-log.ts';
+import { type AddAction, type DeltaField, type MetaData, newMetaData, parseFields } from './delta-log.ts';
 import type { Relation } from './relations.ts';
 import { createField, evolveFields, type MappedColumn } from './schema.ts';
 
@@ -19,8 +19,12 @@ const SINCE_PROPERTY = 'tidemark.since';
 
 export const changesTable = (relation: string): string => `${relation}_changes`;
 
-/** The folders of a table. */
-export const PARTITION = 'month';
+/** The column of the folders that tables of an earlier version have, and their log and not their files. */
+export const FOLDER_COLUMN = 'month';
+
+/** Marks a file whose rows later ones have replaced. */
+export const PAST_TAG = { past: 'true' } as const;
+export const isPast = ({ tags }: AddAction): boolean => tags?.past === PAST_TAG.past;
 
 const OP = createField('op', 'string', {
   comment:
@@ -34,13 +38,21 @@ const OCCURRENCE = createField('occurrence', 'long', { comment: 'counter of rows
 
 /** The fields that every table begins with. */
 function leadingFields({ kind }: Relation): readonly DeltaField[] {
-  const month = createField(PARTITION, 'string', { comment: 'month of as_of, in UTC' });
-  return [OP, AS_OF, PUBLISH, ...(hasOccurrence(kind) ? [OCCURRENCE] : []), month];
+  return [OP, AS_OF, PUBLISH, ...(hasOccurrence(kind) ? [OCCURRENCE] : [])];
 }
 
 export function hasOccurrence(kind: Relation['kind']): boolean {
   return kind === 'register' || kind === 'journal';
 }
+
+/** The description of a table of an earlier version as it is without folders. */
+export function withoutFolders(metaData: MetaData): MetaData {
+  const fields = parseFields(metaData).filter(({ name }) => name !== FOLDER_COLUMN);
+  return { ...metaData, schemaString: JSON.stringify({ type: 'struct', fields }), partitionColumns: [] };
+}
+
+/** Whether a row replaces earlier ones of the same identity. */
+export const replacesRows = ({ kind }: LakeRelation): boolean => kind === 'history' || kind === 'register';
 
 /** What a table must be for a relation, and whether it differs from what it is. */
 export interface TableDesign {
@@ -73,7 +85,6 @@ export function designTable(
   }
   const properties = { [RELATION_PROPERTY]: property, [SINCE_PROPERTY]: String(publish) };
   const created = newMetaData(changesTable(relation.name), relation.description, fields, {
-    partitionColumns: [PARTITION],
     properties,
     nowMs,
   });

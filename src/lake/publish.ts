@@ -11,6 +11,7 @@ import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { ConflictError } from './append-commit.ts';
+import { compactLake } from './compact.ts';
 import { changesTable } from './layout.ts';
 import { BEGINNING } from './pending.ts';
 import { createLakeReader } from './reader.ts';
@@ -81,8 +82,13 @@ async function publishOnce({ config, store, now, run }: PublishOptions): Promise
     const publishing = await beginPublish(store, database, files, { now, writer: config.shard?.index ?? 0 });
     const shard = config.shard && { ...config.shard, run: run ?? defaultRunName(now) };
     const result = await publishRelations(publishing, relations, shard);
-    if (result.publish === null) await store.remove(claimPath(publishing.publish));
-    else await writeStatement(store, publishing.publish, await publishing.reader.snapshots());
+    if (result.publish === null) {
+      await store.remove(claimPath(publishing.publish));
+      return result;
+    }
+    await writeStatement(store, publishing.publish, await publishing.reader.snapshots());
+    // Those of a shard are put together when its run is closed.
+    if (!shard) await compactLake(publishing);
     return result;
   } finally {
     database.close();

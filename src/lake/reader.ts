@@ -12,7 +12,7 @@ import {
   readSnapshot,
   type Snapshot,
 } from './delta-log.ts';
-import { changesTable, describedRelation, type LakeRelation, PARTITION } from './layout.ts';
+import { changesTable, describedRelation, FOLDER_COLUMN, type LakeRelation } from './layout.ts';
 import { RUNS } from './relations.ts';
 import { lakeType } from './schema.ts';
 import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
@@ -125,7 +125,7 @@ export async function createTableView(
   { fields, keep = () => true, isChecked = false }: TableViewOptions = {},
 ): Promise<void> {
   const { metaData, files } = await reader.snapshot(table);
-  const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => !PARTITIONS.has(name));
+  const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => name !== FOLDER_COLUMN);
   const kept = [...files.values()].filter(keep);
   const paths = await Promise.all(kept.map((add) => locateFile(reader.store, table, add)));
   if (isChecked) await checkFiles(reader.store, table, kept);
@@ -158,9 +158,6 @@ async function checkFiles(store: LakeStore, table: string, adds: readonly AddAct
     if (!isSame) throw damagedError(store, stored, 'has another checksum');
   }
 }
-
-/** Columns that are in the log and not in the files. */
-const PARTITIONS: ReadonlySet<string> = new Set([PARTITION]);
 
 async function renderSource(files: SqlFiles, fields: readonly DeltaField[], paths: readonly string[]): Promise<string> {
   const typed = renderTyped(fields);

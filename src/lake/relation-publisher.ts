@@ -1,9 +1,18 @@
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
 import { appendToTable } from './commit.ts';
-import { writePending } from './data-files.ts';
+import { migrateTable } from './compact.ts';
+import { writeRows } from './data-files.ts';
 import type { AddAction, Snapshot } from './delta-log.ts';
-import { changesTable, describedSince, designTable, rowFields, type TableDesign } from './layout.ts';
+import {
+  changesTable,
+  describedSince,
+  designTable,
+  isPast,
+  replacesRows,
+  rowFields,
+  type TableDesign,
+} from './layout.ts';
 import { BEGINNING, fillPending, findLosses, type Loss, repeatLastRun } from './pending.ts';
 import { createTableView, type LakeReader } from './reader.ts';
 import { type Relation, RUNS } from './relations.ts';
@@ -51,35 +60,43 @@ export async function stageRelation(
   { isRepeated = false }: StageOptions = {},
 ): Promise<StagedTable> {
   const table = changesTable(relation.name);
+  await migrateTable(publishing, table);
   const snapshot = await publishing.reader.snapshot(table);
   const design = designTable(relation, snapshot.metaData, publishing);
   // This writer has published since the table was described as it is now: what it had before is there.
   const isCurrent = !design.metaData && publishing.visible.last >= describedSince(snapshot.metaData);
   const context = isCurrent ? publishing : { ...publishing, after: BEGINNING };
   const since = isCurrent ? publishing.visible.next : BEGINNING;
-  await holdLog(publishing, relation, design);
+  await holdLog(publishing, relation, design, isCurrent && !hasCancelled(snapshot));
   await fillPending({ ...context, since }, relation, design.relation);
   if (isRepeated) await repeatLastRun(context, relation, design.relation);
   const losses = publishing.writer === 0 ? [] : await findLosses(publishing, relation, design.relation);
-  return { table, snapshot, design, adds: await writePending(publishing, design.relation), losses };
+  const rows = { rows: 'lake_pending', publish: `${publishing.publish}::bigint` };
+  return { table, snapshot, design, adds: await writeRows(publishing, design.relation, rows), losses };
 }
 
 /** Fills `lake_log` with the changes that the lake holds of the rows that this publish compares. */
 async function holdLog(
-  { reader, files, database, ...publishing }: Publishing,
+  { reader, files, database, writer }: Publishing,
   relation: Relation,
   design: TableDesign,
-) {
-  const keep = () => relation.kind === 'history' || relation.kind === 'register';
+  isRecentEnough: boolean,
+): Promise<void> {
+  const keep = (add: AddAction) => replacesRows(design.relation) && !(isRecentEnough && isPast(add));
   await createTableView(reader, 'lake_changes', changesTable(relation.name), { fields: design.fields, keep });
   const parts = {
-    writer: String(publishing.writer),
+    writer: String(writer),
     // Rows belong to a target, or else to the writer.
-    owned: relation.byTarget ? 'true' : `publish % 1024 = ${publishing.writer}`,
+    owned: relation.byTarget ? 'true' : `publish % 1024 = ${writer}`,
     identity: design.relation.identity.map(quoteIdent).join(', '),
     fields: rowFields(design.relation).map(quoteIdent).join(', '),
   };
   await database.run(await files.render('lake/log', parts));
+}
+
+/** A row that is cancelled may be the one that has replaced those in the files of the past. */
+function hasCancelled({ files }: Snapshot): boolean {
+  return [...files.values()].some((add) => !isPast(add) && (add.stats ?? '').includes('"op":"void"'));
 }
 
 /**

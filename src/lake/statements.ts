@@ -1,6 +1,7 @@
 import { TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { type AddAction, APP_ID, type Snapshot } from './delta-log.ts';
+import { changesTable } from './layout.ts';
 import type { LakeStore } from './store.ts';
 
 /**
@@ -41,7 +42,9 @@ export async function writeStatement(
   snapshots: ReadonlyMap<string, Snapshot>,
 ): Promise<void> {
   const path = claimPath(publish);
-  const tables = Object.fromEntries([...snapshots].map(([table, snapshot]) => [table, describeSnapshot(snapshot)]));
+  // What an earlier version wrote besides is used no longer, and may be removed.
+  const used = [...snapshots].filter(([table]) => table.endsWith(changesTable('')));
+  const tables = Object.fromEntries(used.map(([table, snapshot]) => [table, describeSnapshot(snapshot)]));
   await store.put(path, `${JSON.stringify({ ...parseClaim(store, path, await store.read(path)), tables })}\n`);
 }
 

@@ -95,6 +95,16 @@ export async function engineLake({ store: other, isFilledOnly = false }: EngineL
     `update findings set state = 'resolved', last_seen = timestamptz '2026-10-02 02:15:00Z'`,
   );
   await project.publish(store);
+  // Files are put together, and those of the past are apart.
+  for (const day of ['03', '04', '05']) {
+    const night = `2026-10-${day}T02:15:00Z`;
+    await project.night(
+      night,
+      `update findings set weight = ${day}`,
+      pull('beta', 'failed', `2026-10-${day} 02:15:00Z`),
+    );
+    await project.publish(store);
+  }
   return { ...project, store };
 }
 

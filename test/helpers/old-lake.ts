@@ -7,7 +7,7 @@ const FINDING = `insert into findings by name select unnest(['f', 'g']) as findi
 
 type Night = readonly [asOf: string, ...changes: readonly string[]];
 
-/** The nights of `test/fixtures/lake-0.1.0.tar.gz`, which the first layout of a lake holds: each as the time and the changes of the warehouse. */
+/** The nights of `test/system/lake/lake-0.1.0.tar.gz`, a lake with folders for months and tables of states: each the time and the changes of the warehouse. */
 export const oldNights: readonly Night[] = [
   [
     '2026-09-29T02:15:00Z',

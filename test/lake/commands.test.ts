@@ -169,7 +169,7 @@ describe('a run with `lake` in the configuration', () => {
     const database = await openDatabase(':memory:');
     try {
       await database.run(
-        "create macro delta_scan(path) as table select * from read_parquet(path || '/month=*/*.parquet', union_by_name = true)",
+        "create macro delta_scan(path) as table select * from read_parquet(path || '/*.parquet', union_by_name = true)",
       );
       const { statements } = JSON.parse(stdout) as { readonly statements: readonly string[] };
       const few = statements.filter((statement) =>

@@ -24,7 +24,6 @@ const noCheckpoint = async (): Promise<never> => {
   throw new Error('there is no checkpoint');
 };
 const metaData = newMetaData('t', '', [createField('op', 'string', {})], {
-  partitionColumns: ['month'],
   properties: { note: `it's "here"` },
   nowMs: 0,
 });

@@ -35,7 +35,7 @@ describe('the first publish of a warehouse with history', () => {
     await project.expectRestored();
   });
 
-  test('has one file for each month, however many targets there are and whatever they are called', async () => {
+  test('has one file for each table, however many targets there are and whatever they are called', async () => {
     const project = await lakeProject({ tables: 'few' });
     const targets = ['001', '2026-10-01', '1e3', `it's "quoted"`, 'a/../b', 'x\ny', '=1+1', '%2F', 'ü\u{1f600}'];
     for (let count = targets.length; count < 500; count++) targets.push(`scaler-of-team-${count}`);

@@ -1,0 +1,121 @@
+import { quoteIdent } from '../warehouse/sql-files.ts';
+import { appendCommit, ConflictError } from './append-commit.ts';
+import { type FileWriter, writeRows } from './data-files.ts';
+import { type Action, type AddAction, applyCommit, type MetaData, type Snapshot } from './delta-log.ts';
+import {
+  changesTable,
+  describedRelation,
+  isPast,
+  type LakeRelation,
+  replacesRows,
+  rowFields,
+  withoutFolders,
+} from './layout.ts';
+import { createTableView, type LakeReader } from './reader.ts';
+import { RUNS } from './relations.ts';
+
+/**
+ * A publish adds a file for each table, and a reader opens all of them. So files that are small are put together, in a commit that changes
+ * no data, and what later rows have replaced is kept apart: a publish reads the rest only.
+ */
+
+/** More files than these, of each kind, are put together. */
+const MAX_FILES = 4;
+/** A larger file stays as it is. */
+const MAX_BYTES = 32 * 1024 ** 2;
+/** A file is written again when those that are smaller have a fourth of its size together: each row is written a few times in all. */
+const MAX_RATIO = 4;
+
+interface Compacting extends Omit<FileWriter, 'publish'> {
+  readonly reader: LakeReader;
+}
+
+/** Puts the small files of every table together. Does nothing where another process does it at the same time. */
+export async function compactLake(compacting: Compacting): Promise<void> {
+  for (const [table, snapshot] of await compacting.reader.snapshots()) {
+    const relation = describedRelation(snapshot.metaData);
+    if (!relation || table !== changesTable(relation.name) || snapshot.metaData?.partitionColumns.length !== 0)
+      continue;
+    const files = [...snapshot.files.values()];
+    const groups = [files.filter((add) => !isPast(add)), files.filter(isPast)].map(chooseFiles);
+    const chosen = groups.flat();
+    if (chosen.length > 0)
+      await rewrite(compacting, { table, snapshot, relation, files: chosen }).catch(ignoreConflict);
+  }
+}
+
+/** The files of a group to put together: the smallest ones, up to one that is much larger than they are. */
+export function chooseFiles(files: readonly AddAction[]): readonly AddAction[] {
+  const small = files.filter(({ size }) => size < MAX_BYTES).sort((a, b) => a.size - b.size);
+  if (small.length <= MAX_FILES) return [];
+  let sum = 0;
+  const chosen = small.slice(0, 2);
+  for (const add of small.slice(2)) {
+    sum = chosen.reduce((bytes, { size }) => bytes + size, 0);
+    if (add.size > MAX_RATIO * sum) break;
+    chosen.push(add);
+  }
+  return chosen;
+}
+
+/** Writes a table of an earlier version without its folders for months. @throws ConflictError if another process has committed to it */
+export async function migrateTable(compacting: Compacting, table: string): Promise<void> {
+  const snapshot = await compacting.reader.snapshot(table);
+  const relation = describedRelation(snapshot.metaData);
+  if (!relation || !snapshot.metaData || snapshot.metaData.partitionColumns.length === 0) return;
+  const metaData = withoutFolders(snapshot.metaData);
+  await rewrite(compacting, { table, snapshot, relation, files: [...snapshot.files.values()], metaData });
+}
+
+interface Rewriting {
+  readonly table: string;
+  readonly snapshot: Snapshot;
+  readonly relation: LakeRelation;
+  readonly files: readonly AddAction[];
+  /** The new description of the table, if it gets one. */
+  readonly metaData?: MetaData;
+}
+
+async function rewrite(
+  compacting: Compacting,
+  { table, snapshot, relation, files, metaData }: Rewriting,
+): Promise<void> {
+  const { reader, store, nowMs } = compacting;
+  await fillCompacted(reader, table, relation, files);
+  const rows = { rows: 'lake_compacted', publish: 'publish' };
+  const recent = await writeRows(compacting, relation, { ...rows, which: 'not lake_is_past' });
+  const past = await writeRows(compacting, relation, { ...rows, which: 'lake_is_past', isPast: true });
+  const actions: readonly Action[] = [
+    { commitInfo: { timestamp: nowMs, operation: 'OPTIMIZE', operationParameters: {}, isBlindAppend: false } },
+    ...(metaData ? [{ metaData }] : []),
+    ...files.map(({ path }) => ({ remove: { path, deletionTimestamp: nowMs, dataChange: false } })),
+    ...[...recent, ...past].map((add) => ({ add: { ...add, dataChange: false } })),
+  ];
+  const conflicts = (other: readonly Action[]) =>
+    metaData !== undefined || other.some((one) => one.remove || one.metaData);
+  const version = await appendCommit(store, table, actions, { after: snapshot.version, conflicts });
+  reader.remember(table, applyCommit(snapshot, version, actions));
+}
+
+async function fillCompacted(
+  reader: LakeReader,
+  table: string,
+  relation: LakeRelation,
+  files: readonly AddAction[],
+): Promise<void> {
+  const runs = [{ name: 'publish', type: 'long', nullable: true, metadata: {} }] as const;
+  await createTableView(reader, 'lake_seen_runs', changesTable(RUNS), { fields: runs });
+  await reader.database.run(await reader.files.read('lake/seen'));
+  const chosen = new Set(files);
+  await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });
+  const parts = {
+    replaces: String(replacesRows(relation)),
+    identity: relation.identity.map(quoteIdent).join(', '),
+    fields: rowFields(relation).map(quoteIdent).join(', '),
+  };
+  await reader.database.run(await reader.files.render('lake/compacted', parts));
+}
+
+function ignoreConflict(error: unknown): void {
+  if (!(error instanceof ConflictError)) throw error;
+}
