@@ -3,7 +3,6 @@
 -- source: leaf_certificates
 -- part: service
 -- computed: create_index, modify_index
--- filled_column: namespace from coalesce(nullif(regexp_extract(service_uri, '/ns/([^/]+)/', 1), ''), 'default')
 create table if not exists leaf_certificates_history (
   target varchar not null, -- name of the target in tidemark.yaml
   service varchar, -- name of the service

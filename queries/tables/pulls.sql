@@ -2,7 +2,6 @@
 -- identity: run_id, target, source
 -- logged_at: as_of
 -- written_once: yes
--- renamed_columns: throttle_wait_ms from waited_ms, extracted_at from landed_at, throttled from turned_away
 create table if not exists pulls (
   run_id varchar not null, -- run
   target varchar not null, -- name of the target in tidemark.yaml

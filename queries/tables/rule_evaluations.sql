@@ -1,7 +1,6 @@
 -- grain: one row per rule and target that was ever assessed
 -- by_target: yes
 -- identity: target, rule
--- renamed_from: finding_assessments
 create table if not exists rule_evaluations (
   target varchar not null, -- name of the target in tidemark.yaml
   rule varchar not null, -- rule

@@ -1,4 +1,4 @@
-import { createTargets } from '../config/config.ts';
+import { urlError } from '../config/schema.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
@@ -44,11 +44,11 @@ export async function askTargets(context: Context): Promise<readonly InitTarget[
 }
 
 /** A valid URL, or an empty text for no such service. */
-async function askUrl(context: Context, { kind, label, variable }: Question, fallback: string): Promise<string> {
+async function askUrl(context: Context, { label, variable }: Question, fallback: string): Promise<string> {
   const known = variable === null ? '' : withScheme(context.env[variable] ?? '');
   for (let tries = 1; ; tries++) {
     const url = await ask(context, label, known || fallback);
-    const problem = url === '' ? undefined : urlProblem(kind, url);
+    const problem = url === '' ? undefined : urlError(url);
     if (problem === undefined) return url;
     if (tries === MAX_TRIES) throw new TidemarkError('USAGE', `${url}: ${problem}`);
     context.stderr(`  ${stripControls(url)}: ${problem}\n`);
@@ -73,17 +73,4 @@ export function interrupted(): TidemarkError {
 /** The clients of Consul take an address without a scheme as well. */
 function withScheme(address: string): string {
   return address === '' || /^[a-z]+:\/\//u.test(address) ? address : `http://${address}`;
-}
-
-/** What the configuration would refuse. */
-function urlProblem(kind: InitTarget['kind'], url: string): string | undefined {
-  try {
-    createTargets([
-      { name: 'new', kind, url, token: 'not-asked-yet', ...(kind === 'platform' && { organization: 'new' }) },
-    ]);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof TidemarkError)) throw error;
-    return /\burl (.+)/u.exec(error.message)?.[1] ?? error.message;
-  }
 }

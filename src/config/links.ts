@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../core/is-object.ts';
 import { suggestName } from './suggest.ts';
 import type { ValidationIssue } from './yaml.ts';
 
@@ -88,7 +89,7 @@ export type Links = z.infer<typeof links>;
 /** What the schema cannot express about `links`: its keys and fields depend on the kind of the target. The paths are those below `links`. */
 export function validateLinks(kind: unknown, value: unknown): readonly ValidationIssue[] {
   const kinds = typeof kind === 'string' && Object.hasOwn(LINK_KINDS, kind) ? LINK_KINDS[kind] : undefined;
-  if (!kinds || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  if (!kinds || !isObject(value)) return [];
   return Object.entries(value).flatMap(([key, template]) => {
     const error = linkError(key, template, kinds, String(kind));
     return error === undefined ? [] : [{ path: [key], message: error }];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
+import { isObject } from '../core/is-object.ts';
 import { approvalRule, approver, approvers, validateApprovers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { links, validateLinks } from './links.ts';
@@ -204,10 +205,6 @@ function validateLake(lake: unknown): ValidationIssue[] {
   return [{ path: ['lake'], message: 'must be a folder or s3://BUCKET/PREFIX' }];
 }
 
-function isObject(value: unknown): value is UnknownRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** In the landing of a run, beside the folders of the targets (`src/pipeline/resume.ts`). Some file systems ignore case. */
 const MARK = /^unfinished\.json$/iu;
 
@@ -229,7 +226,8 @@ function validateTarget(
   return issues;
 }
 
-function urlError(text: string): string | undefined {
+/** What is wrong with the address of a target. */
+export function urlError(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is not a URL such as https://host:port';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';

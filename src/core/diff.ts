@@ -1,3 +1,4 @@
+import { isObject } from './is-object.ts';
 /** A line of a difference: removed, added, changed, or the same text around them. */
 export interface DiffLine {
   readonly sign: '-' | '+' | '~' | ' ';
@@ -114,8 +115,6 @@ function formatValue(value: unknown): string {
 /** JSON with sorted keys. */
 function toKey(value: unknown): string {
   return JSON.stringify(value ?? null, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }

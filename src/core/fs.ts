@@ -60,6 +60,11 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
+/** For `catch`: what does not exist is undefined. @throws every other error */
+export function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+
 const PATH_ERRORS = new Set([
   'ENOENT',
   'ENOTDIR',

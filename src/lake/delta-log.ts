@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TidemarkError } from '../core/errors.ts';
-import { ignoreMissing, type LakeStore } from './store.ts';
+import { ignoreMissing } from '../core/fs.ts';
+import type { LakeStore } from './store.ts';
 
 /**
  * The log of a Delta table: reader version 1, writer version 2, no optional features

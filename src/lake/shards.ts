@@ -1,9 +1,10 @@
 import type { Shard } from '../config/shard.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import type { AddAction, MetaData } from './delta-log.ts';
 import type { Loss } from './pending.ts';
 import type { Publishing, StagedTable } from './relation-publisher.ts';
-import { ignoreMissing, type LakeStore } from './store.ts';
+import type { LakeStore } from './store.ts';
 
 /** A shard, and the run that it is a part of. */
 export interface ShardOfRun extends Shard {

@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { copyFile, link, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
-import { syncFolder, syncPath } from '../core/fs.ts';
+import { ignoreMissing, syncFolder, syncPath } from '../core/fs.ts';
 
 /** A file of the lake. */
 export interface StoredFile {
@@ -56,11 +56,6 @@ export async function createOrRead(store: LakeStore, path: string, content: stri
   throw new TidemarkError('REFUSED', `${store.name}/${path}: the store says that it exists, and that it does not`, {
     hint: 'check what is in front of the store, such as a proxy or a cache, and try again',
   });
-}
-
-/** For `catch`: a file that does not exist is undefined. @throws every other error */
-export function ignoreMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }
 
 /** Folder of files that are being written: no table has its name. */

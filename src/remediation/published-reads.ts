@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../core/context.ts';
+import { ignoreMissing } from '../core/fs.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
 import { quoteIdent } from '../warehouse/sql-files.ts';
@@ -84,11 +85,6 @@ export class PublishedReads {
     const rows = await database.rows(await files.read('remediation/finding_states'), { ids, now });
     return new Set(rows.filter(({ state }) => state === 'accepted').map(({ finding_id }) => String(finding_id)));
   }
-}
-
-/** Without the file, opening it fails with an error that says what to do. */
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }
 
 /** What a warehouse has seen of the ledger. */

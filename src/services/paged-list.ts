@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Target } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
+import { isObject } from '../core/is-object.ts';
 import { plural } from '../core/plural.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { Args, Operation, QueryPairs } from './operation.ts';
-import { isObject, listItems, type ServiceResponse } from './response.ts';
+import { listItems, type ServiceResponse } from './response.ts';
 
 /** Fetches one page. The query replaces arguments of the same name. */
 export type FetchPage = (pageQuery: QueryPairs) => Promise<ServiceResponse>;

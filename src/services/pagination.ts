@@ -1,3 +1,4 @@
+import { isObject } from '../core/is-object.ts';
 import type { Log } from '../core/log.ts';
 import { ServiceError } from '../http/errors.ts';
 import type { QueryPairs } from './operation.ts';
@@ -13,7 +14,7 @@ import {
   type PageSize,
   readBounds,
 } from './paged-list.ts';
-import { isObject, listItems, type ResponsePage, type ServiceResponse } from './response.ts';
+import { listItems, type ResponsePage, type ServiceResponse } from './response.ts';
 
 /** Pages requested ahead of the current one, once the first page reports how many there are. */
 const PREFETCH_PAGES = 3;

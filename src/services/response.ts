@@ -1,3 +1,4 @@
+import { isObject } from '../core/is-object.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { mayContainSecret } from '../core/redact/secret-fields.ts';
 import { extractErrorMessage, failure, looksLikeHtml, type Result } from '../http/errors.ts';
@@ -196,8 +197,4 @@ export function findItems(operation: Operation, value: unknown): readonly unknow
   const found = names.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
   if (found === null) return [];
   return Array.isArray(found) ? found : undefined;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -20,7 +20,7 @@ const TEMPLATES = [
 ] as const;
 
 /**
- * Brings a warehouse to the declared tables: renames and creates tables and columns, and replaces views, macros and comments.
+ * Brings a warehouse to the declared tables: creates tables and columns, and replaces views, macros and comments.
  * Does nothing when the definitions are those of the last migration.
  * @returns the second, longer half: views, macros and comments, which only readers need. If it is not called, the next migration
  * starts over.
@@ -90,58 +90,36 @@ async function currentColumns(database: Database, files: SqlFiles): Promise<Colu
   return current;
 }
 
-/** Renames come first, so that a renamed table keeps its rows and is not created empty. */
 async function tableStatements(files: SqlFiles, table: Table, current: Columns): Promise<readonly string[]> {
   const name = historyTable(table);
-  const isRenamed = !current.has(name) && table.renamedFrom !== undefined && current.has(table.renamedFrom);
-  const existing = current.get(isRenamed ? (table.renamedFrom ?? name) : name);
-  const renamed = table.renamedColumns.filter(({ from, to }) => existing?.has(from) && !existing.has(to));
-  const arrived = new Set(renamed.map(({ to }) => to));
-  const missing = existing
-    ? table.columns.filter((column) => !existing.has(column.name) && !arrived.has(column.name))
-    : [];
-  const parts = { table: quoteIdent(name) };
-  const changes = [
-    ...(isRenamed
-      ? [files.render('warehouse/rename_table', { ...parts, from: quoteIdent(table.renamedFrom ?? name) })]
-      : []),
-    ...renamed.map(({ from, to }) =>
-      files.render('warehouse/rename_column', { ...parts, from: quoteIdent(from), to: quoteIdent(to) }),
-    ),
-    ...missing.map((column) => addColumn(files, table, name, column)),
-  ];
   return [
-    ...(await Promise.all(changes)),
+    ...(await addColumns(files, name, table.columns, current)),
     table.ddl.replace(`${table.name}_history`, name),
     ...(table.members ? await memberStatements(files, table, current) : []),
   ];
 }
 
-async function addColumn(
+/** Adds what an existing table has not. */
+function addColumns(
   files: SqlFiles,
-  { filledColumn }: Table,
   to: string,
-  { name, type }: Column,
-): Promise<string> {
-  const parts = { table: quoteIdent(to), column: quoteIdent(name) };
-  const added = await files.render('warehouse/add_column', { ...parts, type });
-  if (filledColumn?.column !== name) return added;
-  return `${added}\n${await files.render('warehouse/fill_column', { ...parts, type, value: filledColumn.value })}`;
+  columns: readonly Column[],
+  current: Columns,
+): Promise<readonly string[]> {
+  const existing = current.get(to);
+  const missing = existing ? columns.filter(({ name }) => !existing.has(name)) : [];
+  return Promise.all(
+    missing.map(({ name, type }) =>
+      files.render('warehouse/add_column', { table: quoteIdent(to), column: quoteIdent(name), type }),
+    ),
+  );
 }
 
 /** Key columns that were added to a table are added to its member table as well. */
 async function memberStatements(files: SqlFiles, table: Table, current: Columns): Promise<readonly string[]> {
-  const name = `${table.name}_members`;
-  const existing = current.get(name);
-  const missing = table.columns.filter((column) => table.key.includes(column.name) && !existing?.has(column.name));
-  const added = (existing ? missing : []).map((column) =>
-    files.render('warehouse/add_column', {
-      table: quoteIdent(name),
-      column: quoteIdent(column.name),
-      type: column.type,
-    }),
-  );
-  return [...(await Promise.all(added)), ...(await listColumnStatements(files, table))];
+  const keys = table.columns.filter(({ name }) => table.key.includes(name));
+  const added = await addColumns(files, `${table.name}_members`, keys, current);
+  return [...added, ...(await listColumnStatements(files, table))];
 }
 
 async function viewStatements(files: SqlFiles, table: Table): Promise<readonly string[]> {

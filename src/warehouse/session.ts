@@ -3,7 +3,7 @@ import { chmod, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
-import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
+import { ignoreMissing, makeFolder, PRIVATE_FILE, PRIVATE_FOLDER, systemLack } from '../core/fs.ts';
 import type { Log } from '../core/log.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { removeCompactCopy, replaceWithCompact, writeCompactCopy } from './compact.ts';
@@ -94,10 +94,6 @@ async function makeDataFolder({ data, groupRead }: Config): Promise<void> {
   for (const name of PRIVATE_FOLDERS) await chmod(join(data, name), PRIVATE_FOLDER).catch(ignoreMissing);
   // The group must also be able to enter the folder of the published file.
   if (groupRead) await chmod(data, ((await stat(data)).mode & 0o777) | 0o050);
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }
 
 /** Runs a session again on a copy of the published file if the working file is corrupt. */

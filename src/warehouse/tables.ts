@@ -7,18 +7,6 @@ export interface Column {
   readonly comment: string;
 }
 
-/** Gives the existing rows a value when a column is added. */
-interface Fill {
-  readonly column: string;
-  /** SQL over the other columns. */
-  readonly value: string;
-}
-
-interface Rename {
-  readonly from: string;
-  readonly to: string;
-}
-
 /** A table as its file in `queries/tables/` declares it. */
 export interface Table {
   readonly name: string;
@@ -48,12 +36,6 @@ export interface Table {
   readonly computed: readonly string[];
   /** Columns of the current view, `target` first and `extra` last if there is one. */
   readonly columns: readonly Column[];
-  /** The table's name in warehouses of earlier versions. */
-  readonly renamedFrom: string | undefined;
-  /** Columns that had another name in earlier versions. */
-  readonly renamedColumns: readonly Rename[];
-  /** A column that has a value in existing rows as soon as it is added: a column of the key. */
-  readonly filledColumn: Fill | undefined;
   readonly ddl: string;
 }
 
@@ -90,26 +72,12 @@ function parseTable(name: string, ddl: string): Table {
     part: header.part,
     members: header.members,
     computed: header.computed?.split(/,\s*/u) ?? [],
-    renamedFrom: header.renamed_from,
-    renamedColumns: parseRenames(header.renamed_columns),
-    filledColumn: parseFill(header.filled_column),
     columns: header.source ? columns.filter((column) => !HISTORY_COLUMNS.has(column.name)) : columns,
   };
 }
 
 /** The last column of the key of a table whose rows have no id: it distinguishes rows with equal values in the other columns of the key. */
 export const ORDINAL = 'ordinal';
-
-/** `COLUMN from SQL` in a header. */
-function parseFill(text: string | undefined): Fill | undefined {
-  const [, column, value] = /^(\w+) from (.+)$/u.exec(text ?? '') ?? [];
-  return column === undefined || value === undefined ? undefined : { column, value };
-}
-
-/** `NEW from OLD, NEW from OLD` in a header. */
-function parseRenames(text: string | undefined): readonly Rename[] {
-  return [...(text ?? '').matchAll(/(\w+) from (\w+)/gu)].map(([, to = '', from = '']) => ({ from, to }));
-}
 
 /** Column names as a select list. */
 export function columnList(table: Table, prefix = ''): string {

@@ -1,9 +1,10 @@
 import type { Target } from '../../config/config.ts';
+import { isObject } from '../../core/is-object.ts';
 import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
 import { applyMount } from '../build-request.ts';
 import type { ServiceClient } from '../client.ts';
-import { isObject, listItems } from '../response.ts';
+import { listItems } from '../response.ts';
 import { seesEveryNamespace } from '../scheduler/acl-grants.ts';
 import { scheduler } from '../scheduler/operations.ts';
 import { secrets } from '../secrets/operations.ts';

@@ -1,1 +1,0 @@
-alter table {{table}} rename column {{from}} to {{to}};

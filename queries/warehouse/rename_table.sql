@@ -1,1 +1,0 @@
-alter table {{from}} rename to {{table}};
