@@ -1,2 +1,1 @@
-drop table delta_{{table}};
-drop table stage_{{table}};
+drop table {{table}};

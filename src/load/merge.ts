@@ -27,7 +27,8 @@ export async function merge(to: Destination, stages: readonly Stage[], options: 
 
 /** Drops the temporary tables of stages. */
 export async function dropStages({ database, files }: Destination, stages: readonly Stage[]): Promise<void> {
-  const drops = stages.map(({ table }) => files.render('warehouse/drop_stage', { table: table.name }));
+  const tables = stages.flatMap(({ table: { name } }) => [`delta_${name}`, `stage_${name}`]);
+  const drops = tables.map((table) => files.render('warehouse/drop_stage', { table }));
   await database.script((await Promise.all(drops)).join('\n'));
 }
 
