@@ -7,7 +7,7 @@ import { compareWithLimit, mebibytes, type Part, type Result, type Size, seconds
 const TARGETS: Readonly<Record<Size, number>> = { quick: 5, usual: 500, large: 500 };
 const WORKSPACES: Readonly<Record<Size, number>> = { quick: 200, usual: 2000, large: 2000 };
 const MAX_MS = 180_000;
-const MAX_MIB = 400;
+const MAX_MIB = 1000;
 
 export const targets: Part = {
   name: 'targets',
