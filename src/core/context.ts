@@ -69,3 +69,9 @@ export interface Context {
   /** Set by tests to shorten waits. */
   readonly timeouts?: Partial<HttpTimeouts>;
 }
+
+/** What a client of services takes from it. */
+export type ServiceContext = Pick<Context, 'env' | 'log' | 'redactor' | 'timeouts'>;
+
+/** What work below the commands takes from it: time, log and services, and nothing to write a result to. */
+export type WorkContext = ServiceContext & Pick<Context, 'clock' | 'signal'>;

@@ -104,12 +104,12 @@ function isRequired(kind: TargetKind): boolean {
   return kind === 'platform' || kind === 'secrets';
 }
 
-async function probe(context: Context, clients: ServiceClients, target: Target): Promise<readonly SourceProbe[]> {
+async function probe({ redactor }: Context, clients: ServiceClients, target: Target): Promise<readonly SourceProbe[]> {
   const client = clients.get(target);
   const answer = await askToken(client);
   const token = answer !== 'unsupported' && 'info' in answer ? answer.info : undefined;
   const sources = builtInSources.filter((source) => hasSource(target, source));
-  return probeSources(client, sources, { redactor: context.redactor, token });
+  return probeSources(client, sources, { redactor, token });
 }
 
 /** The template with these targets in place of its examples; with the examples where there are none. */

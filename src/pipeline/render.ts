@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import type { Playbook } from '../remediation/define.ts';
@@ -27,7 +27,7 @@ export interface RenderStageOptions {
 /** Writes a job's reports from the published warehouse. */
 export async function renderPublished(
   config: Config,
-  context: Context,
+  context: WorkContext,
   options: RenderStageOptions,
 ): Promise<RenderResult> {
   if (options.names.length === 0) return { written: [], failed: [] };
@@ -42,7 +42,7 @@ export async function renderPublished(
 /** Writes a job's reports. A report that fails is logged and does not stop the others, nor the mail. */
 export async function renderStage(
   config: Config,
-  context: Context,
+  context: WorkContext,
   { database, files }: Pick<Warehouse, 'database' | 'files'>,
   { names, asOf, playbooks }: RenderStageOptions,
 ): Promise<RenderResult> {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { composeMessages } from '../mail/compose.ts';
 import type { Attachment } from '../mail/message.ts';
@@ -48,7 +48,7 @@ export async function composeStage(run: RunContext, job: Job, extras: Extras): P
 }
 
 /** Sends the pending messages of this run and of earlier ones. */
-export async function sendStage(config: Config, context: Context, store: OutboxStore): Promise<SendStageResult> {
+export async function sendStage(config: Config, context: WorkContext, store: OutboxStore): Promise<SendStageResult> {
   if (!config.mail) return { deliveries: [], problem: null };
   try {
     return { deliveries: await sendFromOutbox(store, { config, context }), problem: null };
@@ -58,7 +58,7 @@ export async function sendStage(config: Config, context: Context, store: OutboxS
 }
 
 /** A storage failure ends the run, and so does any other error, which is a bug. */
-function logFailure({ log }: Context, error: unknown): string {
+function logFailure({ log }: Pick<WorkContext, 'log'>, error: unknown): string {
   if (!(error instanceof TidemarkError) || classifyStorageError(error)) throw error;
   log.error(`mail: ${formatError(error)}`);
   return formatError(error);

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { EXIT, type ExitCode, formatError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
 import { reportFullDisk } from '../warehouse/disk-space.ts';
@@ -21,7 +21,7 @@ import { findUnsettledActions } from './unsettled.ts';
 
 export interface ApplyOptions {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: WorkContext;
   /** Stops after this number of actions that failed or are unconfirmed. */
   readonly maxFailures: number;
   /** The caller holds the lock of the warehouse, and copies the ledger to it afterwards. */
@@ -150,7 +150,7 @@ function checkContradictions({ actions }: Plan, { contradictions, contradicted }
 /** A plan of one or two actions tells nothing about the service. */
 const MIN_CONTRADICTIONS = 2;
 
-function logResult({ log }: Context, { action_id, summary }: Action, result: ActionResult): void {
+function logResult({ log }: Pick<WorkContext, 'log'>, { action_id, summary }: Action, result: ActionResult): void {
   const { status, reason } = result;
   const line = `${action_id}: ${summary}: ${status}${reason === null ? '' : `: ${reason}`}`;
   if (isFailure(result)) log.warn(line);

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Job } from '../config/job.ts';
 import { suggestName } from '../config/suggest.ts';
 import { DEFAULT_LIMITS, DEFAULT_MAX_FAILURES } from '../core/choices.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
@@ -94,7 +94,7 @@ export interface JobPlan extends Pick<JobPlaybook, 'name' | 'mode'> {
  */
 export async function planJobPlaybooks(
   config: Config,
-  context: Context,
+  context: WorkContext,
   job: JobPlaybooks,
   playbooks: readonly Playbook[],
   warehouse?: Warehouse,
@@ -111,7 +111,7 @@ export async function planJobPlaybooks(
 /** The plan of one playbook; before it, what a killed run of the job left unfinished. */
 async function planEntry(
   config: Config,
-  context: Context,
+  context: WorkContext,
   job: string,
   { name, mode, approvedBy = '' }: JobPlaybook,
   playbooks: readonly Playbook[],
@@ -151,7 +151,7 @@ const toContinued = (id: string): [string, string] => [id, 'an earlier plan of t
 /** What an expired plan left open is read again, so that the new plan does not repeat it. */
 async function settleInterrupted(
   config: Config,
-  context: Context,
+  context: WorkContext,
   playbook: string,
   playbooks: readonly Playbook[],
   warehouse: Warehouse | undefined,
@@ -166,7 +166,7 @@ async function settleInterrupted(
 /** Approves and applies the plans with `mode: apply`; reports the others unchanged. The warehouse must be published. */
 export async function applyJobPlaybooks(
   config: Config,
-  context: Context,
+  context: WorkContext,
   plans: readonly JobPlan[],
   playbooks: readonly Playbook[],
 ): Promise<readonly JobPlaybookResult[]> {
@@ -195,7 +195,11 @@ export async function applyJobPlaybooks(
   return results;
 }
 
-async function catchRefusal<T>({ log }: Context, name: string, work: () => Promise<T>): Promise<T | TidemarkError> {
+async function catchRefusal<T>(
+  { log }: Pick<WorkContext, 'log'>,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T | TidemarkError> {
   try {
     return await work();
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
 import { acceptFindings } from '../findings/evaluate.ts';
@@ -104,7 +104,7 @@ async function keepHead({ database, files }: LedgerWarehouse, { lines, digest }:
 export async function trySyncLedger(
   warehouse: Warehouse,
   config: Config,
-  { clock, log }: Pick<Context, 'clock' | 'log'>,
+  { clock, log }: Pick<WorkContext, 'clock' | 'log'>,
 ): Promise<TidemarkError | undefined> {
   try {
     await syncLedger(warehouse, config, clock.now());
@@ -117,7 +117,7 @@ export async function trySyncLedger(
 }
 
 /** The ledger is the source of truth. Where a run holds the warehouse, that run copies it to the table `actions`. */
-export async function copyLedger(config: Config, context: Context): Promise<void> {
+export async function copyLedger(config: Config, context: WorkContext): Promise<void> {
   const { log, clock } = context;
   try {
     await withWarehouse({ config, purpose: 'playbook apply', now: clock.now(), log }, (warehouse) =>
@@ -135,7 +135,7 @@ export async function copyLedger(config: Config, context: Context): Promise<void
  * @returns the number of actions.
  * @throws TidemarkError UNSAFE where the ledger is not refused, or there is nothing to restore it from.
  */
-export function restoreLedger(config: Config, context: Context): Promise<number> {
+export function restoreLedger(config: Config, context: WorkContext): Promise<number> {
   return changeLedger(config, context, '--restore', async (warehouse, lock) => {
     const file = ledgerFile(config.data);
     const seen = await readSeenLedger(warehouse);
@@ -164,7 +164,7 @@ export function restoreLedger(config: Config, context: Context): Promise<number>
  * @returns the number of actions.
  * @throws TidemarkError UNSAFE where there is none, DATA for a line that cannot be read.
  */
-export function acceptLedger(config: Config, context: Context): Promise<number> {
+export function acceptLedger(config: Config, context: WorkContext): Promise<number> {
   return changeLedger(config, context, '--accept', async (warehouse) => {
     const file = ledgerFile(config.data);
     const { isMissing, scan } = await inspectLedger(config.data, NOTHING_SEEN);
@@ -188,7 +188,7 @@ interface LedgerChange {
 
 async function changeLedger(
   config: Config,
-  { clock, log }: Context,
+  { clock, log }: WorkContext,
   option: string,
   change: (warehouse: Warehouse, lock: Lock) => Promise<LedgerChange>,
 ): Promise<number> {

@@ -1,4 +1,4 @@
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { LockError } from '../warehouse/lock.ts';
 import {
@@ -96,7 +96,7 @@ export interface ApplyContext {
   readonly remote: RemoteServices;
   readonly ledger: Ledger;
   readonly published: PublishedReads;
-  readonly context: Context;
+  readonly context: WorkContext;
 }
 
 /** What verifying an absence may use. */

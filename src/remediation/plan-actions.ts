@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config, Target } from '../config/config.ts';
 import type { PlanLimits } from '../core/choices.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { ServiceError } from '../http/errors.ts';
 import { withRequiredSize } from '../services/paged-list.ts';
@@ -15,7 +15,7 @@ import type { FindingSelection, PlanCandidate } from './select-findings.ts';
 /** What planning works with. */
 export interface PlanDeps {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: WorkContext;
   readonly remote: RemoteServices;
   /** Runs a query in `queries/remediation/`. */
   readonly query: (

@@ -1,5 +1,5 @@
 import type { Config, Target } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { stripControls } from '../core/log.ts';
 import { canonicalJson, type Plan, type PlanTarget } from './plan-file.ts';
@@ -28,7 +28,7 @@ function configured({ name, kind, url, organization, namespace, mounts }: Target
  * Verifies that the targets of a plan are the installations that it was made on. Nothing is asked where the configuration differs.
  * @throws TidemarkError UNSAFE; ServiceError where a service cannot say what it is.
  */
-export async function assertSameInstallations(plan: Plan, config: Config, context: Context): Promise<void> {
+export async function assertSameInstallations(plan: Plan, config: Config, context: WorkContext): Promise<void> {
   const targets = assertNamesTargets(plan);
   for (const target of targets) assertConfigured(plan, target, config);
   const remote = new RemoteServices(config, context, context.signal);

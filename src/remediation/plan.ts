@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { accountName } from '../core/account.ts';
 import type { PlanLimits } from '../core/choices.ts';
 import { HOUR_MS } from '../core/clock.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { loadRules } from '../findings/rules.ts';
 import type { Warehouse } from '../warehouse/session.ts';
 import type { Playbook } from './define.ts';
@@ -19,7 +19,7 @@ import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
 
 export interface PlanOptions {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: WorkContext;
   readonly playbook: Playbook;
   readonly limits: PlanLimits;
   /** @default every configured target */

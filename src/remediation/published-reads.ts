@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { ignoreMissing } from '../core/fs.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
@@ -18,11 +18,11 @@ type Published = Pick<Warehouse, 'database' | 'files'>;
  */
 export class PublishedReads {
   readonly #config: Config;
-  readonly #context: Context;
+  readonly #context: WorkContext;
   #open: ({ readonly version: string } & Published) | undefined;
   #accepted: { readonly version: string; readonly ids: ReadonlySet<string> } | undefined;
 
-  constructor(config: Config, context: Context) {
+  constructor(config: Config, context: WorkContext) {
     this.#config = config;
     this.#context = context;
   }
@@ -101,7 +101,7 @@ export async function readSeenLedger({ database, files }: Published): Promise<Se
 /** Opens the published warehouse, which has an ID: one that only `tidemark pull` has written gets it under the lock. */
 export async function openIdentified(
   config: Config,
-  { log, clock }: Context,
+  { log, clock }: WorkContext,
 ): Promise<Published & { readonly warehouseId: string }> {
   const published = await openPublished(config);
   const known = await findWarehouseId(published).catch((error: unknown) => {

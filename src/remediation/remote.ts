@@ -1,5 +1,5 @@
 import type { Config, Target } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { isRejection, ServiceError } from '../http/errors.ts';
 import type { ServiceClient } from '../services/client.ts';
@@ -23,7 +23,7 @@ export class RemoteServices {
   readonly #beforeWrite: () => void;
 
   /** `signal` ends waits and transfers in progress. `beforeWrite` is called just before each request of an action is sent. */
-  constructor(config: Config, context: Context, signal: AbortSignal, beforeWrite: () => void = () => {}) {
+  constructor(config: Config, context: WorkContext, signal: AbortSignal, beforeWrite: () => void = () => {}) {
     this.#beforeWrite = beforeWrite;
     this.#targets = config.targets;
     this.#clients = new ServiceClients(config, context, signal);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import { acquireLock } from '../warehouse/lock.ts';
 import type { Warehouse } from '../warehouse/session.ts';
@@ -17,7 +17,7 @@ import { RemoteServices } from './remote.ts';
 
 export interface SettleLedgerOptions {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: WorkContext;
   readonly playbooks: readonly Playbook[];
   /** Only actions of this plan. @default every plan */
   readonly planId?: string | undefined;
@@ -78,7 +78,7 @@ interface SettleDeps {
   readonly remote: RemoteServices;
   readonly published: PublishedReads;
   readonly ledger: Ledger;
-  readonly context: Context;
+  readonly context: WorkContext;
 }
 
 async function settleEntry(

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { WorkContext } from '../core/context.ts';
 import { formatError, TidemarkError } from '../core/errors.ts';
 import type { ActionDefinition, Playbook } from './define.ts';
 import { type ActionOutcome, isUnsettled, type LedgerEntry } from './ledger.ts';
@@ -19,7 +19,7 @@ import { explainUnsettled } from './unsettled.ts';
 
 export interface UndoOptions {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: WorkContext;
   readonly playbooks: readonly Playbook[];
   /** How long the findings are accepted once they are undone; 0 for not at all. */
   readonly acceptDays: number;
@@ -111,7 +111,7 @@ function listUnsettled({ plan_id, actions }: Plan, entries: readonly LedgerEntry
 
 interface UndoDeps {
   readonly config: Config;
-  readonly context: Context;
+  readonly context: WorkContext;
   readonly plan: Plan;
   readonly remote: RemoteServices;
   readonly published: PublishedReads;

@@ -1,22 +1,18 @@
 import { type Config, credentialKey, type Target } from '../config/config.ts';
-import type { Context } from '../core/context.ts';
+import type { ServiceContext } from '../core/context.ts';
 import { createTargetLimiter, type TargetLimiter } from '../http/rate-limiter.ts';
 import { createServiceClient, type ServiceClient } from './client.ts';
 
 /** The clients of a run: one per target, created on first use. Targets with the same credential share a rate limiter. */
 export class ServiceClients {
   readonly #maxWaitMs: number;
-  readonly #context: Pick<Context, 'redactor' | 'log' | 'env' | 'timeouts'>;
+  readonly #context: ServiceContext;
   readonly #signal: AbortSignal;
   readonly #clients = new Map<string, ServiceClient>();
   readonly #limiters = new Map<string, TargetLimiter>();
 
   /** `signal` aborts every wait and transfer. */
-  constructor(
-    { maxWait }: Pick<Config, 'maxWait'>,
-    context: Pick<Context, 'redactor' | 'log' | 'env' | 'timeouts'>,
-    signal: AbortSignal,
-  ) {
+  constructor({ maxWait }: Pick<Config, 'maxWait'>, context: ServiceContext, signal: AbortSignal) {
     this.#maxWaitMs = maxWait * 1000;
     this.#context = context;
     this.#signal = signal;

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { TidemarkError } from '../../core/errors.ts';
+import { escapeXml } from '../../core/escape-xml.ts';
 import { createFileBody, createTextBody } from './body.ts';
 import { readBounded, type S3Client, type S3Request, type S3Response } from './client.ts';
-import { escapeXml, findElement } from './xml.ts';
+import { findElement } from './xml.ts';
 
 export interface PartSizes {
   /** A larger file is sent in parts. */

@@ -65,7 +65,3 @@ function unescapeXml(text: string): string {
     return point <= 0x10_ff_ff ? String.fromCodePoint(point) : whole;
   });
 }
-
-export function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}

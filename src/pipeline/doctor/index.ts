@@ -3,7 +3,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Config, Target } from '../../config/config.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
-import type { Context } from '../../core/context.ts';
+import type { WorkContext } from '../../core/context.ts';
 import { formatError } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
 import { plural } from '../../core/plural.ts';
@@ -29,7 +29,7 @@ export type { Check } from './check-token.ts';
 /** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
 export async function diagnose(
   config: Config,
-  context: Context,
+  context: WorkContext,
   sources: readonly SourceDefinition[] = builtInSources,
 ): Promise<readonly Check[]> {
   const log = { ...context.log, info: () => {} };
@@ -133,7 +133,7 @@ async function checkMail({ mail }: Config): Promise<readonly Check[]> {
 
 /** Checks one target: reachable, tokens, rate limit, clock, and each source. */
 async function checkTarget(
-  { redactor, clock, files }: Pick<Context, 'redactor' | 'clock'> & { readonly files: SqlFiles },
+  { redactor, clock, files }: Pick<WorkContext, 'redactor' | 'clock'> & { readonly files: SqlFiles },
   clients: ServiceClients,
   target: Target,
   known: readonly SourceDefinition[],
