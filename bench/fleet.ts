@@ -55,8 +55,8 @@ export const fleet: Part = {
   },
 };
 
-async function readQueries(dialect: string): Promise<readonly FleetQuery[]> {
-  const { summary, datasets } = await loadFleetReport(createSqlFiles([PACKAGE_ROOT]), dialect);
+async function readQueries(): Promise<readonly FleetQuery[]> {
+  const { summary, datasets } = await loadFleetReport(createSqlFiles([PACKAGE_ROOT]));
   return [summary, ...datasets].map(({ name, sql }) => ({ name, sql: sql.trim().replace(/;$/u, '') }));
 }
 
@@ -64,7 +64,7 @@ async function answerWithDuckdb(lake: LakeStore): Promise<readonly Answer[]> {
   const engine = await openDuckdb(lake, createSqlFiles([PACKAGE_ROOT]), '1GB');
   try {
     const answers: Answer[] = [];
-    for (const { name, sql } of await readQueries('duckdb')) {
+    for (const { name, sql } of await readQueries()) {
       answers.push(await timeRounds(name, ROUNDS, async () => (await engine.rows(sql)).length));
     }
     return answers;

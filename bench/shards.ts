@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
+import type { FleetReader } from '../src/fleet/duckdb.ts';
 import { openDuckdb } from '../src/fleet/duckdb.ts';
-import type { FleetEngine } from '../src/fleet/engine.ts';
 import { createDirectoryStore } from '../src/lake/store.ts';
 import type { Manifest } from '../src/landing/store.ts';
 import { createSqlFiles, quoteIdent } from '../src/warehouse/sql-files.ts';
@@ -161,7 +161,7 @@ async function digestLake(project: string): Promise<ReadonlyMap<string, Relation
   }
 }
 
-async function digestRelation(engine: FleetEngine, name: string): Promise<RelationDigest> {
+async function digestRelation(engine: FleetReader, name: string): Promise<RelationDigest> {
   const described = await engine.rows(`describe select * from ${quoteIdent(name)}`);
   const columns = described
     .map(({ column_name }) => String(column_name))

@@ -14,8 +14,6 @@ const ENTRIES = {
   'query-child': 'src/query/child.ts',
   'man-page': 'src/commands/man-page.ts',
 };
-/** Installed by users who have such a warehouse. */
-const OPTIONAL = ['@clickhouse/client', 'trino-client'];
 /** Loaded by `require`, which a bundler leaves as it is. Its binary stays where npm installed it for the platform. */
 const REQUIRED = '@duckdb/node-api';
 const REQUIRED_FILE = 'dependencies/duckdb-node-api.cjs';
@@ -43,7 +41,7 @@ function bundleProgram() {
     renderChunk: (code) => code.replace(`(import.meta.url)("${REQUIRED}")`, `(import.meta.url)("./${REQUIRED_FILE}")`),
   };
   return bundle(
-    { input: ENTRIES, external: OPTIONAL, plugins: [useBundledDuckdb] },
+    { input: ENTRIES, plugins: [useBundledDuckdb] },
     {
       format: 'esm',
       chunkFileNames: '[name].js',

@@ -8,9 +8,6 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Engine } from '../../src/core/choices.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { openClickhouse } from '../../src/fleet/clickhouse.ts';
-import { type FleetEngine, parseEngineAddress } from '../../src/fleet/engine.ts';
-import { openTrino } from '../../src/fleet/trino.ts';
 import { renderDdl } from '../../src/lake/ddl.ts';
 import { createLakeReader } from '../../src/lake/reader.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
@@ -18,6 +15,9 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { hasTrino, startTrino } from '../../test/helpers/trino-server.ts';
 import { Skipped } from '../result.ts';
+import { type FleetEngine, parseEngineAddress } from './address.ts';
+import { openClickhouse } from './clickhouse.ts';
+import { openTrino } from './trino.ts';
 
 const INSTALL = 'run `npm run test:clients -- test/clients/lake.test.ts`';
 /** The library that Maven fetches for Spark. */

@@ -10,7 +10,6 @@ import { parseTimestampOption, readLocalConfig } from './options.ts';
 
 export interface ReportFlags {
   readonly asOf?: string;
-  readonly engine?: string;
   readonly lake?: string;
   readonly out?: string;
 }

@@ -3,18 +3,24 @@ import { createLakeReader } from '../lake/reader.ts';
 import type { LakeStore } from '../lake/store.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
-import type { FleetEngine } from './engine.ts';
+import type { Row } from '../warehouse/values.ts';
+
+/** A database that has the views of a lake. */
+export interface FleetReader {
+  /** Times are in ISO 8601; integers are numbers. */
+  rows(sql: string): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
 
 /**
  * Reads a lake with DuckDB in this process, by the files that its logs name. Only the relations that a query names are read: a lake in
  * a bucket is copied for that.
  */
-export async function openDuckdb(store: LakeStore, files: SqlFiles, memoryLimit: string): Promise<FleetEngine> {
+export async function openDuckdb(store: LakeStore, files: SqlFiles, memoryLimit: string): Promise<FleetReader> {
   const database = await openWithOwnFolder(':memory:', { memoryLimit });
   const reader = createLakeReader(store, database, files);
   const created = new Set<string>();
   return {
-    dialect: 'duckdb',
     async rows(sql) {
       await createLakeViews(reader, (relation) => {
         const isNew = !created.has(relation) && isNamed(sql, relation);

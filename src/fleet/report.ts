@@ -8,10 +8,10 @@ import { formatNumber } from '../reports/format.ts';
 import { createRenderer, renderReport } from '../reports/renderer.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
 import type { Row } from '../warehouse/values.ts';
-import type { FleetEngine } from './engine.ts';
+import type { FleetReader } from './duckdb.ts';
 
 export interface FleetReportOptions {
-  readonly engine: FleetEngine;
+  readonly engine: Pick<FleetReader, 'rows'>;
   readonly files: SqlFiles;
   /** Folder for the files. */
   readonly out: string;
@@ -29,12 +29,12 @@ export interface FleetReport {
  * @throws TidemarkError DATA if a query fails, or the lake has no published night
  */
 export async function renderFleetReport({ engine, files, out, generatedAt }: FleetReportOptions): Promise<FleetReport> {
-  const report = await loadFleetReport(files, engine.dialect);
+  const report = await loadFleetReport(files);
   const read = (dataset: Dataset) => readDataset(engine, dataset);
   const [summary] = await read(report.summary);
   if (typeof summary?.night !== 'string') {
     throw new TidemarkError('DATA', 'the lake has no night', {
-      hint: 'publish a run with `tidemark lake publish`, and create the views of `tidemark lake ddl` on the engine',
+      hint: 'publish a run with `tidemark lake publish`',
     });
   }
   const datasets: [string, readonly Row[]][] = [];
@@ -56,14 +56,14 @@ export async function renderFleetReport({ engine, files, out, generatedAt }: Fle
 }
 
 /** @throws TidemarkError DATA naming the query; the engine's error is its cause */
-async function readDataset(engine: FleetEngine, { sql, file }: Dataset): Promise<readonly Row[]> {
+async function readDataset(engine: Pick<FleetReader, 'rows'>, { sql, file }: Dataset): Promise<readonly Row[]> {
   const statement = sql.trim().replace(/;$/u, '');
   try {
     return await engine.rows(statement);
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
     const [line = ''] = errorMessage(error).split('\n', 1);
-    throw new TidemarkError('DATA', `queries/${file}.sql: ${engine.dialect}: ${line}`, { cause: error });
+    throw new TidemarkError('DATA', `queries/${file}.sql: duckdb: ${line}`, { cause: error });
   }
 }
 

@@ -92,31 +92,20 @@ function filterReportNames(roots: readonly string[], templates: Iterable<string>
   );
 }
 
-/**
- * The report of a fleet. Its queries, `queries/fleet/`, run on the engine that has the lake; those in `queries/dialects/ENGINE/fleet/`
- * replace them.
- */
-export async function loadFleetReport(files: SqlFiles, dialect: string): Promise<Report> {
+/** The report of a fleet. Its queries, `queries/fleet/`, run on the views of a lake. */
+export async function loadFleetReport(files: SqlFiles): Promise<Report> {
   const templates = await discoverFiles(files.roots, 'reports', '.hbs');
-  const choose = (path: string) => (files.has(`dialects/${dialect}/${path}`) ? `dialects/${dialect}/${path}` : path);
-  return loadReport('fleet', files, templates, { folder: 'fleet', choose });
-}
-
-/** Where the queries of a report are, below `queries/`. */
-interface QueryFolder {
-  readonly folder: string;
-  /** The file to read instead of one in the folder. @default the same */
-  readonly choose?: (path: string) => string;
+  return loadReport('fleet', files, templates, 'fleet');
 }
 
 async function loadReport(
   name: string,
   files: SqlFiles,
   templates: ReadonlyMap<string, string>,
-  { folder, choose = (path) => path }: QueryFolder = { folder: `reports/${name}` },
+  folder = `reports/${name}`,
 ): Promise<Report> {
   const found = await discoverFiles(files.roots, `queries/${folder}`, '.sql');
-  const read = (dataset: string) => loadDataset(dataset, choose(`${folder}/${dataset}`), files);
+  const read = (dataset: string) => loadDataset(dataset, `${folder}/${dataset}`, files);
   const summary = await read('summary');
   const header = parseHeader(summary.sql);
   const own = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));

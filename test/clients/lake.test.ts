@@ -5,18 +5,11 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { openDuckdb } from '../../src/fleet/duckdb.ts';
-import { parseEngineAddress } from '../../src/fleet/engine.ts';
-import { renderFleetReport } from '../../src/fleet/report.ts';
-import { openTrino } from '../../src/fleet/trino.ts';
-import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { engineLake, expectSameCells } from '../helpers/lake-engines.ts';
-import type { LakeProject } from '../helpers/lake-project.ts';
 import { withStore } from '../helpers/lake-store.ts';
 import { findS3Server, startS3Server } from '../helpers/s3-server.ts';
-import { tempFolder } from '../helpers/temp.ts';
 import { installTrino, startTrino } from '../helpers/trino-server.ts';
 
 /** Reads a lake with ClickHouse (chdb), delta-rs, polars, Trino and Spark, as far as the machine has Python, Java and Maven. */
@@ -30,22 +23,6 @@ function isInstalled(command: string, argument: string, what: string): boolean {
   const isFound = spawnSync(command, [argument]).status === 0;
   if (!isFound) console.log(`${command} is not installed: ${what} does not read the lake`);
   return isFound;
-}
-
-/** Compares the report of the fleet, whose queries the driver for Node sends, with that of DuckDB. */
-async function expectSameReport(project: LakeProject, port: number): Promise<void> {
-  const files = createSqlFiles([PACKAGE_ROOT]);
-  const { signal } = new AbortController();
-  const address = parseEngineAddress(`trino://tester@127.0.0.1:${port}/delta/tidemark`);
-  const engines = [await openTrino(address, '', signal), await openDuckdb(project.store, files, '1GB')];
-  const out = await tempFolder();
-  const reports = [];
-  for (const engine of engines) {
-    const { data } = await renderFleetReport({ engine, files, out, generatedAt: new Date(0) });
-    reports.push(data);
-    await engine.close();
-  }
-  expect(reports[0]).toEqual(reports[1]);
 }
 
 describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a lake', () => {
@@ -86,7 +63,6 @@ describe.skipIf(!isInstalled('python3', '--version', 'no engine of Python'))('a 
       const port = await startTrino(python, onTestFinished);
       const project = await engineLake();
       await expectSameCells(project, python, 'trino', { env: { TRINO_PORT: String(port) } });
-      await expectSameReport(project, port);
     },
     READ_MS,
   );

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import type { FleetEngine } from '../../src/fleet/engine.ts';
+import type { FleetReader } from '../../src/fleet/duckdb.ts';
 import { renderFleetReport } from '../../src/fleet/report.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -29,12 +29,12 @@ const TABLES = `
     ('acme', 'outdated-version', 'info', 'resolved'), ('<b>beta', 'drifted-workspace', 'warning', 'open');
 `;
 
-async function openTables(tables: string): Promise<FleetEngine> {
+async function openTables(tables: string): Promise<FleetReader> {
   const database = await openDatabase(':memory:');
   onTestFinished(() => database.close());
   await database.connection.run("set TimeZone = 'UTC'");
   await database.connection.run(tables);
-  return { dialect: 'duckdb', rows: (sql) => database.rows(sql), close: async () => {} };
+  return { rows: (sql) => database.rows(sql), close: async () => {} };
 }
 
 const files = createSqlFiles([PACKAGE_ROOT]);

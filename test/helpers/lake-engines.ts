@@ -8,7 +8,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createLakeViews, renderDdl } from '../../src/lake/ddl.ts';
 import { createLakeReader, listLakeRelations } from '../../src/lake/reader.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
-import { loadFleetReport, type Report } from '../../src/reports/definitions.ts';
+import { loadFleetReport } from '../../src/reports/definitions.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { type LakeProject, lakeProject } from './lake-project.ts';
@@ -187,7 +187,7 @@ async function prepareExpected(
         viewQueries(relation, (moment) => isComplete || moment === place % MOMENTS.length),
       ),
       ...relations.flatMap(({ name }) => tableQueries(name)),
-      ...(await fleetQueries(reader.files, engine)),
+      ...(await fleetQueries(reader.files)),
     ];
     for (const { name, duckdb } of queries) {
       await database.run(`copy (select columns(c -> c <> 'month') from (${duckdb})) to '${folder}/${name}.parquet'`);
@@ -215,18 +215,13 @@ function isViewed(relation: string): boolean {
   return VIEWED.includes(relation.replace(/_members$/u, ''));
 }
 
-/** The queries of `tidemark report fleet`. */
-async function fleetQueries(files: SqlFiles, engine: Engine) {
-  const [expected, own] = [await loadFleetReport(files, 'duckdb'), await loadFleetReport(files, engine)];
-  const read = ({ summary, datasets }: Report) => [summary, ...datasets];
-  const texts = new Map(read(own).map(({ name, sql }) => [name, sql.trim().replace(/;$/u, '')]));
-  return read(expected).map(({ name, sql }) => ({
-    name: `fleet_${name}`,
-    duckdb: sql.trim().replace(/;$/u, ''),
-    clickhouse: texts.get(name),
-    spark: texts.get(name),
-    trino: texts.get(name),
-  }));
+/** The queries of `tidemark report fleet`, which every engine takes. */
+async function fleetQueries(files: SqlFiles) {
+  const { summary, datasets } = await loadFleetReport(files);
+  return [summary, ...datasets].map(({ name, sql }) => {
+    const query = sql.trim().replace(/;$/u, '');
+    return { name: `fleet_${name}`, duckdb: query, clickhouse: query, spark: query, trino: query };
+  });
 }
 
 function viewQueries(relation: string, isRead: (moment: number) => boolean) {

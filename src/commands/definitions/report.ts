@@ -8,8 +8,7 @@ export const defineReport: DefineCommand = (program, context) =>
       .description('render reports')
       .argument('[name...]', 'reports; all by default')
       .option('--as-of <timestamp>', 'time of the data; the last pull by default')
-      .option('--engine <address>', 'engine that answers `report fleet`: duckdb, clickhouse://… or trino://…')
-      .option('--lake <place>', 'lake that `report fleet` reads with duckdb; by default `lake` of the configuration')
+      .option('--lake <place>', 'lake that `report fleet` reads; by default `lake` of the configuration')
       .option('--out <dir>', 'output folder; `output` of the configuration by default')
       .action(async (names: readonly string[], flags: ReportFlags) =>
         names.includes('fleet')
@@ -19,8 +18,5 @@ export const defineReport: DefineCommand = (program, context) =>
     ['tidemark report', 'render all reports'],
     ['tidemark report drift agent-health --out site', 'render two reports into a folder'],
     ['tidemark report drift --as-of 2026-11-01', 'render a report of an earlier day'],
-    [
-      'tidemark report fleet --engine clickhouse://reader@ch.internal:8123/tidemark',
-      'render the report of a whole lake',
-    ],
+    ['tidemark report fleet --lake s3://estate/lake', 'render the report of a whole lake'],
   );

@@ -1,26 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { openClickhouse } from '../../../src/fleet/clickhouse.ts';
-import { openDuckdb } from '../../../src/fleet/duckdb.ts';
-import { type FleetEngine, parseEngineAddress } from '../../../src/fleet/engine.ts';
-import { renderFleetReport } from '../../../src/fleet/report.ts';
-import { renderDdl } from '../../../src/lake/ddl.ts';
-import { createLakeReader } from '../../../src/lake/reader.ts';
-import { openDatabase } from '../../../src/warehouse/database.ts';
-import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
-import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
+import { cleanAtEnd } from '../../helpers/temp.ts';
 
-const PYTHON = process.env.TIDEMARK_PYTHON ?? 'python3';
-const hasChdb = spawnSync(PYTHON, ['-c', 'import chdb']).status === 0;
-if (!hasChdb) console.log(`${PYTHON} has no chdb: no ClickHouse answers the queries of a fleet here`);
-
-const files = createSqlFiles([PACKAGE_ROOT]);
 const FIRST = '2026-09-29T02:15:00Z';
 const SECOND = '2026-10-08T02:15:00Z';
 
@@ -60,11 +42,6 @@ beforeAll(async () => {
   await project.publish();
 }, 120_000);
 
-async function render(engine: FleetEngine) {
-  const out = await tempFolder(onTestFinished);
-  return (await renderFleetReport({ engine, files, out, generatedAt: new Date(SECOND) })).data;
-}
-
 describe('the report of a fleet', () => {
   test('reads the lake with DuckDB: an organization without a complete pull is stale', async () => {
     const { exit, stdout, stderr } = await cli(['report', 'fleet', '--json', '--now', SECOND], { cwd: project.folder });
@@ -89,52 +66,11 @@ describe('the report of a fleet', () => {
     expect(data.worst_movers).toMatchObject([{ target: 'acme', measure: 'workspaces_drifted', increase: 2 }]);
   });
 
-  test('refuses what is no engine, and other reports beside it', async () => {
-    for (const [words, message] of [
-      [['--engine', 'oracle://x'], /is not an engine/u],
-      [['--engine', 'clickhouse://u:secret@host/db'], /has a password/u],
-      [['drift'], /no other report/u],
-    ] as const) {
+  test('refuses other reports beside it', async () => {
+    for (const [words, message] of [[['drift'], /no other report/u]] as const) {
       const { exit, stderr } = await cli(['report', 'fleet', ...words], { cwd: project.folder });
       expect([exit, stderr.includes('secret')]).toEqual([2, false]);
       expect(stderr).toMatch(message);
     }
   });
-
-  test.skipIf(!hasChdb)('is the same with ClickHouse', async () => {
-    const url = await startClickhouse();
-    const clickhouse = await openClickhouse(parseEngineAddress(`${url}/default`), '', new AbortController().signal);
-    const duckdb = await openDuckdb(project.store, files, '1GB');
-    try {
-      expect(await render(clickhouse)).toEqual(await render(duckdb));
-      await expect(clickhouse.rows('select nothing')).rejects.toThrow(/nothing/u);
-    } finally {
-      await Promise.all([clickhouse.close(), duckdb.close()]);
-    }
-  });
 });
-
-/** Starts a ClickHouse with the tables and views of the lake. @returns its address */
-async function startClickhouse(): Promise<string> {
-  const database = await openDatabase(':memory:');
-  const ddl = join(await tempFolder(onTestFinished), 'ddl.json');
-  try {
-    const reader = createLakeReader(project.store, database, files);
-    const { statements } = await renderDdl(reader, {
-      engine: 'clickhouse',
-      location: project.store.name,
-      schema: 'tidemark',
-    });
-    await writeFile(ddl, JSON.stringify(statements.map((statement) => statement.replace(/;$/u, ''))));
-  } finally {
-    database.close();
-  }
-  // ClickHouse reads local files only below its working directory.
-  const server = spawn(PYTHON, [join(PACKAGE_ROOT, 'test', 'helpers', 'clickhouse_server.py'), ddl], {
-    cwd: project.folder,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  onTestFinished(() => void server.kill());
-  const [port] = await once(server.stdout, 'data');
-  return `clickhouse://127.0.0.1:${String(port).trim()}`;
-}

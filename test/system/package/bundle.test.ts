@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { buildCommand } from '../../helpers/built-command.ts';
 
-/** With native code, or installed by users who need them. */
-const EXTERNAL = ['@clickhouse/client', 'fs-native-extensions', 'trino-client'];
+/** With native code. */
+const EXTERNAL = ['fs-native-extensions'];
 /** What the editor of SQL consists of: one file, which needs no package at run time. */
 const EDITOR = ['@codemirror/view', '@lezer/lr', '@marijn/find-cluster-break', 'style-mod', 'w3c-keyname'];
 

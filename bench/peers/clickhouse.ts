@@ -1,5 +1,5 @@
-import type { Row } from '../warehouse/values.ts';
-import { type EngineAddress, type FleetEngine, loadDriver } from './engine.ts';
+import type { Row } from '../../src/warehouse/values.ts';
+import { type EngineAddress, type FleetEngine, loadDriver } from './address.ts';
 
 /** Outer joins give NULL as in the standard; numbers and times are written as the other engines write them. */
 const SETTINGS = {

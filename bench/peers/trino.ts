@@ -1,5 +1,5 @@
-import type { Row, Value } from '../warehouse/values.ts';
-import { type EngineAddress, type FleetEngine, loadDriver } from './engine.ts';
+import type { Row, Value } from '../../src/warehouse/values.ts';
+import { type EngineAddress, type FleetEngine, loadDriver } from './address.ts';
 
 interface Column {
   readonly name: string;

@@ -1,5 +1,5 @@
-import { TidemarkError } from '../core/errors.ts';
-import type { Row } from '../warehouse/values.ts';
+import { TidemarkError } from '../../src/core/errors.ts';
+import type { Row } from '../../src/warehouse/values.ts';
 
 /** A database that has the tables and views of `tidemark lake ddl`. */
 export interface FleetEngine {
