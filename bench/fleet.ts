@@ -42,7 +42,7 @@ export const fleet: Part = {
       ['Spark', answerWithSpark],
     ] as const) {
       try {
-        const queries = await readQueries(engine.toLowerCase());
+        const queries = await readQueries();
         const answers = await answer(lake, queries, ROUNDS, bench.folder);
         bench.log(`${engine}: ${showAnswers(answers)}`);
         results.push(...compare(engine, answers, duckdb));
