@@ -3,12 +3,15 @@
 -- sources: mesh_roles
 -- subject: mesh role
 -- grain: one row per such role; unknown where neither its token type nor its policies are reported
+-- A role is known by its name, or with its mount where the target has the name twice.
 -- A role makes management tokens by its token type, or by the mesh's built-in policy `global-management`, by name or ID. What the mesh roles
 -- that it names contain is not known.
 with
   granted as (
     select
       *,
+      count(*) over (partition by target, name) > 1 as is_repeated,
+      if(count(distinct mount) over (partition by target) > 1, format('{} of mount {}', name, mount), name) as label,
       list_filter(
         consul_policies,
         lambda name: lower(name) in ('global-management', '00000000-0000-0000-0000-000000000001')
@@ -24,15 +27,16 @@ with
   )
 select
   target,
-  name as subject_id,
+  if(is_repeated, concat_ws('/', mount, name), name) as subject_id,
   name as subject_name,
   case
-    when has_type then format('Mesh role {} issues management tokens', name)
-    when has_policies then format('Mesh role {} issues tokens with the policy {}', name, array_to_string(management_policies, ', '))
+    when has_type then format('Mesh role {} issues management tokens', label)
+    when has_policies then format('Mesh role {} issues tokens with the policy {}', label, array_to_string(management_policies, ', '))
     else 'its token type is not reported'
   end as title,
   json_object(
     'role_name', name,
+    'mount', mount,
     'token_type', token_type,
     'lease', coalesce(ttl, lease),
     'has_policy', policy is not null,

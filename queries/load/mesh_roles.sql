@@ -1,11 +1,12 @@
 -- grain: one row per role; the real product returns `lease`, `ttl` and `max_ttl` in seconds, and lists as lists or as text with commas
 with
   responses as (
-    select name, body.data as data
-    from read_json($files, format = 'newline_delimited', records = true, columns = {name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
+    select mount, name, body.data as data
+    from read_json($files, format = 'newline_delimited', records = true, columns = {mount: 'VARCHAR', name: 'VARCHAR', body: 'STRUCT(data JSON)'}, maximum_object_size = $longest_line)
   ),
   lists as (
     select
+      mount,
       name as role_name,
       field,
       case json_type(data -> field)
@@ -18,6 +19,7 @@ with
   ),
   named as (
     select
+      mount,
       role_name,
       flatten(list(members) filter (where ends_with(field, 'policies') and members is not null)) as consul_policies,
       any_value(members) filter (where field = 'consul_roles') as consul_roles,
@@ -25,9 +27,10 @@ with
       any_value(members) filter (where field = 'node_identities') as node_identities,
     from lists
     where len(list_filter(members, lambda member: member <> '')) > 0
-    group by role_name
+    group by mount, role_name
   )
 select
+  responses.mount,
   name,
   data ->> 'token_type' as token_type,
   data ->> 'policy' as policy,
@@ -45,4 +48,4 @@ select
     '{"name": null, "token_type": null, "policy": null, "lease": null, "consul_policies": null, "policies": null, "consul_roles": null, "service_identities": null, "node_identities": null, "consul_namespace": null, "partition": null, "ttl": null, "max_ttl": null}'
   ) as extra,
 from responses
-left join named on named.role_name = responses.name
+left join named on named.role_name = responses.name and named.mount is not distinct from responses.mount

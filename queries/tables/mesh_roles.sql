@@ -1,8 +1,10 @@
--- grain: one row per role of the mesh credential engine
--- key: name
+-- grain: one row per role of a mesh credential engine
+-- key: name, mount
 -- source: mesh_roles
+-- part: mount
 create table if not exists mesh_roles_history (
   target varchar not null, -- name of the target in tidemark.yaml
+  mount varchar, -- where the engine is mounted, without slashes
   name varchar, -- name of the role
   token_type varchar, -- `client` or `management`
   policy varchar, -- base64 ACL policy; null when policies are referenced by name

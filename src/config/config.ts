@@ -23,7 +23,7 @@ export interface Target extends Omit<RawTarget, 'mounts' | 'tokenHeader' | 'url'
   /** Base URL with `/api/v2` or `/v1`, without a trailing slash. */
   readonly url: string;
   readonly tokenHeader: string;
-  readonly mounts: { readonly keymgmt: string; readonly mesh: string };
+  readonly mounts: { readonly keymgmt: string; readonly mesh: string | readonly string[] };
 }
 
 export interface Config extends Omit<RawConfig, 'targets'> {
@@ -133,8 +133,8 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): 
     url: base.endsWith(suffix) ? base : `${base}${suffix}`,
     tokenHeader: target.tokenHeader ?? (target.kind === 'secrets' ? storeHeader : 'Authorization'),
     mounts: {
-      keymgmt: trimSlashes(target.mounts.keymgmt ?? 'keymgmt'),
-      mesh: trimSlashes(target.mounts.mesh ?? (hashicorp ? 'consul' : 'mesh')),
+      keymgmt: target.mounts.keymgmt ?? 'keymgmt',
+      mesh: onlyOrAll([target.mounts.mesh ?? (hashicorp ? 'consul' : 'mesh')].flat()),
     },
     ...(target.caFile && { caFile: toAbsolute(target.caFile) }),
     ...(target.clientCert && { clientCert: toAbsolute(target.clientCert) }),
@@ -142,8 +142,14 @@ function withDefaults(target: RawTarget, toAbsolute: (path: string) => string): 
   };
 }
 
-function trimSlashes(path: string): string {
-  return path.replaceAll(/^\/+|\/+$/gu, '');
+/** A list of one mount is that mount. */
+function onlyOrAll(mounts: readonly string[]): string | readonly string[] {
+  return mounts.length === 1 ? (mounts[0] ?? '') : mounts;
+}
+
+/** The mounts of the mesh credentials engines, the first one first. */
+export function meshMounts({ mounts }: Pick<Target, 'mounts'>): readonly string[] {
+  return [mounts.mesh].flat();
 }
 
 /** Targets with the same key share a rate limiter: same credential, same origin. The key contains a hash of the token. */

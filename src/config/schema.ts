@@ -30,6 +30,21 @@ const limits = z.strictObject({
   maxSeconds: positive.optional().describe('seconds for one source; six hours unless set'),
 });
 
+const trimSlashes = (path: string) => path.replaceAll(/^\/+|\/+$/gu, '');
+
+const mount = z.string().transform(trimSlashes).pipe(nonEmpty);
+
+const meshMounts = z.union(
+  [
+    mount,
+    z
+      .array(mount)
+      .min(1)
+      .refine((mounts) => new Set(mounts).size === mounts.length),
+  ],
+  'must be a mount, or a list of different mounts',
+);
+
 const target = z.strictObject({
   name: z
     .string()
@@ -46,7 +61,7 @@ const target = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9-]+$/u, 'must be a header name')
     .optional(),
-  mounts: z.strictObject({ keymgmt: nonEmpty.optional(), mesh: nonEmpty.optional() }).default({}),
+  mounts: z.strictObject({ keymgmt: mount.optional(), mesh: meshMounts.optional() }).default({}),
   namespace: headerText.optional(),
   services: z.array(nonEmpty).default([]),
   sources: z

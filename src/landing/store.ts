@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config, Target } from '../config/config.ts';
+import { type Config, meshMounts, type Target } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
 import { DAY_MS } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -84,9 +84,11 @@ export function listUnknown({ unknown_parts = [] }: Manifest, acceptDrop: boolea
 }
 
 /** Identifies what a target refers to. A change means that rows of the same target name come from somewhere else. */
-export function targetFingerprint({ url, organization, namespace, mounts, services }: Target): string {
-  const { keymgmt, mesh } = mounts;
-  return [url, organization, namespace, keymgmt, mesh, ...services].map((part) => part ?? '').join(' ');
+export function targetFingerprint(target: Target): string {
+  const { url, organization, namespace, mounts, services } = target;
+  return [url, organization, namespace, mounts.keymgmt, meshMounts(target).join(','), ...services]
+    .map((part) => part ?? '')
+    .join(' ');
 }
 
 /** The landing of a run. */

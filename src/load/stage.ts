@@ -4,7 +4,7 @@ import { type Database, firstLine } from '../warehouse/database.ts';
 import { classifyStorageError } from '../warehouse/integrity.ts';
 import { LIST_TEXT } from '../warehouse/list-columns.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { type Column, ORDINAL, type Table } from '../warehouse/tables.ts';
+import { type Column, historyTable, ORDINAL, type Table } from '../warehouse/tables.ts';
 import type { Row } from '../warehouse/values.ts';
 import { type RowQuery, readRowQueries } from './landed-rows.ts';
 import { stageParts } from './stage-parts.ts';
@@ -25,6 +25,8 @@ export interface Landed {
   readonly acceptDrop: boolean;
   /** Loads a table that loses all rows: the other sources of the target are as they should be. @default false */
   readonly acceptEmpty?: boolean;
+  /** The mount of rows that name none. @default not known */
+  readonly firstMount?: string | undefined;
 }
 
 /**
@@ -64,7 +66,22 @@ export async function stage(to: Destination, table: Table, landings: readonly La
   await createStage(to, table);
   const read = new Map<Landed, Reading>();
   for (const landed of landings) read.set(landed, await readLanding(to, table, landed));
+  if (table.columns.some(({ name }) => name === 'mount')) await assumeMounts(to, table, landings);
   return compareStage(to, table, read);
+}
+
+async function assumeMounts(
+  { database, files }: Destination,
+  table: Table,
+  landings: readonly Landed[],
+): Promise<void> {
+  for (const { manifest, firstMount } of landings) {
+    if (firstMount === undefined) continue;
+    for (const rows of [historyTable(table), `stage_${table.name}`]) {
+      const sql = await files.render('warehouse/assume_mount', { rows: quoteIdent(rows) });
+      await database.write(sql, { target: manifest.target, mount: firstMount });
+    }
+  }
 }
 
 /** How a landing was read. */

@@ -85,7 +85,7 @@ async function probeTarget(context: Context, clients: ServiceClients, given: Ini
   const select = (...wanted: readonly Availability[]) =>
     probes.filter(({ availability }) => wanted.includes(availability)).map(({ source }) => source.name);
   const without = select('absent');
-  const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as Record<string, string>;
+  const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as object;
   return {
     name,
     document: {

@@ -3,7 +3,7 @@ import type { GuardRead, Playbook } from '../remediation/define.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
 import { ORGANIZATION_ACCESS, permissionOf, type Right } from '../services/permission.ts';
-import { policyPath } from '../services/token/describe-token.ts';
+import { policyPaths } from '../services/token/describe-token.ts';
 import { hasSource, type SourceDefinition } from '../sources/source.ts';
 
 /** A right, and the sources and playbooks that need it. */
@@ -246,8 +246,8 @@ type TargetRight =
 
 /** The rights that an operation needs. */
 export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
-  const path = () => policyPath(operation.path, target);
-  return permissionOf(operation, target.flavor).rights.map((right) =>
-    right.scope === 'path' ? { ...right, path: path() } : right,
+  const paths = () => policyPaths(operation.path, target);
+  return permissionOf(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
+    right.scope === 'path' ? paths().map((path) => ({ ...right, path })) : [right],
   );
 }

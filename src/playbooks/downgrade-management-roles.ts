@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { meshMounts } from '../config/config.ts';
 import {
   defineAction,
   definePlaybook,
@@ -16,6 +17,8 @@ type Role = Readonly<Record<string, JsonValue>>;
 
 const inputs = z.object({
   role_name: z.string(),
+  /** Null in a plan of before there were several: the only mount. */
+  mount: z.string().nullable().default(null),
   /** As read when the plan was made. */
   role: z.record(z.string(), z.json()),
 });
@@ -58,13 +61,15 @@ const fieldsBesideType = ({ token_type: _, ...rest }: Role) =>
 
 const downgrade = defineAction(inputs, {
   operation: 'secrets.mesh-roles.write',
-  params: { name: 'role_name' },
+  params: { name: 'role_name', mount: 'mount' },
   body: ({ role }) => buildRoleBody(role as Role),
   change: ({ role }) => {
     const after = buildRoleBody(role as Role);
     return { before: { ...after, token_type: role.token_type }, after };
   },
-  reads: { role: { operation: 'secrets.mesh-roles.read', params: { name: 'role_name' }, absence: roleAbsence } },
+  reads: {
+    role: { operation: 'secrets.mesh-roles.read', params: { name: 'role_name', mount: 'mount' }, absence: roleAbsence },
+  },
   observe: ({ role }) => parseRole(responseBody(role)),
   evaluate: (observed, { role }) => {
     if (observed === null) return drifted('the role is gone');
@@ -82,9 +87,14 @@ export const downgradeManagementRoles = definePlaybook({
   description: 'change mesh roles to issue client tokens with their own policy instead of management tokens',
   table: 'mesh_roles',
   actions: [downgrade],
-  detail: z.object({ role_name: z.string() }),
-  plan: async ({ detail: { role_name } }, ctx) => {
-    const role = parseRole(responseBody(await ctx.read(secrets['mesh-roles'].read, { name: role_name })));
+  detail: z.object({ role_name: z.string(), mount: z.string().nullable().default(null) }),
+  plan: async ({ detail }, ctx) => {
+    const { role_name } = detail;
+    const mounts = meshMounts(ctx.target);
+    const mount = detail.mount ?? (mounts.length === 1 ? mounts[0] : undefined);
+    if (mount === undefined || !mounts.includes(mount)) return skip('its mount is not one of the target: pull first');
+    const found = await ctx.read(secrets['mesh-roles'].read, { name: role_name, mount });
+    const role = parseRole(responseBody(found));
     if (role === null) return skip('the role is gone');
     if (grantsEverything(role)) {
       return skip(
@@ -94,7 +104,8 @@ export const downgradeManagementRoles = definePlaybook({
     if (!GRANTS.some((name) => isSet(role[name]))) {
       return skip('the role names no policy, so its client tokens would have no rights: give it a policy first');
     }
-    const summary = `change mesh role ${role_name} to issue client tokens; its other fields stay`;
-    return [{ action: downgrade, inputs: { role_name, role }, summary }];
+    const where = mounts.length > 1 ? ` of mount ${mount}` : '';
+    const summary = `change mesh role ${role_name}${where} to issue client tokens; its other fields stay`;
+    return [{ action: downgrade, inputs: { role_name, mount, role }, summary }];
   },
 });

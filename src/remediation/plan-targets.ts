@@ -21,7 +21,9 @@ export async function describeTargets(
 }
 
 function configured({ name, kind, url, organization, namespace, mounts }: Target): Omit<PlanTarget, 'identity'> {
-  return { name, kind, url, organization: organization ?? null, namespace: namespace ?? null, mounts };
+  const { keymgmt, mesh } = mounts;
+  const paths = { keymgmt, mesh: typeof mesh === 'string' ? mesh : [...mesh] };
+  return { name, kind, url, organization: organization ?? null, namespace: namespace ?? null, mounts: paths };
 }
 
 /**

@@ -40,12 +40,14 @@ export class PublishedReads {
     { table, column, within }: AbsenceEvidence['known'],
     inputs: Readonly<Record<string, unknown>>,
   ): Promise<readonly string[]> {
-    const parent = within === undefined ? target : String(inputs[within[1]]);
+    // A plan of an earlier version may lack the input.
+    const isWithin = within !== undefined && inputs[within[1]] !== undefined;
+    const parent = isWithin ? String(inputs[within[1]]) : target;
     const { database, files } = await this.#openNewest();
     const sql = await files.render('remediation/known_ids', {
       table: quoteIdent(table),
       column: quoteIdent(column),
-      within: quoteIdent(within?.[0] ?? 'target'),
+      within: quoteIdent(isWithin ? within[0] : 'target'),
     });
     return (await database.rows(sql, { target, parent })).map(({ id }) => String(id));
   }

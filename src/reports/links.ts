@@ -1,4 +1,4 @@
-import type { Target } from '../config/config.ts';
+import { meshMounts, type Target } from '../config/config.ts';
 import { LINK_KINDS, listTemplateFields } from '../config/links.ts';
 import { isLoopback } from '../core/loopback.ts';
 import type { Value } from '../warehouse/values.ts';
@@ -49,16 +49,16 @@ function findTemplate({ kind, url, links = {}, namespace }: Target, key: string)
 }
 
 /** A row cannot replace the values that come from the configuration. */
-function linkValues(
-  { name, organization, mounts, namespace }: Target,
-  subject: SubjectRef,
-): Readonly<Record<string, Value>> {
+function linkValues(target: Target, subject: SubjectRef): Readonly<Record<string, Value>> {
+  const { name, organization, mounts, namespace } = target;
+  const meshes = meshMounts(target);
+  const mesh = meshes.find((mount) => mount === subject.fields?.mount) ?? meshes[0] ?? null;
   return {
     namespace: namespace ?? null,
     ...subjectFields(subject),
     target: name,
     organization: organization ?? null,
-    mount: subject.type === 'mesh role' ? mounts.mesh : mounts.keymgmt,
+    mount: subject.type === 'mesh role' ? mesh : mounts.keymgmt,
   };
 }
 

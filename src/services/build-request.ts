@@ -1,5 +1,5 @@
 import { stringify } from 'lossless-json';
-import type { Target } from '../config/config.ts';
+import { meshMounts, type Target } from '../config/config.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { stripControls } from '../core/log.ts';
@@ -26,7 +26,7 @@ export function buildRequest(operation: Operation, target: Target, parts: Reques
   const { args, write, pageQuery } = parts;
   const path = (parts.useFallbackPath && operation.fallbackPath) || operation.path;
   const spec: RequestDraft = {
-    path: fillPath(applyMount(path, target), args, target),
+    path: fillPath(applyMount(path, target, args.mount), args, target),
     query: [...buildQuery(operation, args), ...namespaceQuery(operation, args, target)],
     headers: {},
     body: parts.body,
@@ -53,10 +53,14 @@ function assertHeaders({ name }: Operation, headers: Readonly<Record<string, str
   throw new TidemarkError('USAGE', `${name}: the header ${wrong} must be ${HEADER_TEXT}`);
 }
 
-/** The first segment of a secrets path is the engine's default mount: docs/services/secrets.md#conventions. */
-export function applyMount(path: string, { kind, mounts }: Target): string {
-  if (kind !== 'secrets') return path;
-  return path.replace(/^\/(keymgmt|mesh)(?=\/)/u, (_, mount: 'keymgmt' | 'mesh') => `/${mounts[mount]}`);
+/**
+ * The first segment of a secrets path is the engine's default mount: docs/services/secrets.md#conventions.
+ * @param mount of the mesh credentials engine. @default the first
+ */
+export function applyMount(path: string, target: Target, mount?: unknown): string {
+  if (target.kind !== 'secrets') return path;
+  const paths = { keymgmt: target.mounts.keymgmt, mesh: String(mount ?? meshMounts(target)[0]) };
+  return path.replace(/^\/(keymgmt|mesh)(?=\/)/u, (_, engine: keyof typeof paths) => `/${paths[engine]}`);
 }
 
 function fillPath(path: string, args: Args, target: Target): string {
@@ -114,7 +118,7 @@ export function describePermission(operation: Operation, target: Target, args: A
   const { text, rights } = permissionOf(operation, target.flavor);
   const granted = rights.flatMap((right) => (right.scope === 'path' ? [right.capability] : []));
   if (granted.length > 0) {
-    return `${granted.join(', ')} on ${fillNames(applyMount(operation.path, target), args).slice(1)}`;
+    return `${granted.join(', ')} on ${fillNames(applyMount(operation.path, target, args.mount), args).slice(1)}`;
   }
   if (rights.some(({ scope }) => scope === 'namespace')) {
     const namespace = args.namespace ?? target.namespace;

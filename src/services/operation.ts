@@ -6,9 +6,9 @@ import type { Permission } from './permission.ts';
 /** Names and values of a query string, not yet encoded. */
 export type QueryPairs = readonly (readonly [string, string])[];
 
-/** A parameter of a path or a query. Its name is the service's own. */
+/** A parameter of a path or a query. Its name is the service's own. `mount` selects one of the target's mounts. */
 export interface OperationParam {
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'mount';
   /** `timestamp`: ISO 8601; `names`: comma-separated; `filters`: `FIELD:OPERATOR:VALUE`, repeatable. */
   readonly type: 'string' | 'integer' | 'boolean' | 'timestamp' | 'names' | 'filters';
   /** `spec`: required by the API documents, optional in the real product. */

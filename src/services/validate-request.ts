@@ -1,4 +1,4 @@
-import type { Target } from '../config/config.ts';
+import { meshMounts, type Target } from '../config/config.ts';
 import { closestMatch } from '../config/suggest.ts';
 import { parseTimestamp } from '../core/clock.ts';
 import { TidemarkError } from '../core/errors.ts';
@@ -76,6 +76,9 @@ function validateValue(path: string, param: OperationParam, value: unknown, targ
   if (param.type === 'integer' && !/^\d+$/u.test(text)) return invalid(`must be a whole number, not \`${text}\``);
   if (param.type === 'boolean' && !/^(?:true|false)$/u.test(text)) return invalid('must be true or false');
   if (param.type === 'timestamp' && !parseTimestamp(text)) return invalid('must be an ISO 8601 date-time');
+  if (param.in === 'mount' && !meshMounts(target).includes(text)) {
+    return invalid(`must be a mount of the target: ${meshMounts(target).join(', ')}`);
+  }
   return param.in === 'path' ? validatePathValue(path, text, target) : [];
 }
 

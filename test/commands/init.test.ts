@@ -157,6 +157,15 @@ describe('with URLs of services', () => {
     expect(parse(yaml).targets[0].without).toBeUndefined();
   });
 
+  test('names every Consul engine of a Vault that has two', async () => {
+    const body = '{"data":{"secret":{"consul/":{"type":"consul"},"consul-b/":{"type":"consul"}}}}';
+    const { yaml } = await probe(
+      { faultHook: ({ path }) => (path === '/v1/sys/internal/ui/mounts' ? { status: 200, body } : undefined) },
+      ['secrets'],
+    );
+    expect(parse(yaml).targets[0]).toMatchObject({ mounts: { mesh: ['consul', 'consul-b'] } });
+  });
+
   test('writes a target that cannot be asked, and says why', async () => {
     const cwd = await tempFolder();
     const words = ['init', '--secrets', 'http://127.0.0.1:9', '--scheduler', 'http://127.0.0.1:9'];

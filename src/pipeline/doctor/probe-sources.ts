@@ -1,3 +1,4 @@
+import { meshMounts } from '../../config/config.ts';
 import { formatError } from '../../core/errors.ts';
 import { stripControls } from '../../core/log.ts';
 import type { Redactor } from '../../core/redact/redactor.ts';
@@ -7,6 +8,7 @@ import type { ServiceClient } from '../../services/client.ts';
 import type { ServiceResponse } from '../../services/response.ts';
 import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
 import { listMounts } from '../../services/token/operations.ts';
+import { meshRoles } from '../../sources/mesh-roles.ts';
 import type { SourceDefinition } from '../../sources/source.ts';
 
 /** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
@@ -16,8 +18,8 @@ export interface SourceProbe {
   readonly source: SourceDefinition;
   readonly availability: Availability;
   readonly detail: string;
-  /** Where the engine of a misplaced source is, as `mounts` of the target names it. */
-  readonly mount?: Readonly<Record<string, string>>;
+  /** Where the engines of a source are, as `mounts` of the target names them; unless it names them already. */
+  readonly mount?: Readonly<Record<string, string | readonly string[]>>;
   readonly response?: ServiceResponse;
   readonly error?: ServiceError;
 }
@@ -35,15 +37,29 @@ export async function probeSources(
   options: ProbeOptions,
 ): Promise<readonly SourceProbe[]> {
   const results = await Promise.all(sources.map((source) => callSource(source, client)));
-  const engines = results.some(({ error }) => error?.failure === 'wrong-mount') ? await readEngines(client) : undefined;
+  const hasMounts =
+    (client.target.flavor === 'hashicorp' && sources.includes(meshRoles)) ||
+    results.some(({ error }) => error?.failure === 'wrong-mount');
+  const engines = hasMounts ? await readEngines(client) : undefined;
   return results.map(({ source, response, error, unknown }) =>
     error === undefined
-      ? { source, ...explainSuccess(unknown, options), ...(response && { response }) }
+      ? { source, ...explainSuccess(client, source, unknown, { ...options, engines }), ...(response && { response }) }
       : { source, error, ...explainFailure(client, source, error, { ...options, engines }) },
   );
 }
 
-function explainSuccess(unknown: readonly UnknownPart[], { redactor }: ProbeOptions): Explanation {
+function explainSuccess(
+  { target }: ServiceClient,
+  source: SourceDefinition,
+  unknown: readonly UnknownPart[],
+  { redactor, engines }: ExplainOptions,
+): Explanation {
+  const more = source === meshRoles ? findEngines(engines, ENGINES.mesh.type, meshMounts(target)) : [];
+  if (unknown.length === 0 && more.length > 0) {
+    const mesh = [...meshMounts(target), ...more];
+    const detail = `permitted; other ${ENGINES.mesh.title}s are not read: \`mounts: { mesh: [${mesh.join(', ')}] }\` adds them`;
+    return { availability: 'permitted', detail: redactor.text(stripControls(detail)), mount: { mesh } };
+  }
   if (unknown.length === 0) return { availability: 'permitted', detail: 'permitted' };
   const parts = unknown.map(describePart).join('; ');
   return { availability: 'partial', detail: `partial: ${redactor.text(stripControls(parts))}` };
@@ -99,20 +115,34 @@ const ENGINES = {
   mesh: { title: 'mesh credentials engine', type: 'consul' },
 } as const;
 
+/** Paths of the engines of a type, but for those that the target names. */
+function findEngines(
+  engines: readonly Engine[] | undefined,
+  type: string,
+  named: readonly string[],
+): readonly string[] {
+  return (engines ?? []).flatMap((engine) =>
+    engine.type === type && !named.includes(engine.path) ? [engine.path] : [],
+  );
+}
+
 /** Tells an engine that does not exist from one that is mounted elsewhere. */
 function explainMount({ target }: ServiceClient, source: SourceDefinition, { engines }: ExplainOptions): Explanation {
-  const mount = source.name === 'mesh_roles' ? 'mesh' : 'keymgmt';
+  const mount = source === meshRoles ? 'mesh' : 'keymgmt';
   const { title, type } = ENGINES[mount];
-  const elsewhere = engines?.find((engine) => engine.type === type && engine.path !== target.mounts[mount]);
-  if (elsewhere) {
-    const line = `mounts: { ${mount}: ${elsewhere.path} }`;
-    const detail = `wrong mount: the ${title} is at \`${elsewhere.path}\`; add \`${line}\` to the target`;
-    return { availability: 'misplaced', detail, mount: { [mount]: elsewhere.path } };
+  const elsewhere = findEngines(engines, type, [target.mounts[mount]].flat());
+  const [first] = elsewhere;
+  if (first !== undefined) {
+    const found = mount === 'mesh' && elsewhere.length > 1 ? elsewhere : first;
+    const line = `mounts: { ${mount}: ${typeof found === 'string' ? found : `[${found.join(', ')}]`} }`;
+    const where = [found].flat().join('` and `');
+    const detail = `wrong mount: the ${title} is at \`${where}\`; add \`${line}\` to the target`;
+    return { availability: 'misplaced', detail, mount: { [mount]: found } };
   }
   const seen = engines === undefined ? '' : ', nor anywhere else that the token can see';
   return {
     availability: 'absent',
-    detail: `absent: this service has no ${title} at \`${target.mounts[mount]}\`${seen}`,
+    detail: `absent: this service has no ${title} at \`${[target.mounts[mount]].flat().join('` or `')}\`${seen}`,
   };
 }
 

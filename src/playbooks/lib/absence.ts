@@ -63,10 +63,10 @@ export const distributionAbsence: AbsenceEvidence = {
 };
 
 export const roleAbsence: AbsenceEvidence = {
-  list: { operation: 'secrets.mesh-roles.list', params: {} },
+  list: { operation: 'secrets.mesh-roles.list', params: { mount: 'mount' } },
   listIds: listedNames,
   subject: 'role_name',
-  known: { table: 'mesh_roles', column: 'name' },
+  known: { table: 'mesh_roles', column: 'name', within: ['mount', 'mount'] },
 };
 
 export const policyAbsence: AbsenceEvidence = {

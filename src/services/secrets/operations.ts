@@ -28,7 +28,13 @@ const DOCS = 'docs/services/secrets.md';
 const keyName = pathParam('name of the key');
 const kmsName = pathParam('name of the KMS provider');
 const kmsKey = { name: kmsName, key_name: keyName } as const;
-const roleName = pathParam('name of the role');
+const meshMount = {
+  in: 'mount',
+  type: 'string',
+  required: false,
+  description: 'mount of the engine, one of `mounts` of the target; the first unless set',
+} as const;
+const meshRole = { name: pathParam('name of the role'), mount: meshMount } as const;
 const KEY = '/keymgmt/key/{name}';
 const KMS = '/keymgmt/kms/{name}';
 const KMS_KEY = `${KMS}/key/{key_name}` as const;
@@ -207,7 +213,7 @@ export const secrets = {
       name: 'secrets.mesh-config.write',
       path: '/mesh/config/access',
       description: 'configures how the engine accesses the mesh system',
-      params: {},
+      params: { mount: meshMount },
       body: {
         schema: meshConfigBody,
         required: true,
@@ -224,7 +230,7 @@ export const secrets = {
       name: 'secrets.mesh-roles.list',
       path: '/mesh/roles',
       description: 'lists the names of the roles',
-      params: {},
+      params: { mount: meshMount },
       permission: capabilities('/mesh/roles', 'list'),
       docsUrl: `${DOCS}#mesh-roles`,
     }),
@@ -233,7 +239,7 @@ export const secrets = {
       name: 'secrets.mesh-roles.read',
       path: ROLE,
       description: 'reads a role',
-      params: { name: roleName },
+      params: meshRole,
       responseType: 'data',
       permission: capabilities(ROLE, 'read'),
       docsUrl: `${DOCS}#mesh-roles`,
@@ -243,7 +249,7 @@ export const secrets = {
       name: 'secrets.mesh-roles.write',
       path: ROLE,
       description: 'creates or updates a role',
-      params: { name: roleName },
+      params: meshRole,
       body: {
         schema: meshRoleBody,
         required: true,
@@ -258,7 +264,7 @@ export const secrets = {
       name: 'secrets.mesh-roles.delete',
       path: ROLE,
       description: 'deletes a role; succeeds if it does not exist',
-      params: { name: roleName },
+      params: meshRole,
       permission: capabilities(ROLE, 'delete'),
       docsUrl: `${DOCS}#mesh-roles`,
     }),
@@ -271,7 +277,7 @@ export const secrets = {
       name: 'secrets.mesh-creds.generate',
       path: '/mesh/creds/{name}',
       description: 'creates a mesh token from a role with each call',
-      params: { name: roleName },
+      params: meshRole,
       responseType: 'data',
       permission: capabilities('/mesh/creds/{name}', 'read'),
       docsUrl: `${DOCS}#mesh-credentials`,

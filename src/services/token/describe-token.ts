@@ -1,4 +1,4 @@
-import type { Target } from '../../config/config.ts';
+import { meshMounts, type Target } from '../../config/config.ts';
 import { isObject } from '../../core/is-object.ts';
 import { stripSecretFields } from '../../core/redact/secret-fields.ts';
 import { ServiceError } from '../../http/errors.ts';
@@ -151,7 +151,7 @@ async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
     ...new Set(
       Object.values(secrets)
         .flatMap(Object.values)
-        .map(({ path }) => policyPath(path, client.target)),
+        .flatMap(({ path }) => policyPaths(path, client.target)),
     ),
   ];
   const capabilities = await optional(client.call(tokenOperations.capabilities, {}, { body: { paths } }));
@@ -169,11 +169,10 @@ async function describeSecretsToken(client: ServiceClient): Promise<TokenInfo> {
   };
 }
 
-/** An operation's path as a policy names it: `consul/roles/+`, where `+` is any name. */
-export function policyPath(path: string, target: Target): string {
-  return applyMount(path, target)
-    .slice(1)
-    .replaceAll(/\{[^}]+\}/gu, '+');
+/** An operation's path as policies name it, for each mount of its engine: `consul/roles/+`, where `+` is any name. */
+export function policyPaths(path: string, target: Target): readonly string[] {
+  const paths = meshMounts(target).map((mount) => applyMount(path, target, mount));
+  return [...new Set(paths)].map((one) => one.slice(1).replaceAll(/\{[^}]+\}/gu, '+'));
 }
 
 /** Older servers send the capabilities beside `data`. */

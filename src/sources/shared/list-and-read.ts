@@ -1,5 +1,5 @@
 import { TidemarkError } from '../../core/errors.ts';
-import { ServiceError } from '../../http/errors.ts';
+import { type FailureKind, ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation, OperationArgs } from '../../services/operation.ts';
@@ -96,6 +96,20 @@ function recordRefused<T>(
   for (const [value, error] of refused) landing.addUnknown({ column, value, reason: describeFailure(error) });
 }
 
+/** Failures that concern every part: a token that is not valid, a rate limit, a broken network. */
+const COMMON_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'unauthorized',
+  'rate-limited',
+  'too-long-wait',
+  'sealed',
+  'unreachable',
+  'aborted',
+]);
+
+export function isPartFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && !COMMON_FAILURES.has(error.failure);
+}
+
 /**
  * Makes a call for each part. A refused one is unknown.
  * @throws the first refusal if every part is refused
@@ -142,16 +156,25 @@ export async function listNames(
 }
 
 /** Lists names, then writes what reading each of them returns. */
-export async function extractNamed(context: ExtractContext, list: Operation, read: Operation): Promise<void> {
+export async function extractNamed(
+  context: ExtractContext,
+  list: Operation,
+  read: Operation,
+  args: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const { client, once } = context;
-  const relist = () => listNames(context, list);
+  const relist = () => listNames(context, list, args);
+  const listName = [list.name, ...Object.values(args)].join(' ');
   await listThenLand(context, {
-    name: list.name,
-    items: await once(list.name, relist),
+    name: listName,
+    items: await once(listName, relist),
     relist,
     toName: (name) => name,
     toObject: (item) => ({ item }),
-    request: (name) => ({ fields: { name }, read: (options) => client.call(read, { name }, options) }),
+    request: (name) => ({
+      fields: { ...args, name },
+      read: (options) => client.call(read, { ...args, name }, options),
+    }),
     isRow: true,
   });
 }
@@ -175,8 +198,13 @@ export async function checkListAndRead<O extends Operation>(
 }
 
 /** `checkListAndRead` for operations that list and read names. */
-export function checkNamed(client: ServiceClient, list: Operation, read: Operation): Promise<ServiceResponse> {
-  return checkListAndRead(client, list, {}, (name) =>
-    typeof name === 'string' ? client.call(read, { name }) : undefined,
+export function checkNamed(
+  client: ServiceClient,
+  list: Operation,
+  read: Operation,
+  args: Readonly<Record<string, string>> = {},
+): Promise<ServiceResponse> {
+  return checkListAndRead(client, list, args, (name) =>
+    typeof name === 'string' ? client.call(read, { ...args, name }) : undefined,
   );
 }

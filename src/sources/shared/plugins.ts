@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FailureKind, isRejection, ServiceError } from '../../http/errors.ts';
+import { isRejection, ServiceError } from '../../http/errors.ts';
 import type { UnknownPart } from '../../landing/store.ts';
 import type { ServiceClient } from '../../services/client.ts';
 import type { Operation } from '../../services/operation.ts';
@@ -7,7 +7,7 @@ import { listItems, type ResponsePage, type ServiceResponse } from '../../servic
 import { listPlugins } from '../../services/scheduler/bodies.ts';
 import { scheduler } from '../../services/scheduler/operations.ts';
 import { type ExtractContext, listIndex, optionalString, requiredString } from '../source.ts';
-import { describeFailure } from './list-and-read.ts';
+import { describeFailure, isPartFailure } from './list-and-read.ts';
 
 export interface ListedVolume {
   readonly id: string;
@@ -163,7 +163,7 @@ async function landUnnamed(
   try {
     for await (const page of client.pages(operation, {})) pages.push(page.text);
   } catch (error) {
-    if (!isPluginFailure(error)) throw error;
+    if (!isPartFailure(error)) throw error;
     const cannot = (isRejection(error) || UNSUPPORTED.test(error.serviceMessage)) && !known.has(null);
     if (!cannot) return landUnknown(context, null, error, {});
     await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(error) });
@@ -286,21 +286,7 @@ export async function checkPluginAccess(
   return response;
 }
 
-/** Failures that concern every plugin: a token that is not valid, a rate limit, a broken network. */
-const COMMON_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
-  'unauthorized',
-  'rate-limited',
-  'too-long-wait',
-  'sealed',
-  'unreachable',
-  'aborted',
-]);
-
-function isPluginFailure(error: unknown): error is ServiceError {
-  return error instanceof ServiceError && !COMMON_FAILURES.has(error.failure);
-}
-
 function takePluginFailure(error: unknown): ServiceError {
-  if (isPluginFailure(error)) return error;
+  if (isPartFailure(error)) return error;
   throw error;
 }

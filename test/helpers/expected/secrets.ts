@@ -48,6 +48,7 @@ export function secretsTables({ keys, providers, roles }: SecretsState, flavor: 
     ),
     mesh_roles: [...roles].map(([name, role]) => ({
       target,
+      mount: live ? 'consul' : 'mesh',
       name,
       token_type: role.tokenType,
       policy: filled(role.policy),
