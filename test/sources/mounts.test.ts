@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
@@ -146,8 +146,8 @@ test('findings name the mount, keep the ID of a name that is unique, and a plan 
     subject_id: 'team/consul-b/legacy-admin',
     title: 'Mesh role legacy-admin of mount team/consul-b issues management tokens',
   });
-  const page = await readFile(join(project.folder, 'out', 'latest', 'keys.html'), 'utf8');
-  expect(page).toContain('team/consul-b/legacy-admin');
+  const page = await project.tidemark(['report', 'keys', '--json']);
+  expect(page.stdout).toContain('team/consul-b/legacy-admin');
   const words = ['playbook', 'plan', 'downgrade-management-roles', '--max-percent', '100', '--json'];
   const { stdout, stderr } = await project.tidemark(words);
   const { actions } = JSON.parse(stdout || stderr) as Plan;
