@@ -23,6 +23,10 @@ export default defineConfig({
         find: './child-file.ts',
         replacement: fileURLToPath(new URL('test/helpers/query-child-file.ts', import.meta.url)),
       },
+      {
+        find: './worker-file.ts',
+        replacement: fileURLToPath(new URL('test/helpers/plugin-worker-file.ts', import.meta.url)),
+      },
     ],
   },
   test: {

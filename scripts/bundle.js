@@ -12,6 +12,7 @@ const ENTRIES = {
   cli: 'src/cli.ts',
   index: 'src/index.ts',
   'query-child': 'src/query/child.ts',
+  'plugin-worker': 'src/pipeline/plugins/worker.ts',
   'man-page': 'src/commands/man-page.ts',
 };
 /** Loaded by `require`, which a bundler leaves as it is. Its binary stays where npm installed it for the platform. */

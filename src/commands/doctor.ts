@@ -3,14 +3,14 @@ import type { Context } from '../core/context.ts';
 import { EXIT } from '../core/errors.ts';
 import { type Check, diagnose } from '../pipeline/doctor/index.ts';
 import { listNextSteps } from '../pipeline/doctor/next-steps.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadDefinitions } from '../pipeline/plugins/index.ts';
 import { warehouseFiles } from '../warehouse/publish.ts';
 import { readConfig } from './options.ts';
 import { formatNextSteps, formatTable, writeResult } from './output.ts';
 
 export async function doctor(context: Context): Promise<void> {
   const config = readConfig(context);
-  const { sources } = await loadDefinitions(config);
+  const { sources } = await loadDefinitions(config, {}, () => false);
   const checks = await diagnose(config, context, sources);
   const { colors } = context;
   const hasWarehouse = existsSync(warehouseFiles(config.data).published);

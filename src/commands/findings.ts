@@ -8,7 +8,7 @@ import { plural } from '../core/plural.ts';
 import { type Acceptance, acceptFindings, assertOpen } from '../findings/evaluate.ts';
 import { atOrAbove, loadRules, type Rule } from '../findings/rules.ts';
 import { printJson } from '../http/json.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadDefinitions } from '../pipeline/plugins/index.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openPublished, withWarehouse } from '../warehouse/session.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
@@ -130,7 +130,7 @@ async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise
   const { database, files, config, now, rules } = view;
   const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
   const requiredSources = new Set(relevant.flatMap((rule) => rule.sources));
-  const { sources } = await loadDefinitions(config);
+  const { sources } = await loadDefinitions(config, {}, () => false);
   const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
   const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
   const rows = await database.rows(await files.read('warehouse/unassessed'), {

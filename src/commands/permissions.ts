@@ -2,7 +2,7 @@ import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { collectRights, formatPermissions, type PermissionText } from '../pipeline/permissions.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadDefinitions } from '../pipeline/plugins/index.ts';
 import type { Playbook } from '../remediation/define.ts';
 import { assertTargets, readConfig } from './options.ts';
 import { writeResult } from './output.ts';

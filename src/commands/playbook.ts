@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../core/choices.ts';
 import type { Context } from '../core/context.ts';
 import { EXIT, TidemarkError } from '../core/errors.ts';
 import { plural } from '../core/plural.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadDefinitions } from '../pipeline/plugins/index.ts';
 import { applyExitCode, applyPlan, findFinishedResult } from '../remediation/apply.ts';
 import { approvalStatement } from '../remediation/approvals.ts';
 import { approvePlan, assertApprovable } from '../remediation/approve.ts';

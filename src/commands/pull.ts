@@ -3,7 +3,7 @@ import { unknownName } from '../config/suggest.ts';
 import type { Context } from '../core/context.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { readLanding } from '../landing/store.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadDefinitions } from '../pipeline/plugins/index.ts';
 import { assertPulls, pullExitCode, runPulls, selectPulls } from '../pipeline/pull.ts';
 import type { Pull, RunResult } from '../pipeline/run.ts';
 import type { SourceDefinition } from '../sources/source.ts';
@@ -22,7 +22,7 @@ export interface PullFlags {
 
 export async function pull(context: Context, options: PullFlags): Promise<void> {
   const config = readConfig(context);
-  const { sources } = await loadDefinitions(config);
+  const { sources } = await loadDefinitions(config, {}, () => false);
   const acceptShrink = await resolveSources(config, sources, options.acceptShrink);
   const requested = await resolveSources(config, sources, options.source);
   const selected = selectPulls(

@@ -54,10 +54,10 @@ function pastFolder(output: string, asOf: Date): string {
 /** Loaded on demand, because the playbooks load the operations of every service. */
 async function listPlaybooks(config: Config): Promise<readonly PlaybookSummary[]> {
   const [{ loadDefinitions }, { summarizePlaybooks }] = await Promise.all([
-    import('../pipeline/plugins.ts'),
+    import('../pipeline/plugins/index.ts'),
     import('../remediation/registry.ts'),
   ]);
-  return summarizePlaybooks((await loadDefinitions(config)).playbooks);
+  return summarizePlaybooks((await loadDefinitions(config, {}, () => false)).playbooks);
 }
 
 /**

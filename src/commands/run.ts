@@ -1,6 +1,6 @@
 import { loadJob } from '../config/job.ts';
 import type { Context } from '../core/context.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadJobDefinitions } from '../pipeline/plugins/index.ts';
 import { type JobResult, jobExitCode, runJob } from '../pipeline/run-job.ts';
 import { formatSent } from './mail.ts';
 import { assertTargets, readConfig } from './options.ts';
@@ -15,7 +15,7 @@ export async function run(context: Context, name: string, options: RunFlags): Pr
   const config = readConfig(context);
   const targets = assertTargets(config, options.target);
   const job = await loadJob(config, context.env, name);
-  const result = await runJob(config, context, job, await loadDefinitions(config), { targets });
+  const result = await runJob(config, context, job, await loadJobDefinitions(config, [job]), { targets });
   writeResult(context, result, () => formatJobResult(result, config.output));
   context.exit(jobExitCode(result));
 }

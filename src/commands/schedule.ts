@@ -4,7 +4,7 @@ import { EXIT, TidemarkError } from '../core/errors.ts';
 import { nextRuns } from '../daemon/cron-schedule.ts';
 import type { ScheduledJob } from '../daemon/scheduler.ts';
 import { runDaemon } from '../daemon/serve.ts';
-import { loadDefinitions } from '../pipeline/plugins.ts';
+import { loadJobDefinitions } from '../pipeline/plugins/index.ts';
 import { jobExitCode, runJob, validateJobs } from '../pipeline/run-job.ts';
 import { readConfig } from './options.ts';
 import { writeResult } from './output.ts';
@@ -17,11 +17,8 @@ export async function schedule(context: Context, listOnly: boolean): Promise<voi
     return;
   }
   const scheduled = [...jobs.values()].flatMap(toScheduledJob);
-  await validateJobs(
-    config,
-    [...jobs.values()].filter((job) => job.schedule !== undefined),
-    await loadDefinitions(config),
-  );
+  const used = [...jobs.values()].filter((job) => job.schedule !== undefined);
+  await validateJobs(config, used, await loadJobDefinitions(config, used));
   if (context.clock.frozen) throw new TidemarkError('USAGE', 'schedule cannot be combined with --now');
   if (scheduled.length === 0) {
     throw new TidemarkError('CONFIG', 'no job has a schedule', {
@@ -39,7 +36,7 @@ function toScheduledJob({ name, schedule: expression, timezone }: Job): readonly
 async function runOnce(context: Context, name: string): Promise<boolean> {
   const config = readConfig(context);
   const job = await loadJob(config, context.env, name);
-  return jobExitCode(await runJob(config, context, job, await loadDefinitions(config))) === EXIT.done;
+  return jobExitCode(await runJob(config, context, job, await loadJobDefinitions(config, [job]))) === EXIT.done;
 }
 
 function listNextRuns(context: Context, jobs: ReadonlyMap<string, Job>): void {

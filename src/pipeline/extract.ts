@@ -63,6 +63,7 @@ export async function extract(
     client: boundClient(bindClient(client, { metrics, signal }), bounds, source.name, metrics),
     landing,
     log: run.log,
+    signal,
     metrics,
     asOf: run.asOf.toISOString(),
     once,

@@ -21,7 +21,7 @@ import { type WarehouseWriter, withWarehouseLock } from '../warehouse/session.ts
 import { waitForLock } from '../warehouse/wait-for-lock.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
-import { BUILT_IN, type Definitions } from './plugins.ts';
+import { BUILT_IN, type Definitions } from './plugins/index.ts';
 import { type PullOptions, pullSources, selectPulls } from './pull.ts';
 import { type RenderResult, renderPublished, renderStage } from './render.ts';
 import { clearInFlight } from './resume.ts';

@@ -87,6 +87,8 @@ export interface ExtractContext {
   readonly client: ServiceClient;
   readonly landing: LandingWriter;
   readonly log: Log;
+  /** Aborted where the extraction ends early. */
+  readonly signal: AbortSignal;
   readonly metrics: RequestMetrics;
   /** `as_of` of the run, ISO 8601. */
   readonly asOf: string;

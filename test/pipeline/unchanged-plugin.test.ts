@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { buildCommand } from '../helpers/built-command.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { change, pullAt, scheduler } from './pull-again.ts';
 
@@ -23,16 +23,16 @@ test('a source of a plugin declares in one line what proves its objects unchange
 
 /** A plugin whose source reads policies one by one. */
 async function addPlugin(place: TestProject) {
-  const library = pathToFileURL(join(PACKAGE_ROOT, 'src', 'index.ts')).href;
+  const library = pathToFileURL(join(await buildCommand(), '..', '..', 'dist', 'index.js')).href;
   await writeFile(
-    join(place.folder, 'plugin.ts'),
+    join(place.folder, 'plugin.mjs'),
     `import { definePlugin, scheduler } from ${JSON.stringify(library)};
 export default definePlugin({ sources: [{
   name: 'policy_names',
   kind: 'scheduler',
   unchanged: { list: 'ModifyIndex' },
   extract: async ({ client, objects, forEachLimited }) => {
-    const items = (await client.call(scheduler.policies.list)).json() as { Name: string }[];
+    const items = (await client.call(scheduler.policies.list)).json();
     const reader = await objects({ name: 'policies', objects: items.map((item) => ({ key: item.Name, item })) });
     await forEachLimited(items, ({ Name: name }) => reader.land(name, {
       fields: { name },
@@ -67,5 +67,5 @@ select name, body ->> 'Description' as description,
 from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR', body: 'JSON'}, maximum_object_size = $longest_line)
 `,
   );
-  await place.configure((config) => Object.assign(config, { plugins: ['./plugin.ts'] }));
+  await place.configure((config) => Object.assign(config, { plugins: ['./plugin.mjs'] }));
 }

@@ -21,6 +21,7 @@ test('the program loads its own files, modules of Node, and packages with native
     expect.arrayContaining([
       'cli.js',
       'index.js',
+      'plugin-worker.js',
       'query-child.js',
       'browser/editor.js',
       'dependencies/undici.js',

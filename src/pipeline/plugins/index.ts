@@ -1,12 +1,14 @@
 import { pathToFileURL } from 'node:url';
-import type { Config, Target } from '../config/config.ts';
-import { suggestName } from '../config/suggest.ts';
-import { errorMessage, TidemarkError } from '../core/errors.ts';
-import { builtInPlaybooks } from '../playbooks/index.ts';
-import type { Playbook } from '../remediation/define.ts';
-import { loadPlaybooks } from '../remediation/registry.ts';
-import { sources as builtInSources } from '../sources/index.ts';
-import { fitsTarget, type SourceDefinition } from '../sources/source.ts';
+import type { Config, Target } from '../../config/config.ts';
+import type { Job } from '../../config/job.ts';
+import { suggestName } from '../../config/suggest.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { builtInPlaybooks } from '../../playbooks/index.ts';
+import type { Playbook } from '../../remediation/define.ts';
+import { loadPlaybooks } from '../../remediation/registry.ts';
+import { sources as builtInSources } from '../../sources/index.ts';
+import { fitsTarget, type SourceDefinition } from '../../sources/source.ts';
+import { describePlugin, toRemoteSources } from './remote.ts';
 
 /** The sources and playbooks that runs and commands can use. */
 export interface Definitions {
@@ -25,11 +27,20 @@ export function definePlugin(plugin: Plugin): Plugin {
 }
 
 /**
- * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order.
+ * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order. Sources of modules run in threads of
+ * their own. A playbook of a module runs in this one, because its guards are asked in the middle of an action: its module is loaded
+ * here only if one of its playbooks is used.
+ * @param usesPlaybook whether a playbook may be planned or applied; of others, only the declarations are known
  * @throws TidemarkError CONFIG if a module cannot be loaded, or a definition is not valid.
  */
-export async function loadDefinitions(config: Config, extra: Plugin = {}): Promise<Definitions> {
-  const modules = await Promise.all(config.plugins.map((file, index) => importPlugin(file, `plugins[${index}]`)));
+export async function loadDefinitions(
+  config: Config,
+  extra: Plugin = {},
+  usesPlaybook: (name: string) => boolean = () => true,
+): Promise<Definitions> {
+  const modules = await Promise.all(
+    config.plugins.map((file, index) => loadPlugin(file, `plugins[${index}]`, usesPlaybook)),
+  );
   const plugins = [BUILT_IN, ...modules, extra];
   const sources = plugins.flatMap((plugin) => plugin.sources ?? []);
   assertTargetSources(config, sources);
@@ -39,33 +50,24 @@ export async function loadDefinitions(config: Config, extra: Plugin = {}): Promi
   return { sources, playbooks: await loadPlaybooks(config, playbooks) };
 }
 
-async function importPlugin(file: string, field: string): Promise<Plugin> {
-  const module = await import(pathToFileURL(file).href).catch((cause: unknown) => {
-    throw importError(file, field, cause);
-  });
-  const plugin: unknown = (module as { readonly default?: unknown }).default;
-  if (isPlugin(plugin)) return plugin;
-  throw new TidemarkError('CONFIG', `${field}: ${file} has no default export with \`sources\` or \`playbooks\``, {
-    hint: 'write `export default definePlugin({ sources: […], playbooks: […] })`',
-  });
+/** The definitions for these jobs. */
+export function loadJobDefinitions(config: Config, jobs: readonly Job[]): Promise<Definitions> {
+  return loadDefinitions(config, {}, (name) =>
+    jobs.some(({ playbooks }) => playbooks.some((one) => one.name === name)),
+  );
 }
 
-function isPlugin(value: unknown): value is Plugin {
-  if (typeof value !== 'object' || value === null) return false;
-  const { sources, playbooks } = value as Readonly<Record<string, unknown>>;
-  const lists = [sources, playbooks].filter((list) => list !== undefined);
-  return lists.length > 0 && lists.every(Array.isArray);
+async function loadPlugin(file: string, field: string, usesPlaybook: (name: string) => boolean): Promise<Plugin> {
+  const info = await describePlugin(file, field);
+  const isUsed = info.playbooks?.some(({ name }) => usesPlaybook(name));
+  const playbooks = isUsed ? await importPlaybooks(file) : (info.playbooks ?? []);
+  return { sources: toRemoteSources(file, info), playbooks };
 }
 
-function importError(file: string, field: string, cause: unknown): TidemarkError {
-  const { code } = cause as { readonly code?: unknown };
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?ts$/u.test(file)) {
-    return new TidemarkError('CONFIG', `${field}: ${file} is TypeScript, which this version of Node cannot run`, {
-      cause,
-      hint: 'use Node 22.18 or newer, or compile the plugin to JavaScript',
-    });
-  }
-  return new TidemarkError('CONFIG', `${field}: ${file} cannot be loaded: ${errorMessage(cause)}`, { cause });
+/** Of a module that a thread has loaded. */
+async function importPlaybooks(file: string): Promise<readonly Playbook[]> {
+  const module = (await import(pathToFileURL(file).href)) as { readonly default: Plugin };
+  return module.default.playbooks ?? [];
 }
 
 function assertUniqueSources(sources: readonly SourceDefinition[]): void {

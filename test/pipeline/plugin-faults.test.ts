@@ -1,0 +1,138 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runPlugin } from '../../src/pipeline/plugins/remote.ts';
+import { buildCommand } from '../helpers/built-command.ts';
+import { tempFolder } from '../helpers/temp.ts';
+import { type TestProject, testProject } from '../helpers/test-project.ts';
+
+const LIBRARY = pathToFileURL(join(await buildCommand(), '..', '..', 'dist', 'index.js')).href;
+
+const source = (name: string, extract: string) =>
+  `{ name: '${name}', kind: 'scheduler', extract: async ({ client, landing }) => { ${extract} }, checkAccess: async () => undefined }`;
+const GOOD = `const page = await client.call(scheduler.policies.list); landing.expectRows(page.json().length);
+  for (const { Name } of page.json()) await landing.writeJson({ name: Name });`;
+
+/** A project with a plugin: what stands before its export, and its sources. */
+async function projectWith(
+  sources: readonly string[],
+  before = '',
+  names: readonly string[] = [],
+): Promise<TestProject> {
+  const place = await testProject({ workspaces: 5 });
+  await writeFile(
+    join(place.folder, 'plugin.mjs'),
+    `import { scheduler } from ${JSON.stringify(LIBRARY)};\n${before}\nexport default { sources: [${sources.join(', ')}] };\n`,
+  );
+  for (const name of names) await writeTable(place.folder, name);
+  await place.configure((config) => Object.assign(config, { plugins: ['./plugin.mjs'] }));
+  return place;
+}
+
+async function writeTable(folder: string, name: string): Promise<void> {
+  for (const part of ['tables', 'load']) await mkdir(join(folder, 'queries', part), { recursive: true });
+  const head = `-- grain: one row per policy\n-- key: name\n-- source: ${name}\n`;
+  const columns = `target varchar not null, -- name of the target in tidemark.yaml
+  name varchar, -- name
+  valid_from timestamptz not null, -- time of the pull that first saw this version of the row
+  valid_to timestamptz -- time of the pull that first saw another version, or none; null for the current version`;
+  const table = `${head}create table if not exists ${name}_history (\n  ${columns}\n);\n`;
+  await writeFile(join(folder, 'queries', 'tables', `${name}.sql`), table);
+  const load = `-- grain: one row per policy\nselect name, from read_json($files, format = 'newline_delimited', columns = {name: 'VARCHAR'}, maximum_object_size = $longest_line)\n`;
+  await writeFile(join(folder, 'queries', 'load', `${name}.sql`), load);
+}
+
+const FAULTS: Readonly<Record<string, readonly [extract: string, message: RegExp]>> = {
+  'process.exit(0)': ['process.exit(0)', /the plugin ended its thread with code 0/u],
+  'a timer that throws': [
+    `setTimeout(() => { throw new Error('of a timer') }, 1); await new Promise(() => {})`,
+    /the plugin failed outside of its calls: of a timer/u,
+  ],
+  'an unhandled rejection': [
+    `Promise.reject(new Error('of nobody')); await new Promise(() => {})`,
+    /the plugin failed outside of its calls: of nobody/u,
+  ],
+  'throw null': ['throw null', /the plugin failed: null/u],
+  'an error whose message throws': [`throw { get name() { throw new Error('x') } }`, /an error that cannot be read/u],
+  'too much memory': [`const all = []; for (;;) all.push(new Array(1e6).fill({}))`, /memory limit/iu],
+  'an error of its own': [`throw new TypeError('of the plugin')`, /the plugin failed: of the plugin/u],
+};
+
+describe('a fault of a plugin fails its source, and nothing else', () => {
+  test.each(Object.keys(FAULTS))('%s', async (name) => {
+    const [extract, message] = FAULTS[name]!;
+    const place = await projectWith([source('bad', extract), source('good', GOOD)], '', ['bad', 'good']);
+    const { exit, stdout, stderr } = await place.tidemark([
+      'pull',
+      '--json',
+      '--target',
+      'nomad',
+      '--source',
+      'bad',
+      '--source',
+      'good',
+      '--source',
+      'acl_policies',
+    ]);
+    expect(exit, stderr).toBe(1);
+    const { pulls } = JSON.parse(stdout) as {
+      pulls: { source: string; status: string; rows: number; error: string | null }[];
+    };
+    const status = Object.fromEntries(pulls.map((pull) => [pull.source, pull.status]));
+    expect(status).toEqual({ bad: 'failed', good: 'complete', acl_policies: 'complete' });
+    expect(pulls.find((pull) => pull.source === 'bad')?.error).toMatch(message);
+    expect(pulls.find((pull) => pull.source === 'good')?.rows).toBeGreaterThan(0);
+  });
+});
+
+describe('a plugin that cannot be loaded is refused by field and file', () => {
+  test.each([
+    [
+      'process.exit(0)',
+      ['process.exit(0);'],
+      [],
+      /plugins\[0\]: .*plugin\.mjs cannot be loaded: the plugin ended its thread with code 0/u,
+    ],
+    ['throw null', ['throw null;'], [], /plugins\[0\]: .*plugin\.mjs cannot be loaded: null/u],
+    [
+      'a rejection that nobody handles',
+      [`Promise.reject(new Error('early')); await new Promise(() => {});`],
+      [],
+      /cannot be loaded: the plugin failed outside of its calls: early/u,
+    ],
+    ['null for a source', [''], ['null'], /plugins\[0\]: .*plugin\.mjs sources\[0\] is not a source/u],
+    ['a getter that throws', [''], [`{ get name() { throw new Error('no name') } }`], /cannot be loaded: .*no name/u],
+  ] as const)('%s', async (_, [before], sources, message) => {
+    const place = await projectWith(sources, before);
+    for (const command of [['pull'], ['run', 'nightly'], ['doctor']]) {
+      const { exit, stderr } = await place.tidemark(command);
+      expect([exit, stderr]).toEqual([2, expect.stringMatching(message)]);
+    }
+  });
+});
+
+test('a source that computes without an end is stopped at its bound of time', async () => {
+  const place = await projectWith([source('bad', 'for (;;);')], '', ['bad']);
+  await place.configure((config) => {
+    for (const target of config.targets) Object.assign(target, { limits: { maxSeconds: 2 } });
+  });
+  const { exit, stdout } = await place.tidemark(['pull', '--json', '--source', 'bad']);
+  expect(exit).toBe(3); // no source is complete
+  expect(stdout).toContain('bad takes longer than 2.0 s');
+});
+
+test('a thread that computes without a pause is stopped, also without a bound', async () => {
+  const file = join(await tempFolder(), 'plugin.mjs');
+  await writeFile(file, 'for (;;);');
+  await expect(runPlugin(file, { kind: 'describe' }, undefined, 1_500)).rejects.toThrow('without a pause');
+});
+
+test('a signal stops a source that computes without an end', async () => {
+  const place = await projectWith([source('bad', 'landing.log; for (;;);')], '', ['bad']);
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(new Error('stopped by SIGTERM')), 3_000);
+  onTestFinished(() => clearTimeout(timer));
+  const { exit } = await place.tidemark(['pull', '--source', 'bad'], { signal: stop.signal });
+  expect(exit).not.toBe(0);
+});
