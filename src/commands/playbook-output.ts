@@ -111,13 +111,13 @@ function formatApproval({ approvals }: Plan): string {
 
 /** Where a plan acts, and what the services there say they are. */
 function formatTargets({ targets, planned_by, selection }: Plan): readonly string[] {
-  const planner = `planned by ${planned_by.who} with ${planned_by.how}`;
-  const lines = targets.map(({ name, url, organization, namespace, identity }) => {
+  const planner = planned_by === null ? [] : [`planned by ${planned_by.who} with ${planned_by.how}`];
+  const lines = (targets ?? []).map(({ name, url, organization, namespace, identity }) => {
     const parts = { organization, namespace, ...identity };
     const known = Object.entries(parts).flatMap(([field, value]) => (value === null ? [] : [`${field} ${value}`]));
     return `target ${name}: ${[url, ...known].join(', ')}`;
   });
-  return [...lines, planner, ...(selection ? [formatSelection(selection)] : [])];
+  return [...lines, ...planner, ...(selection ? [formatSelection(selection)] : [])];
 }
 
 function formatSelection({ findings, subjects, limit, remaining }: NonNullable<Plan['selection']>): string {

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
-import { isObject } from '../core/is-object.ts';
 
 const args = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
@@ -69,7 +68,8 @@ const planTarget = z.strictObject({
 const planSchema = z.strictObject({
   plan_id: z.string(),
   playbook: z.string(),
-  planned_by: z.strictObject({ who: z.string(), how: z.string() }),
+  /** Null in a plan of version 0.1, which did not record it; so is `targets`. */
+  planned_by: z.strictObject({ who: z.string(), how: z.string() }).nullable(),
   created_at: time,
   expires_at: time,
   run_id: z.string().nullable(),
@@ -79,7 +79,7 @@ const planSchema = z.strictObject({
   /** How long the findings of an undo are accepted, so that no job applies the same again. */
   accept_days: z.number().positive().max(3650).optional(),
   digest: z.string(),
-  /** What the planner chose of the findings; null where all of them were planned. */
+  /** What the planner chose of the findings; null where all of them were planned, and in a plan of version 0.1. */
   selection: z
     .strictObject({
       findings: z.array(z.string()),
@@ -90,11 +90,23 @@ const planSchema = z.strictObject({
     })
     .nullable(),
   /** Those of the actions. */
-  targets: z.array(planTarget),
+  targets: z.array(planTarget).nullable(),
   actions: z.array(action),
   skipped: z.array(z.strictObject({ finding_id: z.string(), reason: z.string() })),
   approvals: z.array(approval),
 });
+
+/** Version 0.1 wrote one approval, which the next one replaced, and neither planner nor targets. */
+const legacySchema = planSchema
+  .omit({ planned_by: true, selection: true, targets: true, approvals: true })
+  .extend({ approval: approval.nullable() })
+  .transform(({ approval: only, ...plan }) => ({
+    ...plan,
+    planned_by: null,
+    selection: null,
+    targets: null,
+    approvals: only === null ? [] : [only],
+  }));
 
 export type Plan = z.infer<typeof planSchema>;
 export type Action = Plan['actions'][number];
@@ -109,7 +121,9 @@ export function findingIds({ finding_id, finding_ids }: Action): readonly string
 /** JSON with sorted object keys: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
-    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
   );
 }
 
@@ -119,7 +133,7 @@ function sha256(value: unknown): string {
 
 /** SHA-256 over everything except the approvals and the digest itself. */
 export function planDigest(plan: Readonly<Record<string, unknown>>): string {
-  const { approvals: _approvals, digest: _digest, ...content } = plan;
+  const { approval: _approval, approvals: _approvals, digest: _digest, ...content } = plan;
   return sha256(content);
 }
 
@@ -142,10 +156,10 @@ export async function readPlan(file: string): Promise<Plan> {
       ...(cause !== undefined && { cause }),
     });
   };
-  if (!isObject(value)) return reject('is not a plan');
-  const content = value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return reject('is not a plan');
+  const content = value as Readonly<Record<string, unknown>>;
   if (content.digest !== planDigest(content)) return reject('was changed since it was made: its digest does not match');
-  const plan = planSchema.safeParse(content);
+  const plan = ('approvals' in content ? planSchema : legacySchema).safeParse(content);
   if (!plan.success) return reject('is not a plan of this version of tidemark', plan.error);
   if (plan.data.approvals.some((given) => given.digest !== approvalDigest(plan.data, given))) {
     return reject('was changed since it was approved');

@@ -136,7 +136,8 @@ export async function findUnfinishedPlans(
 
 function isUnfinished(plan: Plan, entries: readonly LedgerEntry[], { approvedBy, now }: Wanted): boolean {
   if (!plan.approvals.some(({ by }) => by === approvedBy) || plan.undoes !== undefined) return false;
-  if (now.getTime() >= Date.parse(plan.expires_at)) return false;
+  // One of version 0.1 names no installation, and cannot be applied any more.
+  if (plan.targets === null || now.getTime() >= Date.parse(plan.expires_at)) return false;
   return plan.actions.some(({ action_id }) => {
     const entry = entries.find(({ row }) => row.plan_id === plan.plan_id && row.action_id === action_id);
     return entry === undefined || entry.isOpen || entry.row.status === 'failed' || entry.row.status === 'unconfirmed';

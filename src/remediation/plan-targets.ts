@@ -41,12 +41,13 @@ export async function assertSameInstallations(plan: Plan, config: Config, contex
   }
 }
 
-/** @throws TidemarkError UNSAFE for a plan with an action on a target that it does not describe. */
+/** @throws TidemarkError UNSAFE for a plan of version 0.1, or with an action on a target that it does not describe. */
 export function assertNamesTargets({ plan_id, targets, actions }: Plan): readonly PlanTarget[] {
-  const known = targets.map(({ name }) => name);
-  if (actions.every(({ target }) => known.includes(target))) return targets;
+  const known = targets?.map(({ name }) => name);
+  const missing = actions.find(({ target }) => !known?.includes(target));
+  if (targets !== null && missing === undefined) return targets;
   throw new TidemarkError('UNSAFE', `plan ${plan_id} does not say which installation it was made for`, {
-    hint: 'it was changed: plan again',
+    hint: 'it is of an earlier version of tidemark, or was changed: plan again',
   });
 }
 
