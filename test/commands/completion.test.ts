@@ -1,8 +1,9 @@
+import { readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { defineAllCommands } from '../../src/commands/index.ts';
+import { commands, defineAllCommands } from '../../src/commands/index.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { SEVERITIES, SHELLS } from '../../src/core/choices.ts';
 import { createColors } from '../../src/core/color.ts';
@@ -11,9 +12,12 @@ import { builtInPlaybooks } from '../../src/playbooks/index.ts';
 import { listReportNames } from '../../src/reports/definitions.ts';
 import { operations } from '../../src/services/index.ts';
 import { sources } from '../../src/sources/index.ts';
+import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
+import { loadTables } from '../../src/warehouse/tables.ts';
 import { cli } from '../helpers/cli.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';
 
+const tables = await loadTables(createSqlFiles([PACKAGE_ROOT]));
 const atEnd = cleanAtEnd();
 let cwd: string;
 
@@ -43,31 +47,26 @@ async function complete(...words: string[]): Promise<readonly string[]> {
     .map((line) => line.split('\t', 1)[0] ?? '');
 }
 
+function defineProgram(): Promise<Command> {
+  return defineAllCommands(createProgram({ stdout: () => {}, stderr: () => {}, colors: createColors(false) }), () => {
+    throw new Error('no command runs here');
+  });
+}
+
 describe('names', () => {
   test('commands and subcommands', async () => {
     expect(await complete('')).toEqual(expect.arrayContaining(['pull', 'playbook', 'completion', 'help']));
-    expect(await complete('p')).toEqual(['permissions', 'pull', 'playbook']);
+    expect(await complete('p')).toEqual(commands.map(({ name }) => name).filter((name) => name.startsWith('p')));
     expect(await complete('playbook', 'a')).toEqual(['approve', 'apply']);
     expect(await complete('help', 'pu')).toEqual(['pull']);
     expect(await complete('--config', 'other.yaml', 'pu')).toEqual(['pull']);
   });
 
   test('options, global ones too', async () => {
-    expect(await complete('pull', '--')).toEqual([
-      '--target',
-      '--source',
-      '--from',
-      '--fresh',
-      '--accept-shrink',
-      '--help',
-      '--config',
-      '--json',
-      '--quiet',
-      '--no-color',
-      '--now',
-      '--shard',
-      '--version',
-    ]);
+    const program = await defineProgram();
+    const pull = program.commands.find((command) => command.name() === 'pull')!;
+    const shown = [...pull.options, ...program.options].filter(({ hidden }) => !hidden).map(({ long }) => long);
+    expect([...(await complete('pull', '--'))].sort()).toEqual([...shown, '--help'].sort());
     expect(await complete('demo', '--n')).not.toContain('--nights');
     expect(await complete('sql', '--', '--')).toEqual([]);
   });
@@ -89,19 +88,17 @@ describe('names', () => {
 
   test('sources, reports, rules, playbooks, operations and jobs are those that exist', async () => {
     expect(await complete('pull', '--source', '')).toEqual(sources.map(({ name }) => name).sort());
-    expect(await complete('pull', '--accept-shrink', 'ag')).toEqual(['agent_pools', 'agents']);
+    const beginWithAg = (names: readonly string[]) => names.filter((name) => name.startsWith('ag')).sort();
+    expect(await complete('pull', '--accept-shrink', 'ag')).toEqual(beginWithAg(sources.map(({ name }) => name)));
     expect(await complete('report', 'drift', '')).toEqual([...(await listReportNames([PACKAGE_ROOT]))]);
     expect(await complete('findings', '--rule', 'o')).toEqual(expect.arrayContaining(['own-rule', 'outdated-version']));
     expect(await complete('playbook', 'plan', '')).toEqual(builtInPlaybooks.map(({ name }) => name).sort());
     expect(await complete('permissions', '--playbook', 'reap')).toEqual(['reap-dead-agents']);
     expect(await complete('api', '')).toEqual([...operations.keys()]);
-    expect(await complete('run', '')).toEqual(['hourly', 'nightly', 'weekly']);
+    const jobs = readdirSync(join(PACKAGE_ROOT, 'jobs')).map((file) => basename(file, '.yaml'));
+    expect(await complete('run', '')).toEqual([...jobs, 'hourly'].sort());
     expect(await complete('mail', 'n')).toEqual(['nightly']);
-    expect(await complete('tables', 'agent_p')).toEqual([
-      'agent_pool_relationships',
-      'agent_pool_workspaces',
-      'agent_pools',
-    ]);
+    expect(await complete('tables', 'ag')).toEqual(beginWithAg([...tables.keys()]));
   });
 
   test('plans and saved queries of the configuration', async () => {
@@ -153,12 +150,7 @@ const FREE_METAVARS =
   /<(?:file|dir|place|url|n|number|p|ms|seconds|timestamp|number\/count|address|text|name=value|flavor)>$/u;
 
 test('every value is completed, or is known to be free', async () => {
-  const program = await defineAllCommands(
-    createProgram({ stdout: () => {}, stderr: () => {}, colors: createColors(false) }),
-    () => {
-      throw new Error('no command runs here');
-    },
-  );
+  const program = await defineProgram();
   const open: string[] = [];
   const visit = async (command: Command, path: readonly string[]): Promise<void> => {
     for (const option of command.options) {

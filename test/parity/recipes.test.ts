@@ -1,0 +1,85 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { sources } from '../../src/sources/index.ts';
+import { createSqlFiles, parseHeader } from '../../src/warehouse/sql-files.ts';
+import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
+import { expectedTables } from '../helpers/expected/index.ts';
+import { PULLED_WORKSPACES } from '../helpers/test-project.ts';
+import { startTestSandbox } from '../helpers/test-sandbox.ts';
+
+/** What the recipes of CONTRIBUTING.md ask for. */
+const read = (path: string) => readFileSync(join(PACKAGE_ROOT, path), 'utf8');
+const readTests = (folder: string) =>
+  readdirSync(join(PACKAGE_ROOT, folder))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => read(`${folder}/${name}`))
+    .join('\n');
+const tables = await loadTables(createSqlFiles([PACKAGE_ROOT]));
+
+describe('a playbook', () => {
+  const lifecycles = readTests('test/playbooks');
+  test.each(builtInPlaybooks.map(({ name }) => name))('%s has a test of its lifecycle', (name) => {
+    expect(lifecycles).toContain(`lifecycle('${name}', {`);
+  });
+
+  test('is a row of docs/playbooks.md', () => {
+    const rows = builtInPlaybooks.map(
+      ({ name, rule, description }) => `| \`${name}\` | \`${rule}\` | ${description} |`,
+    );
+    const listed = read('docs/playbooks.md').split('| Playbook | Rule | Does |\n|---|---|---|\n')[1]?.split('\n\n')[0];
+    expect(listed?.split('\n')).toEqual(rows);
+  });
+});
+
+describe('a rule', () => {
+  const rules = readdirSync(join(PACKAGE_ROOT, 'queries/findings')).map((file) => basename(file, '.sql'));
+  const tests = readTests('test/findings');
+  test.each(rules)('%s is named by a test, and is a row of docs/findings.md', (name) => {
+    expect(tests).toMatch(new RegExp(`['"\`]${name}['"\`]`, 'u'));
+    expect(read('docs/findings.md')).toContain(`\n| \`${name}\` |`);
+  });
+});
+
+describe('a source', () => {
+  const FLAVORS = ['spec', 'hashicorp'] as const;
+  const expected: ReturnType<typeof expectedTables>[] = [];
+  beforeAll(async () => {
+    for (const flavor of FLAVORS) {
+      const sandbox = await startTestSandbox({ workspaces: PULLED_WORKSPACES, flavor });
+      expected.push(expectedTables(sandbox, flavor));
+      await sandbox.close();
+    }
+  });
+
+  test.each(sources.map(({ name }) => name))('%s fills documented tables, and the sandbox has rows for it', (name) => {
+    const filled = tablesForSource(name, tables).map((table) => table.name);
+    const [main = ''] = filled;
+    expect(
+      expected.some((rows) => rows[main]?.length),
+      `${main} has rows`,
+    ).toBe(true);
+    expect(filled.filter((table) => !expected.every((rows) => rows[table]))).toEqual([]);
+    const documented = read('docs/warehouse.md');
+    expect(filled.filter((table) => !documented.includes(`\`${table}\``))).toEqual([]);
+  });
+});
+
+describe('a report', () => {
+  const reports = readdirSync(join(PACKAGE_ROOT, 'queries/reports'), { withFileTypes: true })
+    .filter(
+      (entry) => entry.isDirectory() && existsSync(join(PACKAGE_ROOT, 'queries/reports', entry.name, 'summary.sql')),
+    )
+    .map(({ name }) => name);
+  test.each(reports)('%s has both templates, a figure, and a summary with headline, title and order', (name) => {
+    const summary = read(`queries/reports/${name}/summary.sql`);
+    const { title, order } = parseHeader(summary);
+    expect([title, order]).toEqual([expect.any(String), expect.any(String)]);
+    expect(summary).toMatch(/\bheadline\b/u);
+    expect(read(`reports/${name}.hbs`)).toContain('{{figure ');
+    expect(read(`reports/${name}.txt.hbs`)).not.toBe('');
+    expect(read('jobs/nightly.yaml')).toContain(name);
+  });
+});
