@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
 import { plural } from '../src/core/plural.ts';
-import { openDuckdb } from '../src/fleet/duckdb.ts';
+import { openDuckdb } from '../src/lake/fleet/duckdb.ts';
 import { publishToLake } from '../src/lake/publish.ts';
 import { createDirectoryStore, type LakeStore } from '../src/lake/store.ts';
-import { loadFleetReport } from '../src/reports/definitions.ts';
+import { loadFleetReport } from '../src/tell/reports/definitions.ts';
 import { warehouseFiles } from '../src/warehouse/publish.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';
 import {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { thresholds } from '../src/config/schema.ts';
 import type { Log } from '../src/core/log.ts';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import { type ReportReadOptions, renderReports } from '../src/reports/index.ts';
+import { type ReportReadOptions, renderReports } from '../src/tell/reports/index.ts';
 import { type Database, openDatabase, type SqlParams, type Statements } from '../src/warehouse/database.ts';
 import { THREADS } from '../src/warehouse/session.ts';
 import { createSqlFiles } from '../src/warehouse/sql-files.ts';

@@ -6,7 +6,7 @@ import type { Part, Result, Size } from './result.ts';
 import type { Started } from './sandbox.ts';
 
 const WORKSPACES: Readonly<Record<Size, number>> = { quick: 500, usual: 10_000, large: 10_000 };
-/** The list of policies has an index of each, and that of volumes too, but not what claims them: docs/decisions/0029-unchanged-objects.md. */
+/** The list of policies has an index of each, and that of volumes too, but not what claims them: docs/decisions.md#objects-that-are-proven-unchanged-are-not-read-again. */
 const POLICY = /^scheduler \/v1\/acl\/policy\//u;
 const VOLUME = /^scheduler \/v1\/volume\/csi\//u;
 

@@ -11,9 +11,9 @@ const dist = resolve(process.argv[2] ?? join(root, 'dist'));
 const ENTRIES = {
   cli: 'src/cli.ts',
   index: 'src/index.ts',
-  'query-child': 'src/query/child.ts',
-  'plugin-worker': 'src/pipeline/plugins/worker.ts',
-  'man-page': 'src/commands/man-page.ts',
+  'query-child': 'src/ask/query/child.ts',
+  'plugin-worker': 'src/run/plugins/worker.ts',
+  'man-page': 'src/cli/man-page.ts',
 };
 /** Loaded by `require`, which a bundler leaves as it is. Its binary stays where npm installed it for the platform. */
 const REQUIRED = '@duckdb/node-api';

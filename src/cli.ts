@@ -2,8 +2,8 @@ import { once, setMaxListeners } from 'node:events';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Command, CommanderError } from 'commander';
-import { commands } from './commands/index.ts';
-import { createProgram, type GlobalOptions, OPTIONS_WITH_VALUE } from './commands/program.ts';
+import { commands } from './cli/index.ts';
+import { createProgram, type GlobalOptions, OPTIONS_WITH_VALUE } from './cli/program.ts';
 import { frozenClock, parseTimestamp, systemClock } from './core/clock.ts';
 import { type Colors, createColors, isColorEnabled } from './core/color.ts';
 import type { Context, HttpTimeouts } from './core/context.ts';
@@ -77,7 +77,7 @@ const COMPLETION_WORD = '__complete';
 async function dispatch(session: Session): Promise<ExitCode> {
   const [first, ...words] = session.argv;
   if (first === COMPLETION_WORD) {
-    const { completeWords } = await import('./commands/completion.ts');
+    const { completeWords } = await import('./cli/completion.ts');
     session.stdout(await completeWords(words, session.cwd));
     return EXIT.done;
   }
@@ -97,7 +97,7 @@ async function dispatch(session: Session): Promise<ExitCode> {
 async function parseCommand(program: Command, session: Session): Promise<void> {
   let stopServices: (() => Promise<void>) | undefined;
   program.hook('preAction', async () => {
-    const { resumeDemo } = await import('./commands/demo-services.ts');
+    const { resumeDemo } = await import('./cli/demo-services.ts');
     const command = findCommandName(session.argv) ?? '';
     stopServices = await resumeDemo(
       createContext(program, session, () => {}),
@@ -203,7 +203,7 @@ function nameProgram(script: string, cwd: string): string {
   return isInstalled ? 'tidemark' : `node ${relative(cwd, script)}`;
 }
 
-/** What DuckDB's allocator keeps of freed memory: docs/decisions/0012-memory-of-loads.md. */
+/** What DuckDB's allocator keeps of freed memory: docs/decisions.md#loads. */
 const ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
 /** A fault that no command has caught: it says what is known and ends the process, whose state is not known any more. */

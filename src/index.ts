@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { QuerySession } from './ask/query/session.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { loadJob } from './config/job.ts';
 import { frozenClock, systemClock } from './core/clock.ts';
@@ -7,11 +8,10 @@ import type { Context } from './core/context.ts';
 import { TidemarkError } from './core/errors.ts';
 import type { Log } from './core/log.ts';
 import { Redactor } from './core/redact/redactor.ts';
-import { type Definitions, loadDefinitions, type Plugin } from './pipeline/plugins/index.ts';
-import { assertPulls, runPulls, selectPulls } from './pipeline/pull.ts';
-import type { RunResult } from './pipeline/run.ts';
-import { type JobResult, runJob } from './pipeline/run-job.ts';
-import { QuerySession } from './query/session.ts';
+import { type Definitions, loadDefinitions, type Plugin } from './run/plugins/index.ts';
+import { assertPulls, runPulls, selectPulls } from './run/pull.ts';
+import type { RunResult } from './run/run.ts';
+import { type JobResult, runJob } from './run/run-job.ts';
 import { type ApiClient, createApiClient } from './services/api-client.ts';
 import type { ServiceClient } from './services/client.ts';
 import { ServiceClients } from './services/clients.ts';
@@ -20,15 +20,6 @@ import type { Row } from './warehouse/values.ts';
 /** Tidemark as a library. docs/library.md describes it. */
 
 export { z } from 'zod';
-export type { Config, Target, TargetKind } from './config/config.ts';
-export { TidemarkError } from './core/errors.ts';
-export type { Log } from './core/log.ts';
-export { version } from './core/paths.ts';
-export { type HttpFailure, ServiceError } from './http/errors.ts';
-export { type Definitions, definePlugin, type Plugin } from './pipeline/plugins/index.ts';
-export type { PullOutcome, RunResult, RunStatus } from './pipeline/run.ts';
-export type { JobResult } from './pipeline/run-job.ts';
-export * from './playbooks/lib/json-path.ts';
 export {
   type AbsenceEvidence,
   type ActionDeclaration,
@@ -46,13 +37,12 @@ export {
   skip,
   type UndoDeclaration,
   unknown,
-} from './remediation/define.ts';
-export type { ApiClient } from './services/api-client.ts';
-export type * from './services/api-results.ts';
-export type { Conditions, RequestOptions, ServiceClient } from './services/client.ts';
-export { autoscaler, mesh, operations, platform, scheduler, secrets } from './services/index.ts';
-export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
-export type { ResponsePage, ServiceResponse } from './services/response.ts';
+} from './act/define.ts';
+export * from './act/playbooks/lib/json-path.ts';
+export type { Config, Target, TargetKind } from './config/config.ts';
+export { TidemarkError } from './core/errors.ts';
+export type { Log } from './core/log.ts';
+export { version } from './core/paths.ts';
 export {
   defineSource,
   type ExtractContext,
@@ -62,7 +52,18 @@ export {
   type ObjectRequest,
   type SourceDefinition,
   type Unchanged,
-} from './sources/source.ts';
+} from './extract/sources/source.ts';
+export { type HttpFailure, ServiceError } from './http/errors.ts';
+export type { PullOutcome } from './load/record-pulls.ts';
+export { type Definitions, definePlugin, type Plugin } from './run/plugins/index.ts';
+export type { RunResult, RunStatus } from './run/run.ts';
+export type { JobResult } from './run/run-job.ts';
+export type { ApiClient } from './services/api-client.ts';
+export type * from './services/api-results.ts';
+export type { Conditions, RequestOptions, ServiceClient } from './services/client.ts';
+export { autoscaler, mesh, operations, platform, scheduler, secrets } from './services/index.ts';
+export { defineOperation, type Operation, pathParam, queryParam } from './services/operation.ts';
+export type { ResponsePage, ServiceResponse } from './services/response.ts';
 export type { Row, Value } from './warehouse/values.ts';
 
 export interface TidemarkOptions extends Plugin {

@@ -1,7 +1,7 @@
 -- grain: one row per target and source that was ever pulled: whether its listing is known to contain everything that the service has
 -- why: why it is not; null where it is
 -- parameters: $as_of; $stale_hours
--- docs/decisions/0018-what-a-listing-proves.md gives the reason for each case.
+-- docs/decisions.md#what-a-listing-proves gives the reason for each case.
 create or replace temp table listing_proofs as
 with
   recent_tokens as (

@@ -79,7 +79,7 @@ export function loadConfig(
 
 /**
  * The configuration of one shard: its targets, with a warehouse and reports of its own below `shards/`. Targets with the same
- * credential are in the same shard, because a rate limit belongs to a credential (docs/decisions/0028-shards.md).
+ * credential are in the same shard, because a rate limit belongs to a credential (docs/decisions.md#shards).
  */
 function selectShard(config: Config, shard: Shard): Config {
   const references = readTokenReferences(config.file);

@@ -220,7 +220,7 @@ function validateLake(lake: unknown): ValidationIssue[] {
   return [{ path: ['lake'], message: 'must be a folder or s3://BUCKET/PREFIX' }];
 }
 
-/** In the landing of a run, beside the folders of the targets (`src/pipeline/resume.ts`). Some file systems ignore case. */
+/** In the landing of a run, beside the folders of the targets (`src/extract/resume.ts`). Some file systems ignore case. */
 const MARK = /^unfinished\.json$/iu;
 
 function validateTarget(

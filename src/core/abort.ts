@@ -12,7 +12,7 @@ export interface LinkedSignal {
 /**
  * A signal that is aborted with the first of the given ones. `AbortSignal.any` is not used: on Node 20 its sources refer to it
  * weakly, so that a garbage collection may end the link while something still waits for the abort
- * (docs/decisions/0016-strong-signals.md). Here the sources refer to it strongly, so it must be released.
+ * (docs/decisions.md#abort-signals-are-held-strongly). Here the sources refer to it strongly, so it must be released.
  */
 export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const controller = new AbortController();

@@ -28,7 +28,7 @@ const PROBE_WAIT_MS = 5;
 
 /**
  * Decides when the next request may be sent: within the window that headers describe, else at a rate that is learned from throttled
- * responses. docs/decisions/0023-rate-limits.md says why. Pure arithmetic over a clock that the caller passes in; all times are milliseconds of that clock.
+ * responses. docs/decisions.md#rate-limits says why. Pure arithmetic over a clock that the caller passes in; all times are milliseconds of that clock.
  */
 export class AdaptiveRateLimiter {
   readonly #maxPerSecond: number;

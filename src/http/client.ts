@@ -215,7 +215,7 @@ export class HttpClient {
 
 /**
  * The ky instance of a target. Its hook adds the credentials and counts requests.
- * docs/decisions/0013-dependencies.md says why its retry, timeout, redirects and errors are off.
+ * docs/decisions.md#dependencies says why its retry, timeout, redirects and errors are off.
  */
 function createKy({ credentials }: HttpClientOptions): KyInstance {
   return ky.create({

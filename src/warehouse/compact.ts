@@ -40,7 +40,7 @@ interface CompactOptions extends ReplaceOptions {
 /**
  * Writes a compact copy of an open, checkpointed file that has grown by a third since the last one, a week ago or more. Each run writes the
  * last rows of a table to new blocks: the old blocks stay in the file, and tables come to consist of many small parts
- * (docs/decisions/0034-compact-warehouse.md). `replaceWithCompact` puts the copy in the place of the file.
+ * (docs/decisions.md#compaction). `replaceWithCompact` puts the copy in the place of the file.
  * @returns whether there is a copy. Without one, the file can be used as it is: it is small, has not grown, or the copy failed.
  * @throws DuckDB's error for a corrupt block
  */

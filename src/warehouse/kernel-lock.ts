@@ -12,7 +12,7 @@ let loaded: TryLock | undefined;
 /**
  * Locks an open file through the kernel, which releases the lock when `fd` is closed or its process ends, for any reason. The lock
  * belongs to the open file description: it also excludes a second holder in this process, and reading the file elsewhere in this
- * process does not release it (docs/decisions/0017-kernel-lock.md).
+ * process does not release it (docs/decisions.md#locks).
  * @throws TidemarkError UNSAFE if the file system has no such lock, CONFIG if the package with the lock is not installed.
  */
 export function tryLockFile(fd: number, file: string): boolean {

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { PermissionText } from '../../src/pipeline/permissions.ts';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import type { PermissionText } from '../../src/run/permissions.ts';
 import { findTarget, testProject } from '../helpers/test-project.ts';
 import { cacheFolder, INSTALL_MS } from './install.ts';
 

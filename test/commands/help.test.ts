@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { listExamples } from '../../src/commands/definitions/define.ts';
-import { defineAllCommands } from '../../src/commands/index.ts';
-import { createProgram } from '../../src/commands/program.ts';
+import { listExamples } from '../../src/cli/definitions/define.ts';
+import { defineAllCommands } from '../../src/cli/index.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { createColors } from '../../src/core/color.ts';
 import { PACKAGE_ROOT, version } from '../../src/core/paths.ts';
 import { cli } from '../helpers/cli.ts';

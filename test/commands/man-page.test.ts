@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { listExamples } from '../../src/commands/definitions/define.ts';
-import { defineProgram, formatManPage } from '../../src/commands/man-page.ts';
+import { listExamples } from '../../src/cli/definitions/define.ts';
+import { defineProgram, formatManPage } from '../../src/cli/man-page.ts';
 import { EXIT } from '../../src/core/errors.ts';
 
 const program = await defineProgram();

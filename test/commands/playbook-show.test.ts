@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { formatActions } from '../../src/commands/playbook-show.ts';
+import type { Action, Plan } from '../../src/act/plan-file.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { formatActions } from '../../src/cli/playbook-show.ts';
 import { createTargets } from '../../src/config/config.ts';
 import { createColors } from '../../src/core/color.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import type { Action, Plan } from '../../src/remediation/plan-file.ts';
 import { buildTestPlan } from '../remediation/test-plans.ts';
 
 const targets = createTargets([

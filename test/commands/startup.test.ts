@@ -28,16 +28,16 @@ function followImports(entries: readonly string[]): Reached {
   return { files, packages };
 }
 
-const definitions = readdirSync(join(SRC, 'commands', 'definitions')).map((name) => `commands/definitions/${name}`);
+const definitions = readdirSync(join(SRC, 'cli', 'definitions')).map((name) => `cli/definitions/${name}`);
 
 test('help, completion and --version load no command, no database and no HTTP client', () => {
-  const { files, packages } = followImports(['cli.ts', 'commands/completion.ts', ...definitions]);
+  const { files, packages } = followImports(['cli.ts', 'cli/completion.ts', ...definitions]);
   expect([...packages].sort()).toEqual(['commander', 'picocolors']);
   const folders = new Set([...files].map((file) => dirname(file)));
-  expect([...folders].sort()).toEqual(['.', 'commands', 'commands/definitions', 'core', 'core/redact']);
+  expect([...folders].sort()).toEqual(['.', 'cli', 'cli/definitions', 'core', 'core/redact']);
 });
 
 test('the imports of a command reach the database; those of `sql` do not, whose queries run in another process', () => {
-  expect(followImports(['commands/status.ts']).files).toContain('warehouse/database.ts');
-  expect(followImports(['commands/sql.ts']).files).not.toContain('warehouse/database.ts');
+  expect(followImports(['cli/status.ts']).files).toContain('warehouse/database.ts');
+  expect(followImports(['cli/sql.ts']).files).not.toContain('warehouse/database.ts');
 });

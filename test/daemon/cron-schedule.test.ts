@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CronSchedule, nextRuns } from '../../src/daemon/cron-schedule.ts';
+import { CronSchedule, nextRuns } from '../../src/run/schedule/cron-schedule.ts';
 
 const YEAR = { from: '2026-12-31T12:00:00Z', to: '2027-12-31T12:00:00Z' };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TidemarkError } from '../../src/core/errors.ts';
 import type { Log } from '../../src/core/log.ts';
-import { type ScheduledJob, Scheduler, type SchedulerOptions } from '../../src/daemon/scheduler.ts';
+import { type ScheduledJob, Scheduler, type SchedulerOptions } from '../../src/run/schedule/scheduler.ts';
 
 const MINUTE_MS = 60_000;
 

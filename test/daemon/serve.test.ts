@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
-import { type DaemonOptions, runDaemon } from '../../src/daemon/serve.ts';
+import { type DaemonOptions, runDaemon } from '../../src/run/schedule/serve.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';

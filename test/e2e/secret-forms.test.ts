@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { withHeartbeat } from '../../src/pipeline/heartbeat.ts';
+import { withHeartbeat } from '../../src/run/heartbeat.ts';
 import { findForms, secretForms } from '../helpers/secret-forms.ts';
 import { testProject } from '../helpers/test-project.ts';
 

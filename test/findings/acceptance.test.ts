@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { acceptFindings } from '../../src/findings/evaluate.ts';
+import { acceptFindings } from '../../src/tell/findings/evaluate.ts';
 import type { Row } from '../../src/warehouse/values.ts';
 import { driftFindings, pullAndEvaluate, runTime, workspace } from '../helpers/drift-history.ts';
 import { createFindingsWarehouse, type FindingsWarehouse } from '../helpers/findings-warehouse.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { loadRules, type Rule } from '../../src/findings/rules.ts';
+import { loadRules, type Rule } from '../../src/tell/findings/rules.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { createFindingsWarehouse } from '../helpers/findings-warehouse.ts';
 

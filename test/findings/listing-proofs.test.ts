@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { AssessedTarget } from '../../src/findings/evaluate.ts';
 import { seesEveryNamespace } from '../../src/services/scheduler/acl-grants.ts';
+import type { AssessedTarget } from '../../src/tell/findings/evaluate.ts';
 import { createFindingsWarehouse, type FindingsWarehouse, type Rows } from '../helpers/findings-warehouse.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

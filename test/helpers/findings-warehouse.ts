@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { configSchema, type Thresholds } from '../../src/config/schema.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { type AssessedTarget, evaluateFindings, type FindingsSummary } from '../../src/findings/evaluate.ts';
+import { type AssessedTarget, evaluateFindings, type FindingsSummary } from '../../src/tell/findings/evaluate.ts';
 import type { Database, SqlParam } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';

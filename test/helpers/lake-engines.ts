@@ -8,7 +8,7 @@ import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createLakeViews, renderDdl } from '../../src/lake/ddl.ts';
 import { createLakeReader, listLakeRelations } from '../../src/lake/reader.ts';
 import type { LakeStore } from '../../src/lake/store.ts';
-import { loadFleetReport } from '../../src/reports/definitions.ts';
+import { loadFleetReport } from '../../src/tell/reports/definitions.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { type LakeProject, lakeProject } from './lake-project.ts';

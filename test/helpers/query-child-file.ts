@@ -1,5 +1,5 @@
 import { join } from 'node:path';
 import { buildCommand } from './built-command.ts';
 
-/** Stands for `src/query/child-file.ts` in tests that run from source: Node cannot run the TypeScript, so the process of a query is the built one. */
+/** Stands for `src/ask/query/child-file.ts` in tests that run from source: Node cannot run the TypeScript, so the process of a query is the built one. */
 export const CHILD_FILE = join(await buildCommand(), '..', '..', 'dist', 'query-child.js');

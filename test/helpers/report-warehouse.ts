@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { summarizePlaybooks } from '../../src/act/registry.ts';
 import { thresholds } from '../../src/config/schema.ts';
 import type { Log } from '../../src/core/log.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { summarizePlaybooks } from '../../src/remediation/registry.ts';
-import { type RenderOptions, type ReportData, readReportData } from '../../src/reports/index.ts';
+import { type RenderOptions, type ReportData, readReportData } from '../../src/tell/reports/index.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../src/warehouse/sql-files.ts';
 import { loadTables, type Table, tablesForSource } from '../../src/warehouse/tables.ts';

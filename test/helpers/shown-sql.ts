@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { QueryProcess } from '../../src/ask/query/query-process.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { QueryProcess } from '../../src/query/query-process.ts';
 import { hasClass, parseElements } from './html.ts';
 import type { TestProject } from './test-project.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { subjectPath } from '../../src/reports/subjects.ts';
+import { subjectPath } from '../../src/tell/reports/subjects.ts';
 import { createMailWarehouse, mailConfig, PLATFORM } from '../helpers/mail-warehouse.ts';
 import { workspace } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveAudiences } from '../../src/mail/recipients.ts';
+import { resolveAudiences } from '../../src/tell/mail/recipients.ts';
 import {
   createMailWarehouse,
   type MailWarehouse,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseSmtpUrl } from '../../src/config/mail.ts';
-import { openTransport, type TransportOptions } from '../../src/mail/transport.ts';
+import { openTransport, type TransportOptions } from '../../src/tell/mail/transport.ts';
 import { startMailServer, TEST_CA } from '../helpers/mail-server.ts';
 
 const MAIL = { from: 'a@acme.example', to: 'b@acme.example', text: 'hello' };

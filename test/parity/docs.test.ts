@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { commands } from '../../src/commands/index.ts';
+import { commands } from '../../src/cli/index.ts';
 import { EXIT } from '../../src/core/errors.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';

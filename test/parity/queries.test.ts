@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { renderRuleMacros } from '../../src/findings/run-rules.ts';
-import { selectSubjects } from '../../src/reports/subjects.ts';
+import { renderRuleMacros } from '../../src/tell/findings/run-rules.ts';
+import { selectSubjects } from '../../src/tell/reports/subjects.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
@@ -24,6 +24,7 @@ await database.run(
   'create temp table rollup_nights as select null::varchar as target, null::varchar as project, current_date as night, null::varchar as measure, 1.0::double as value',
 );
 await database.run("create temp table lake_pending as select 'insert' as op, now() as as_of");
+await database.run('create temp table lake_seen_runs as select 1::bigint as publish');
 // A union of the kinds of subjects, which other statements read.
 await selectSubjects({ database, files, asOf: new Date(0) }, { limit: 0 });
 afterAll(() => database.close());

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { sources } from '../../src/sources/index.ts';
+import { sources } from '../../src/extract/sources/index.ts';
 import { createSqlFiles, parseHeader } from '../../src/warehouse/sql-files.ts';
 import { loadTables, tablesForSource } from '../../src/warehouse/tables.ts';
 import { expectedTables } from '../helpers/expected/index.ts';

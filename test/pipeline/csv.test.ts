@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { Response } from '../../sandbox/types.ts';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { byKey, expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';

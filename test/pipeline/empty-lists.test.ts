@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { isEmptyList } from '../../src/services/classify-error.ts';
 import { secrets } from '../../src/services/index.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';

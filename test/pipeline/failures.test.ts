@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { expectedTables } from '../helpers/expected/index.ts';
 import { findTarget, pulledProject, testProject } from '../helpers/test-project.ts';

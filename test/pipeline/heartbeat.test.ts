@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { withHeartbeat } from '../../src/pipeline/heartbeat.ts';
+import { withHeartbeat } from '../../src/run/heartbeat.ts';
 import { mailContext } from '../helpers/mail-warehouse.ts';
 
 async function heartbeatServer(status: number | 'silent' = 200) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Workspace } from '../../sandbox/platform/workspaces.ts';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { share } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 

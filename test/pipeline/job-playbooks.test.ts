@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { readPlan } from '../../src/remediation/plan-file.ts';
+import { readPlan } from '../../src/act/plan-file.ts';
 import { startMailServer } from '../helpers/mail-server.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 

@@ -1,9 +1,9 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
-import { settleByTarget } from '../../src/pipeline/pull.ts';
-import type { Pull } from '../../src/pipeline/run.ts';
-import { chooseLimit, limitTargets } from '../../src/pipeline/target-limit.ts';
+import type { Pull } from '../../src/extract/run-context.ts';
+import { chooseLimit, limitTargets } from '../../src/extract/target-limit.ts';
+import { settleByTarget } from '../../src/run/pull.ts';
 
 const pulls = ['a', 'b', 'c', 'd', 'e'].flatMap((target) =>
   ['keys', 'tokens'].map((source) => ({ target: { name: target }, source: { name: source } }) as unknown as Pull),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
 import type { Response } from '../../sandbox/types.ts';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { share } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';

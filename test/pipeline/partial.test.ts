@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { pulledProject, type TestProject } from '../helpers/test-project.ts';
 import { readRecorded } from '../recorded/recorded.ts';
 

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
 import { createRequestMetrics } from '../../src/http/request-metrics.ts';
-import { createTerminalProgress } from '../../src/pipeline/progress.ts';
-import type { PullOutcome } from '../../src/pipeline/run.ts';
+import type { PullOutcome } from '../../src/load/record-pulls.ts';
+import { createTerminalProgress } from '../../src/run/progress.ts';
 import { testProject } from '../helpers/test-project.ts';
 
 interface Screen {

@@ -1,4 +1,4 @@
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { type TestProject, type TestProjectOptions, testProject } from '../helpers/test-project.ts';
 
 export const SOURCES = ['--source', 'acl_policies', '--source', 'volumes'];

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { expectTable } from '../helpers/expect-table.ts';
 import { type Cleanup, share } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { approvalDigest, type Plan, planDigest } from '../../src/remediation/plan-file.ts';
-import { isReversible } from '../../src/remediation/registry.ts';
+import { approvalDigest, type Plan, planDigest } from '../../src/act/plan-file.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { isReversible } from '../../src/act/registry.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { createSshKey } from '../helpers/ssh-keys.ts';
 import { cleanAtEnd, tempFolder } from '../helpers/temp.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Flavor } from '../../sandbox/types.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { copyState, listWrites, playbookHarness, type RemoteState } from '../helpers/playbook-harness.ts';
 
 /** The playbooks whose changes the documents allow to be restored, with the sources that they need beside those of their rules. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { expectResolved } from './lifecycle.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { RequestRecord } from '../../sandbox/types.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import {
   copyState,
   listWrites,

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readOnlyRules } from '../../src/playbooks/lib/read-only-rules.ts';
+import { readOnlyRules } from '../../src/act/playbooks/lib/read-only-rules.ts';
 
 /** Spaces and line breaks say nothing here. */
 const tight = (text: string | undefined) => text?.replaceAll(/\s+/gu, ' ').trim();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/playbooks/lib/volumes.ts';
-import { isSameQuery, parseSavedQuery } from '../../src/playbooks/pin-drift-view.ts';
+import { isTerminal, parseClaims, parseSnapshotTime } from '../../src/act/playbooks/lib/volumes.ts';
+import { isSameQuery, parseSavedQuery } from '../../src/act/playbooks/pin-drift-view.ts';
 
 describe('a saved query', () => {
   const flat = {

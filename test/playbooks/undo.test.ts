@@ -1,9 +1,9 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
-import { isReversible } from '../../src/remediation/registry.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { isReversible } from '../../src/act/registry.ts';
 import { copyState, playbookHarness, replaceLedger } from '../helpers/playbook-harness.ts';
 import { expectUndo, REVERSIBLE, type Rows } from './expect-undo.ts';
 

@@ -1,10 +1,10 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { QuerySession } from '../../src/ask/query/session.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { TidemarkError } from '../../src/core/errors.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { QuerySession } from '../../src/query/session.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 

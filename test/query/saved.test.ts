@@ -1,12 +1,12 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseParam } from '../../src/commands/definitions/define.ts';
+import { QueryProcess } from '../../src/ask/query/query-process.ts';
+import { loadSavedQueries } from '../../src/ask/query/saved.ts';
+import { parseParam } from '../../src/cli/definitions/define.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { Redactor } from '../../src/core/redact/redactor.ts';
-import { QueryProcess } from '../../src/query/query-process.ts';
-import { loadSavedQueries } from '../../src/query/saved.ts';
 import { cli } from '../helpers/cli.ts';
 import { prepareOnce } from '../helpers/prepared.ts';
 import { createReportWarehouse, type ReportWarehouse } from '../helpers/report-warehouse.ts';

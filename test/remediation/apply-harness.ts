@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { AgentRecord } from '../../sandbox/platform/agents.ts';
 import type { FaultHook } from '../../sandbox/router.ts';
-import type { ActionResult } from '../../src/remediation/execute-action.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { ActionResult } from '../../src/act/execute-action.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import {
   copyState,
   listWrites,

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { createSshKey, type SshKey } from '../helpers/ssh-keys.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { applyHarness } from './apply-harness.ts';

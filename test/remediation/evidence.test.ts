@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAction, ready, satisfied } from '../../src/remediation/define.ts';
-import { type EvidenceSources, verifyAbsence } from '../../src/remediation/observe-action.ts';
+import { defineAction, ready, satisfied } from '../../src/act/define.ts';
+import { type EvidenceSources, verifyAbsence } from '../../src/act/observe-action.ts';
 
 const isText = (value: unknown): readonly string[] => value as readonly string[];
 

@@ -1,9 +1,9 @@
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { LedgerEvent } from '../../src/remediation/ledger.ts';
-import type { LedgerProblem } from '../../src/remediation/ledger-chain.ts';
-import { toLedgerText } from '../../src/remediation/ledger-file.ts';
+import type { LedgerEvent } from '../../src/act/ledger.ts';
+import type { LedgerProblem } from '../../src/act/ledger-chain.ts';
+import { toLedgerText } from '../../src/act/ledger-file.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { publishFile, warehouseFiles } from '../../src/warehouse/publish.ts';

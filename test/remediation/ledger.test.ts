@@ -1,9 +1,9 @@
 import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ActionIntent, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/remediation/ledger.ts';
-import { NOTHING_SEEN } from '../../src/remediation/ledger-chain.ts';
-import { Ledger, readSound } from '../../src/remediation/ledger-file.ts';
+import { type ActionIntent, type LedgerEntry, ledgerFile, toLedgerRow } from '../../src/act/ledger.ts';
+import { NOTHING_SEEN } from '../../src/act/ledger-chain.ts';
+import { Ledger, readSound } from '../../src/act/ledger-file.ts';
 import { acquireLock, type Lock } from '../../src/warehouse/lock.ts';
 import { tempFolder } from '../helpers/temp.ts';
 

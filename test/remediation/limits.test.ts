@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { explainLimits } from '../../src/act/plan-actions.ts';
 import { DEFAULT_LIMITS } from '../../src/core/choices.ts';
-import { explainLimits } from '../../src/remediation/plan-actions.ts';
 
 const limits = { maxActions: 25, maxPercent: 20, minRows: 0 };
 const affected = (rows: number, total: number, target = 'acme') => ({ target, table: 'keys', rows, total });

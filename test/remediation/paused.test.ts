@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { RemoteServices } from '../../src/act/remote.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { RemoteServices } from '../../src/remediation/remote.ts';
 import { LockError } from '../../src/warehouse/lock.ts';
 import { quietContext } from '../helpers/context.ts';
 import { listWrites, playbookHarness } from '../helpers/playbook-harness.ts';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson, type Plan, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
+import { canonicalJson, type Plan, readPlan, writePlan } from '../../src/act/plan-file.ts';
 import { tempFolder } from '../helpers/temp.ts';
 import { buildTestPlan, withTestApproval } from './test-plans.ts';
 

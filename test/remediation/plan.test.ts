@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { playbookHarness } from '../helpers/playbook-harness.ts';
 import { findTarget } from '../helpers/test-project.ts';
 import { applyHarness } from './apply-harness.ts';

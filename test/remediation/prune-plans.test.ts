@@ -1,10 +1,10 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ledgerFile } from '../../src/remediation/ledger.ts';
-import { Ledger } from '../../src/remediation/ledger-file.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
-import { keepPlan } from '../../src/remediation/plan-store.ts';
+import { ledgerFile } from '../../src/act/ledger.ts';
+import { Ledger } from '../../src/act/ledger-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
+import { keepPlan } from '../../src/act/plan-store.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
 import { buildTestPlan } from './test-plans.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { defineAction, definePlaybook, type Playbook, ready } from '../../src/act/define.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { loadPlaybooks } from '../../src/act/registry.ts';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { defineAction, definePlaybook, type Playbook, ready } from '../../src/remediation/define.ts';
-import { loadPlaybooks } from '../../src/remediation/registry.ts';
 
 const place = { directory: PACKAGE_ROOT };
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { applyPlan } from '../../src/act/apply.ts';
+import { approvalDigest, planDigest, readPlan, writePlan } from '../../src/act/plan-file.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
+import { RemoteServices } from '../../src/act/remote.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { applyPlan } from '../../src/remediation/apply.ts';
-import { approvalDigest, planDigest, readPlan, writePlan } from '../../src/remediation/plan-file.ts';
-import { RemoteServices } from '../../src/remediation/remote.ts';
 import { secrets } from '../../src/services/secrets/operations.ts';
 import { quietContext } from '../helpers/context.ts';
 import { listWrites, type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';

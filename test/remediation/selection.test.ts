@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { builtInPlaybooks } from '../../src/playbooks/index.ts';
-import { findingIds, type Plan } from '../../src/remediation/plan-file.ts';
+import { findingIds, type Plan } from '../../src/act/plan-file.ts';
+import { builtInPlaybooks } from '../../src/act/playbooks/index.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 import { cleanAtEnd } from '../helpers/temp.ts';
 

@@ -1,4 +1,4 @@
-import { approvalDigest, type Plan, planDigest } from '../../src/remediation/plan-file.ts';
+import { approvalDigest, type Plan, planDigest } from '../../src/act/plan-file.ts';
 
 /** A plan of two actions as the engine writes one; `change` is made before it is digested. */
 export function buildTestPlan(change: (plan: Plan) => void = () => {}): Plan {

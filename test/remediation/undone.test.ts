@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { acquireLock } from '../../src/warehouse/lock.ts';
 import { type PlaybookHarness, playbookHarness } from '../helpers/playbook-harness.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { renderReports } from '../../src/reports/index.ts';
+import { renderReports } from '../../src/tell/reports/index.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const day = (date: number) => `2026-11-${String(date).padStart(2, '0')}T02:15:00Z`;

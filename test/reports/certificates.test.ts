@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { evaluateFindings } from '../../src/findings/evaluate.ts';
+import { evaluateFindings } from '../../src/tell/findings/evaluate.ts';
 import { createReportWarehouse } from '../helpers/report-warehouse.ts';
 
 const AS_OF = '2026-11-20T02:15:00Z';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drawChart, timeTicks } from '../../src/reports/charts.ts';
-import { buildSeries, splitAtGaps } from '../../src/reports/series.ts';
+import { drawChart, timeTicks } from '../../src/tell/reports/charts.ts';
+import { buildSeries, splitAtGaps } from '../../src/tell/reports/series.ts';
 
 const at = (day: number) => new Date(Date.UTC(2026, 10, day, 2, 15));
 const points = (...values: number[]) => values.map((value, index) => ({ at: at(index + 1), value }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allInOrder, shareConnections } from '../../src/reports/connections.ts';
+import { allInOrder, shareConnections } from '../../src/tell/reports/connections.ts';
 import { createReportWarehouse, workspace } from '../helpers/report-warehouse.ts';
 
 const NIGHTS = ['2026-11-01T02:15:00Z', '2026-11-02T02:15:00Z', '2026-11-03T02:15:00Z'] as const;

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toSpreadsheetCsv } from '../../src/reports/format.ts';
+import { toSpreadsheetCsv } from '../../src/tell/reports/format.ts';
 
 const cell = (value: string) => (parse(toSpreadsheetCsv([{ value }])) as string[][])[1]?.[0];
 

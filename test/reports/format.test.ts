@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatAge, formatValue, inferKind } from '../../src/reports/format.ts';
+import { formatAge, formatValue, inferKind } from '../../src/tell/reports/format.ts';
 
 describe('formatting of values', () => {
   it('shows an absent value as a dash', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTargets } from '../../src/config/config.ts';
 import { LINK_KINDS } from '../../src/config/links.ts';
-import { createProductLinker, type SubjectRef } from '../../src/reports/links.ts';
+import { createProductLinker, type SubjectRef } from '../../src/tell/reports/links.ts';
 
 const PLATFORM = {
   name: 'acme',

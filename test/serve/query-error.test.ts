@@ -1,7 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findErrorPosition } from '../../src/ask/serve/query-error.ts';
 import { errorMessage } from '../../src/core/errors.ts';
-import { findErrorPosition } from '../../src/serve/query-error.ts';
 
 let instance: DuckDBInstance;
 beforeAll(async () => {

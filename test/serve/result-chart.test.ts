@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { chartResult } from '../../src/serve/result-chart.ts';
-import type { ResultPage } from '../../src/serve/results.ts';
+import { chartResult } from '../../src/ask/serve/result-chart.ts';
+import type { ResultPage } from '../../src/ask/serve/results.ts';
 
 const NUMBERS = /^(?:BIGINT|DOUBLE|INTEGER)$/u;
 

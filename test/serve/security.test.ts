@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AccessRules, checkAccess, isOwnRequest, securityHeaders } from '../../src/serve/security.ts';
+import { type AccessRules, checkAccess, isOwnRequest, securityHeaders } from '../../src/ask/serve/security.ts';
 
 const TOKEN = 'correct-horse-battery-staple';
 let rules: AccessRules = { hosts: [], token: undefined };

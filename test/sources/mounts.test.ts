@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { FaultHook } from '../../sandbox/router.ts';
-import type { Plan } from '../../src/remediation/plan-file.ts';
+import type { Plan } from '../../src/act/plan-file.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { recordFingerprint } from '../../src/warehouse/integrity.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import type { RunResult } from '../../src/pipeline/run.ts';
+import type { RunResult } from '../../src/run/run.ts';
 import { EXPLORER_FIELDS } from '../../src/services/platform/explorer.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { builtInPlaybooks } from '../../../src/playbooks/index.ts';
+import { builtInPlaybooks } from '../../../src/act/playbooks/index.ts';
 import { spread } from '../../helpers/spread.ts';
 import { BLINDNESSES, expectPending, isBlind } from './blind-guards.ts';
 import { PLAYBOOKS } from './playbooks.ts';

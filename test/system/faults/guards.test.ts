@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { volumeKey } from '../../../sandbox/scheduler/volumes.ts';
-import type { Plan } from '../../../src/remediation/plan-file.ts';
+import type { Plan } from '../../../src/act/plan-file.ts';
 import {
   copyState,
   listWrites,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { builtInPlaybooks } from '../../../src/playbooks/index.ts';
+import { builtInPlaybooks } from '../../../src/act/playbooks/index.ts';
 import { spread } from '../../helpers/spread.ts';
 import { PLAYBOOKS, type PlaybookCase } from './playbooks.ts';
 import { expectNoLieMatters, LIES, type LieCase } from './tell-lies.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Plan, planDigest, readPlan, writePlan } from '../../../src/remediation/plan-file.ts';
+import { type Plan, planDigest, readPlan, writePlan } from '../../../src/act/plan-file.ts';
 import type { CliRun } from '../../helpers/cli.ts';
 import { type Lie, type LyingProxy, lyingProxy } from '../../helpers/lying-proxy.ts';
 import {

@@ -3,7 +3,7 @@ import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { commands } from '../../../src/commands/index.ts';
+import { commands } from '../../../src/cli/index.ts';
 import { DAY_MS } from '../../../src/core/clock.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { findViolations, launchBrowser, noBrowser } from '../../helpers/browser.ts';

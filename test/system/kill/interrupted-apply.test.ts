@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { ledgerFile } from '../../../src/remediation/ledger.ts';
+import { ledgerFile } from '../../../src/act/ledger.ts';
 import { copyState, listWrites, playbookHarness, replaceLedger, restoreState } from '../../helpers/playbook-harness.ts';
 import { applyHarness } from '../../remediation/apply-harness.ts';
 import { killBetweenStates } from './kill-between-states.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Plan } from '../../../src/remediation/plan-file.ts';
-import { getOperation } from '../../../src/remediation/registry.ts';
+import type { Plan } from '../../../src/act/plan-file.ts';
+import { getOperation } from '../../../src/act/registry.ts';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import {
   copyState,

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'vitest';
-import { ledgerFile } from '../../../src/remediation/ledger.ts';
+import { ledgerFile } from '../../../src/act/ledger.ts';
 import type { ApplyHarness } from '../../remediation/apply-harness.ts';
 
 /**

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { sources } from '../../../src/sources/index.ts';
+import { sources } from '../../../src/extract/sources/index.ts';
 import { buildCommand, type RunningCommand, startCommand } from '../../helpers/built-command.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';
 import { findInconsistencies } from '../../helpers/warehouse-checks.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseShard } from '../../../src/config/shard.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { openDuckdb } from '../../../src/fleet/duckdb.ts';
+import { openDuckdb } from '../../../src/lake/fleet/duckdb.ts';
 import { createDirectoryStore } from '../../../src/lake/store.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import type { Row } from '../../../src/warehouse/values.ts';

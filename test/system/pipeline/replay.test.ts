@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { RunResult } from '../../../src/pipeline/run.ts';
+import type { RunResult } from '../../../src/run/run.ts';
 import { byKey, sourceTables } from '../../helpers/expect-table.ts';
 import { startWithEmptyWarehouse } from '../../helpers/prepared.ts';
 import { pulledProject, type TestProject, testProject } from '../../helpers/test-project.ts';

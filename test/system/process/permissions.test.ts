@@ -1,17 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { TokenGrant } from '../../../sandbox/types.ts';
-import {
-  collectRights,
-  formatPermissions,
-  type PermissionText,
-  requiredRights,
-} from '../../../src/pipeline/permissions.ts';
+import { sources } from '../../../src/extract/sources/index.ts';
+import { hasSource } from '../../../src/extract/sources/source.ts';
+import { collectRights, formatPermissions, type PermissionText, requiredRights } from '../../../src/run/permissions.ts';
 import { operations } from '../../../src/services/index.ts';
 import type { Operation } from '../../../src/services/operation.ts';
 import { listPlugins } from '../../../src/services/scheduler/bodies.ts';
 import { tokenOperations } from '../../../src/services/token/operations.ts';
-import { sources } from '../../../src/sources/index.ts';
-import { hasSource } from '../../../src/sources/source.ts';
 import { createTarget } from '../../helpers/http-service.ts';
 import { playbookHarness, replaceLedger } from '../../helpers/playbook-harness.ts';
 import { findTarget, type TestProject, testProject } from '../../helpers/test-project.ts';

@@ -1,0 +1,214 @@
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { WorkContext } from '../core/context.ts';
+import { formatError, TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import { acceptFindings } from '../tell/findings/evaluate.ts';
+import { acquireLock, type Lock } from '../warehouse/lock.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
+import { noWarehouseError, openPublished, type Warehouse, withWarehouse } from '../warehouse/session.ts';
+import { type LedgerEntry, type LedgerEvent, ledgerFile, ledgerLine, toEvent, toLedgerRow } from './ledger.ts';
+import {
+  findUnreadable,
+  type LedgerHead,
+  type LedgerScan,
+  NOTHING_SEEN,
+  type SeenLedger,
+  scanLedger,
+  unseenEvents,
+} from './ledger-chain.ts';
+import { formatProblem, inspectLedger, type LedgerInspection, readSound, toLedgerText } from './ledger-file.ts';
+import { ensureWarehouseId, readSeenLedger } from './published-reads.ts';
+
+/** What the warehouse keeps of the ledger: the table `actions`, a copy of it, and its last line. */
+
+type LedgerWarehouse = Pick<Warehouse, 'database' | 'files'>;
+
+/**
+ * The entry of every action, in the order in which they were started.
+ * @param warehouse which has seen the ledger; @default the published one, if there is one
+ * @throws TidemarkError DATA where the ledger is damaged, or does not continue what the warehouse has seen.
+ */
+export async function readLedger(config: Config, warehouse?: LedgerWarehouse): Promise<readonly LedgerEntry[]> {
+  const seen = await (warehouse ? readSeenLedger(warehouse) : readPublishedSeen(config));
+  return [...(await readSound(config.data, seen)).scan.entries.values()];
+}
+
+async function readPublishedSeen(config: Config): Promise<SeenLedger> {
+  if (!existsSync(warehouseFiles(config.data).published)) return NOTHING_SEEN;
+  const published = await openPublished(config);
+  try {
+    return await readSeenLedger(published);
+  } finally {
+    published.database.close();
+  }
+}
+
+/** Everything that is wrong with the ledger. */
+export async function verifyLedger(config: Config): Promise<LedgerInspection & { readonly seen: SeenLedger }> {
+  const seen = await readPublishedSeen(config);
+  return { ...(await inspectLedger(config.data, seen)), seen };
+}
+
+/**
+ * Copies the ledger to the table `actions`, and assigns an ID to a warehouse without one. Called in every run.
+ * @throws TidemarkError DATA as `readLedger`; the table is then left unchanged.
+ */
+export async function syncLedger(warehouse: Warehouse, { data }: Config, now: Date): Promise<void> {
+  await ensureWarehouseId(warehouse);
+  const { scan } = await readSound(data, await readSeenLedger(warehouse));
+  await keepLedger(warehouse, scan, now);
+  await acceptUndone(warehouse, [...scan.entries.values()], now);
+}
+
+/** Accepts the findings of each undo once: an acceptance that has ended since, because they got worse, stays ended. */
+async function acceptUndone(
+  { database, files }: LedgerWarehouse,
+  entries: readonly LedgerEntry[],
+  now: Date,
+): Promise<void> {
+  for (const { isOpen, row } of entries) {
+    if (isOpen || !row.satisfied || !row.accepts || Date.parse(row.accepts.until) <= now.getTime()) continue;
+    const { finding_ids, until } = row.accepts;
+    const params = { ids: finding_ids, undone_at: row.finished_at };
+    const rows = await database.rows(await files.read('remediation/undone_findings'), params);
+    const ids = rows.map(({ finding_id }) => String(finding_id));
+    const acceptance = { ids, reason: `undone by plan ${row.plan_id}`, owner: row.approved_by, until: new Date(until) };
+    if (ids.length > 0) await acceptFindings(database, files, acceptance, now);
+  }
+}
+
+async function keepLedger(
+  { database, files }: LedgerWarehouse,
+  { entries, head }: Pick<LedgerScan, 'entries' | 'head'>,
+  now: Date,
+): Promise<void> {
+  const rows = [...entries.values()].map((entry) => ({
+    ...toLedgerRow(entry),
+    entry: toEvent({ isOpen: entry.isOpen, row: entry.row } as LedgerEntry),
+  }));
+  await database.transaction(async () => {
+    await database.run(await files.read('remediation/clear_actions'));
+    await database.run(await files.read('remediation/insert_actions'), { rows: JSON.stringify(rows) });
+    await keepHead({ database, files }, head, now);
+  });
+}
+
+async function keepHead({ database, files }: LedgerWarehouse, { lines, digest }: LedgerHead, now: Date): Promise<void> {
+  await database.run(await files.read('remediation/set_ledger_head'), { lines, digest, now: now.toISOString() });
+}
+
+/** As `syncLedger`. A ledger that is refused is logged. @returns why it was refused */
+export async function trySyncLedger(
+  warehouse: Warehouse,
+  config: Config,
+  { clock, log }: Pick<WorkContext, 'clock' | 'log'>,
+): Promise<TidemarkError | undefined> {
+  try {
+    await syncLedger(warehouse, config, clock.now());
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    log.warn(`the table actions was not updated: ${formatError(error)}`);
+    return error;
+  }
+}
+
+/** The ledger is the source of truth. Where a run holds the warehouse, that run copies it to the table `actions`. */
+export async function copyLedger(config: Config, context: WorkContext): Promise<void> {
+  const { log, clock } = context;
+  try {
+    await withWarehouse({ config, purpose: 'playbook apply', now: clock.now(), log }, (warehouse) =>
+      syncLedger(warehouse, config, clock.now()),
+    );
+  } catch (error) {
+    if (!(error instanceof TidemarkError)) throw error;
+    log.warn(`the next run will update the table actions: ${formatError(error)}`);
+  }
+}
+
+/**
+ * Writes a ledger that was refused again: what the table `actions` has, then the lines that the warehouse has not seen. The refused
+ * file is kept beside it. The table comes first: what a kill leaves is refused, and restored again.
+ * @returns the number of actions.
+ * @throws TidemarkError UNSAFE where the ledger is not refused, or there is nothing to restore it from.
+ */
+export function restoreLedger(config: Config, context: WorkContext): Promise<number> {
+  return changeLedger(config, context, '--restore', async (warehouse, lock) => {
+    const file = ledgerFile(config.data);
+    const seen = await readSeenLedger(warehouse);
+    const { scan, isMissing, problems } = await inspectLedger(config.data, seen);
+    if (problems.length === 0) {
+      const state = isMissing ? 'was never written' : 'exists, and continues what the warehouse has seen';
+      throw new TidemarkError('UNSAFE', `${file} ${state}`, { hint: 'there is nothing to restore' });
+    }
+    if (seen.rows.length === 0) throw new TidemarkError('UNSAFE', 'the table actions has no rows');
+    const text = toLedgerText([...(await readEvents(warehouse)), ...unseenEvents(scan, seen.head)]);
+    const restored = scanLedger(text);
+    await keepLedger(warehouse, restored, context.clock.now());
+    return {
+      count: restored.entries.size,
+      finish: async () => {
+        lock.assertHeld();
+        if (!isMissing) await rename(file, `${file}.${scan.head.digest.slice(0, 8)}`);
+        await writeFileAtomic(file, text);
+      },
+    };
+  });
+}
+
+/**
+ * Takes a ledger that was refused as it is.
+ * @returns the number of actions.
+ * @throws TidemarkError UNSAFE where there is none, DATA for a line that cannot be read.
+ */
+export function acceptLedger(config: Config, context: WorkContext): Promise<number> {
+  return changeLedger(config, context, '--accept', async (warehouse) => {
+    const file = ledgerFile(config.data);
+    const { isMissing, scan } = await inspectLedger(config.data, NOTHING_SEEN);
+    if (isMissing) throw new TidemarkError('UNSAFE', `${file} is missing`, { hint: 'write it with `--restore`' });
+    const [damaged] = findUnreadable(scan.lines);
+    if (damaged) {
+      throw new TidemarkError('DATA', formatProblem(file, damaged), {
+        hint: 'it may record an action: correct the line, or restore the ledger with `--restore`',
+      });
+    }
+    await keepLedger(warehouse, scan, context.clock.now());
+    return { count: scan.entries.size, finish: async () => {} };
+  });
+}
+
+interface LedgerChange {
+  readonly count: number;
+  /** What follows once the warehouse is published. */
+  readonly finish: () => Promise<void>;
+}
+
+async function changeLedger(
+  config: Config,
+  { clock, log }: WorkContext,
+  option: string,
+  change: (warehouse: Warehouse, lock: Lock) => Promise<LedgerChange>,
+): Promise<number> {
+  const purpose = `playbook ledger ${option}`;
+  const now = clock.now();
+  const { published } = warehouseFiles(config.data);
+  if (!existsSync(published)) throw noWarehouseError(published);
+  const lock = await acquireLock(join(config.data, 'apply.lock'), purpose, { now });
+  try {
+    const { count, finish } = await withWarehouse({ config, purpose, now, log }, (warehouse) =>
+      change(warehouse, lock),
+    );
+    await finish();
+    return count;
+  } finally {
+    await lock.release();
+  }
+}
+
+async function readEvents({ database, files }: LedgerWarehouse): Promise<readonly LedgerEvent[]> {
+  const rows = await database.rows(await files.read('remediation/actions'));
+  return rows.map(({ entry }) => ledgerLine.parse(JSON.parse(String(entry))));
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../config/config.ts';
+import { accountName } from '../core/account.ts';
+import type { PlanLimits } from '../core/choices.ts';
+import { HOUR_MS } from '../core/clock.ts';
+import type { WorkContext } from '../core/context.ts';
+import { loadRules } from '../tell/findings/rules.ts';
+import type { Warehouse } from '../warehouse/session.ts';
+import type { Playbook } from './define.ts';
+import { assertAfterLedger } from './ledger-file.ts';
+import { readLedger } from './ledger-table.ts';
+import { countAffected, explainLimits, type PlannedActions, planActions } from './plan-actions.ts';
+import { type Plan, planDigest } from './plan-file.ts';
+import { describeTargets } from './plan-targets.ts';
+import { ensureWarehouseId, openIdentified } from './published-reads.ts';
+import { RemoteServices } from './remote.ts';
+import { excludeFindings, type FindingChoice, selectFindings } from './select-findings.ts';
+import { explainUnsettled, findUnsettledActions } from './unsettled.ts';
+
+export interface PlanOptions {
+  readonly config: Config;
+  readonly context: WorkContext;
+  readonly playbook: Playbook;
+  readonly limits: PlanLimits;
+  /** @default every configured target */
+  readonly targets?: readonly string[];
+  /** @default every finding of the rule */
+  readonly choice?: FindingChoice;
+  /** Findings that are skipped, with the reason. */
+  readonly excluded?: ReadonlyMap<string, string>;
+  /** The job that plans. @default a person's command */
+  readonly job?: string;
+  /** The working warehouse of a run in progress, before it is published. @default the published one */
+  readonly warehouse?: Warehouse;
+}
+
+export interface NewPlan {
+  readonly plan: Plan;
+  /** Every limit that it exceeds; null where it exceeds none. */
+  readonly exceeded: string | null;
+}
+
+/** Plans what a playbook would do about its findings. It reads the services and changes nothing on them. */
+export async function createPlan(options: PlanOptions): Promise<NewPlan> {
+  const { config, context, warehouse } = options;
+  await assertAfterLedger(config.data, context.clock);
+  if (warehouse) return planFrom(warehouse, await ensureWarehouseId(warehouse), options);
+  const published = await openIdentified(config, context);
+  try {
+    return await planFrom(published, published.warehouseId, options);
+  } finally {
+    published.database.close();
+  }
+}
+
+async function planFrom(
+  warehouse: Pick<Warehouse, 'database' | 'files'>,
+  warehouseId: string,
+  options: PlanOptions,
+): Promise<NewPlan> {
+  const { database, files } = warehouse;
+  const { config, context, playbook, limits, choice } = options;
+  const now = context.clock.now();
+  const rule = (await loadRules(files)).get(playbook.rule);
+  const selection = await selectFindings({
+    database,
+    files,
+    rule: playbook.rule,
+    sources: rule?.sources ?? [],
+    targets: options.targets ?? config.targets.map(({ name }) => name),
+    now,
+    staleHours: config.thresholds.staleHours,
+    ...(choice && { choice }),
+  });
+  const excluded = new Map([...(options.excluded ?? []), ...(await readUnsettledFindings(warehouse, options))]);
+  const remote = new RemoteServices(config, context, context.signal);
+  try {
+    const planned = await planActions(playbook, excludeFindings(selection, excluded), {
+      config,
+      context,
+      remote,
+      query: async (name, params) => database.rows(await files.read(`remediation/${name}`), params),
+      now,
+      limit: choice?.limit,
+    });
+    const rowCounts = await database.rows(await files.render('remediation/row_counts', { table: playbook.table }));
+    const affected = countAffected(playbook.table, planned.affected, rowCounts);
+    const [run] = await database.rows(await files.read('remediation/last_run'));
+    const plan = await buildPlan(playbook, planned, {
+      config,
+      remote,
+      selection: choice ? describeChoice(choice, planned.remaining) : null,
+      now,
+      how: options.job === undefined ? 'tidemark playbook plan' : `job ${options.job}`,
+      warehouseId,
+      runId: run ? String(run.run_id) : null,
+    });
+    return { plan, exceeded: explainLimits(limits, planned.actions.length, affected) };
+  } finally {
+    await remote.close();
+  }
+}
+
+function describeChoice({ findings, subjects, limit }: FindingChoice, remaining: number): Plan['selection'] {
+  return { findings: [...findings], subjects: [...subjects], limit: limit ?? null, remaining };
+}
+
+interface PlanOrigin {
+  readonly config: Pick<Config, 'targets' | 'planHours'>;
+  readonly remote: Pick<RemoteServices, 'identify'>;
+  readonly now: Date;
+  /** The command or job that plans. */
+  readonly how: string;
+  readonly selection?: Plan['selection'];
+  readonly warehouseId: string;
+  readonly runId: string | null;
+  /** The plan that is undone. */
+  readonly undoes?: string;
+  /** How long the findings of an undo are accepted. */
+  readonly acceptDays?: number;
+}
+
+/** A plan with its digest, not approved. */
+export async function buildPlan(
+  { name }: Pick<Playbook, 'name'>,
+  { actions, skipped }: Pick<PlannedActions, 'actions' | 'skipped'>,
+  { config, remote, now, how, selection = null, warehouseId, runId, undoes, acceptDays }: PlanOrigin,
+): Promise<Plan> {
+  const width = String(actions.length).length;
+  const plan = {
+    plan_id: `p-${now.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z-${randomBytes(4).toString('hex')}`,
+    playbook: name,
+    planned_by: { who: accountName(), how },
+    created_at: now.toISOString(),
+    expires_at: new Date(now.getTime() + config.planHours * HOUR_MS).toISOString(),
+    run_id: runId,
+    warehouse_id: warehouseId,
+    ...(undoes !== undefined && { undoes }),
+    ...(acceptDays && { accept_days: acceptDays }),
+    selection,
+    targets: await describeTargets(
+      actions.map(({ target }) => target),
+      config,
+      remote,
+    ),
+    actions: actions.map((action, index) => ({ action_id: `a${String(index + 1).padStart(width, '0')}`, ...action })),
+    skipped,
+  };
+  // The digest is over what the file will hold, which has no undefined fields.
+  const stored = JSON.parse(JSON.stringify(plan)) as typeof plan;
+  return { ...stored, digest: planDigest(stored), approvals: [] };
+}
+
+/** Findings with an action whose outcome is not known yet, and why they are skipped: the action may not be repeated. */
+async function readUnsettledFindings(
+  warehouse: Pick<Warehouse, 'database' | 'files'>,
+  { config, context }: PlanOptions,
+): Promise<ReadonlyMap<string, string>> {
+  const entries = await readLedger(config, warehouse);
+  const unsettled = await findUnsettledActions(config, entries, context.clock.now());
+  return new Map(
+    unsettled.flatMap((action) => action.findingIds.map((id): [string, string] => [id, explainUnsettled(action)])),
+  );
+}

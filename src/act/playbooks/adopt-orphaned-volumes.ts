@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { scheduler } from '../../services/scheduler/operations.ts';
+import { defineAction, definePlaybook, drifted, type PlanContext, ready, satisfied, skip, unknown } from '../define.ts';
+import { externalVolumeAbsence, registrationAbsence, volumeAbsence } from './lib/absence.ts';
+import { listAt, responseBody, textAt } from './lib/json-path.ts';
+import {
+  choosePluginMatch,
+  describeLongerPlugins,
+  findLongerPlugins,
+  isListed,
+  parseClaims,
+  pluginMatch,
+  readExternalVolumes,
+  readRegisteredVolumes,
+  readSnapshots,
+  registeredIds,
+  requestedNamespace,
+} from './lib/volumes.ts';
+
+const detail = z.object({ plugin_id: z.string().nullable(), external_id: z.string() });
+const capability = z.object({ AccessMode: z.string(), AttachmentMode: z.string() });
+const inputs = z.object({
+  plugin_id: z.string(),
+  plugin_match: pluginMatch,
+  external_id: z.string(),
+  /** The ID to register the volume under. */
+  volume_id: z.string(),
+  namespace: z.string(),
+  capabilities: z.array(capability).min(1),
+});
+
+const deregisterInputs = z.object({ volume_id: z.string(), namespace: requestedNamespace, external_id: z.string() });
+
+const deregister = defineAction(deregisterInputs, {
+  operation: 'scheduler.volumes.deregister',
+  params: { volume_id: 'volume_id', namespace: 'namespace' },
+  reads: {
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
+  },
+  observe: ({ volume }) =>
+    volume.found
+      ? {
+          external_id: textAt(responseBody(volume), 'ExternalID'),
+          claims: parseClaims(responseBody(volume))?.length ?? null,
+        }
+      : null,
+  evaluate: (observed, { external_id }) => {
+    if (observed === null) return satisfied('the volume is not registered');
+    if (observed.external_id !== external_id) return drifted('another volume has the ID');
+    if (observed.claims === null) return unknown('its claims are not reported');
+    return observed.claims === 0 ? ready : drifted('it is claimed');
+  },
+});
+
+const register = defineAction(inputs, {
+  operation: 'scheduler.volumes.register',
+  // The namespace is in the body, or the one of the target.
+  params: { volume_id: 'volume_id' },
+  body: ({ volume_id, namespace, plugin_id, external_id, capabilities }) => ({
+    Volumes: [
+      {
+        ID: volume_id,
+        Name: volume_id,
+        Namespace: namespace,
+        ExternalID: external_id,
+        PluginID: plugin_id,
+        RequestedCapabilities: capabilities,
+      },
+    ],
+  }),
+  change: ({ volume_id, namespace, plugin_id, external_id, capabilities }) => ({
+    before: null,
+    after: { volume_id, namespace, plugin_id, external_id, capabilities },
+  }),
+  reads: {
+    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+    volumes: { ...readRegisteredVolumes, absence: registrationAbsence },
+    snapshots: { ...readSnapshots, allowFailure: true },
+    sameId: { operation: 'scheduler.volumes.read', params: { volume_id: 'volume_id' }, absence: volumeAbsence },
+  },
+  observe: ({ external, volumes, snapshots, sameId }, { plugin_id, plugin_match, external_id }) => ({
+    longer_plugins: findLongerPlugins({ plugin_id, plugin_match }, volumes, snapshots),
+    in_provider: external.found ? isListed(external, external_id) : null,
+    registered_as: volumes.found ? registeredIds(volumes, plugin_id, external_id) : null,
+    external_id_of_same_id: sameId.found ? (textAt(responseBody(sameId), 'ExternalID') ?? '') : null,
+  }),
+  evaluate: (observed, { plugin_id, external_id }) => {
+    const { in_provider, registered_as, external_id_of_same_id, longer_plugins } = observed;
+    if (registered_as === null) return unknown('the registered volumes are not reported');
+    if (registered_as.length > 0) return satisfied(`it is registered as ${registered_as.join(', ')}`);
+    if (external_id_of_same_id === external_id) return satisfied('it is registered');
+    if (external_id_of_same_id !== null) return drifted('another volume has the ID');
+    if (in_provider === null) return unknown('the volumes in the provider are not reported');
+    if (longer_plugins.length > 0) return drifted(describeLongerPlugins(plugin_id, longer_plugins));
+    return in_provider ? ready : drifted('it is no longer in the provider');
+  },
+  undo: {
+    action: deregister,
+    needs: ['before.registered_as'],
+    inputs: ({ inputs: { volume_id, namespace, external_id }, before }) =>
+      before.registered_as?.length === 0
+        ? { volume_id, namespace, external_id }
+        : 'the volume was registered before the action',
+    summary: ({ inputs: { volume_id, external_id } }) =>
+      `deregister volume ${volume_id}; ${external_id} stays in the provider`,
+  },
+});
+
+export const adoptOrphanedVolumes = definePlaybook({
+  name: 'adopt-orphaned-volumes',
+  rule: 'orphaned-external-volume',
+  description: 'register volumes that exist in the storage provider and are not registered',
+  table: 'external_volumes',
+  actions: [register],
+  detail,
+  plan: async ({ target, detail: { plugin_id, external_id } }, ctx) => {
+    if (plugin_id === null) return skip(`the plugin that has ${external_id} is not known`);
+    const capabilities = await readSiblingCapabilities(ctx, plugin_id);
+    if (capabilities.length === 0) {
+      return skip(`no registered volume of plugin ${plugin_id} reports how its volumes can be attached`);
+    }
+    const namespace = registrationNamespace(ctx);
+    const volumeId = toVolumeId(external_id, `${target} ${plugin_id}`);
+    return [
+      {
+        action: register,
+        inputs: {
+          plugin_id,
+          plugin_match: choosePluginMatch(ctx.target),
+          external_id,
+          volume_id: volumeId,
+          namespace,
+          capabilities,
+        },
+        summary: `register ${external_id} of plugin ${plugin_id} as volume ${volumeId} in namespace ${namespace}`,
+      },
+    ];
+  },
+});
+
+/** External volumes do not report their capabilities, so those of the first registered volume of the plugin are used. */
+async function readSiblingCapabilities(
+  ctx: PlanContext,
+  pluginId: string,
+): Promise<readonly z.infer<typeof capability>[]> {
+  const siblings = await ctx.query('siblings', { plugin_id: pluginId });
+  for (const sibling of siblings) {
+    const namespace = requestedNamespace.parse(sibling.namespace);
+    const args = { volume_id: String(sibling.volume_id), ...(namespace !== null && { namespace }) };
+    const volume = responseBody(await ctx.read(scheduler.volumes.read, args));
+    const requested = z.array(capability).safeParse(listAt(volume, 'RequestedCapabilities'));
+    if (requested.success && requested.data.length > 0) return requested.data;
+  }
+  return [];
+}
+
+/** A volume cannot be registered in `*`: the default namespace is used then. */
+function registrationNamespace({ target }: PlanContext): string {
+  return target.namespace === undefined || target.namespace === '*' ? 'default' : target.namespace;
+}
+
+/** Storage plugins derive socket and folder names from the ID, which have a length limit. */
+const MAX_ID_LENGTH = 100;
+
+/** The external ID reduced to what a URL path takes. Where that drops characters, a digest keeps two IDs from colliding. */
+function toVolumeId(externalId: string, scope: string): string {
+  const plain = externalId
+    .replaceAll(/[^A-Za-z0-9_-]+/gu, '-')
+    .replaceAll(/^-+|-+$/gu, '')
+    .slice(0, MAX_ID_LENGTH);
+  if (plain === externalId) return plain;
+  const digest = createHash('sha256').update(`${scope} ${externalId}`).digest('hex').slice(0, 8);
+  return plain === '' ? `volume-${digest}` : `${plain}-${digest}`;
+}

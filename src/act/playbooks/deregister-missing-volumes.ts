@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
+import { externalVolumeAbsence, volumeAbsence } from './lib/absence.ts';
+import { responseBody, textAt } from './lib/json-path.ts';
+import { isListed, parseClaims, readExternalVolumes, requestedNamespace } from './lib/volumes.ts';
+
+const inputs = z.object({
+  volume_id: z.string(),
+  namespace: requestedNamespace,
+  plugin_id: z.string(),
+  external_id: z.string(),
+});
+
+const deregister = defineAction(inputs, {
+  operation: 'scheduler.volumes.deregister',
+  params: { volume_id: 'volume_id', namespace: 'namespace' },
+  reads: {
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
+    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+  },
+  observe: ({ volume, external }, { external_id }) =>
+    volume.found
+      ? {
+          external_id: textAt(responseBody(volume), 'ExternalID'),
+          claims: parseClaims(responseBody(volume))?.length ?? null,
+          in_provider: external.found ? isListed(external, external_id) : null,
+        }
+      : null,
+  evaluate: (observed, { external_id }) => {
+    if (observed === null) return satisfied('the volume is not registered');
+    if (observed.external_id !== external_id) {
+      return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
+    }
+    if (observed.in_provider === null) return unknown('the volumes in the provider are not reported');
+    if (observed.in_provider) return drifted('it is in the provider again');
+    return observed.claims === 0 ? ready : drifted('it is claimed');
+  },
+});
+
+export const deregisterMissingVolumes = definePlaybook({
+  name: 'deregister-missing-volumes',
+  rule: 'missing-external-volume',
+  description: 'deregister volumes that are not in their storage provider and not in use',
+  table: 'volumes',
+  detail: inputs,
+  action: deregister,
+  summary: ({ subject_name, detail }) =>
+    `deregister volume ${subject_name ?? detail.volume_id}: plugin ${detail.plugin_id} does not have ${detail.external_id}`,
+});

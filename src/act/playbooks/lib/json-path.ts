@@ -1,0 +1,47 @@
+import type { ReadResult } from '../../define.ts';
+
+type Path = readonly (string | number)[];
+
+/** The value at a path of names and indexes; undefined where there is none. */
+export function valueAt(value: unknown, ...path: Path): unknown {
+  return path.reduce<unknown>((inner, name) => {
+    if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, name)) return undefined;
+    return (inner as Readonly<Record<string | number, unknown>>)[name];
+  }, value);
+}
+
+/** Null also for an empty string. */
+export function textAt(value: unknown, ...path: Path): string | null {
+  const found = valueAt(value, ...path);
+  return typeof found === 'string' && found !== '' ? found : null;
+}
+
+export function numberAt(value: unknown, ...path: Path): number | null {
+  const found = valueAt(value, ...path);
+  return typeof found === 'number' ? found : null;
+}
+
+export function booleanAt(value: unknown, ...path: Path): boolean | null {
+  const found = valueAt(value, ...path);
+  return typeof found === 'boolean' ? found : null;
+}
+
+export function listAt(value: unknown, ...path: Path): readonly unknown[] | undefined {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found : undefined;
+}
+
+/** The body of a response; undefined where the subject was not found. */
+export function responseBody(result: ReadResult): unknown {
+  return result.found ? result.value : undefined;
+}
+
+/** The items of a read with `allPages`. */
+export function responseItems(result: ReadResult): readonly unknown[] {
+  return result.found && Array.isArray(result.value) ? result.value : [];
+}
+
+/** Whether two lists hold the same strings, in any order. */
+export function hasSameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && [...a].sort().join('\n') === [...b].sort().join('\n');
+}

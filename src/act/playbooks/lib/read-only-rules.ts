@@ -1,0 +1,88 @@
+import { isReading, READ_ONLY_LEVELS } from '../../../services/scheduler/acl-grants.ts';
+import { parseRules, type RuleBlock } from '../../../services/scheduler/acl-rules.ts';
+
+/** What `policy = "scale"` of a namespace grants except `scale-job`. It does not include `read`. */
+const SCALE_READ_CAPABILITIES = ['list-scaling-policies', 'read-scaling-policy', 'read-job-scaling'];
+
+/** Blocks whose `policy` has the levels deny, read and write. */
+const KNOWN_BLOCKS = ['namespace', 'node', 'node_pool', 'agent', 'operator', 'quota', 'host_volume', 'plugin'];
+const NESTED: Readonly<Record<string, string>> = { namespace: 'variables', variables: 'path' };
+/** Kinds of block that are nothing without a label. */
+const LABELLED = ['namespace', 'node_pool', 'host_volume', 'path'];
+
+/** What is left of a block. */
+interface ReadOnlyBlock {
+  readonly kind: string;
+  readonly label: string | null;
+  readonly policy: string | undefined;
+  readonly capabilities: readonly string[];
+  readonly blocks: readonly ReadOnlyBlock[];
+}
+
+/**
+ * Reduces the rules of an ACL policy, in HCL or JSON, to those that read or deny. Returns `''` where none are left, and undefined
+ * where the rules contain anything that cannot be reduced with certainty.
+ */
+export function readOnlyRules(rules: string): string | undefined {
+  const root = parseRules(rules);
+  const blocks = root?.attributes.length === 0 ? reduceBlocks(root.blocks, KNOWN_BLOCKS) : undefined;
+  if (!blocks || blocks.length === 0) return blocks && '';
+  return rules.trimStart().startsWith('{') ? JSON.stringify(toJsonObject(blocks)) : formatHcl(blocks);
+}
+
+/** The blocks of which something is left. A block that is given twice has no certain meaning. */
+function reduceBlocks(blocks: readonly RuleBlock[], known: readonly string[]): readonly ReadOnlyBlock[] | undefined {
+  const names = new Set(blocks.map(({ kind, label }) => JSON.stringify([kind, label])));
+  const reduced = blocks.map((block) => (known.includes(block.kind) ? reduceBlock(block) : undefined));
+  if (names.size < blocks.length || !reduced.every((block) => block !== undefined)) return undefined;
+  return reduced.filter((block) => block.policy !== undefined || block.capabilities.length + block.blocks.length > 0);
+}
+
+function reduceBlock({ kind, label, attributes, blocks }: RuleBlock): ReadOnlyBlock | undefined {
+  const {
+    policy,
+    capabilities = [],
+    ...others
+  } = Object.fromEntries(attributes.map(({ name, value }) => [name, value]));
+  const nested = NESTED[kind];
+  const inner = reduceBlocks(blocks, nested === undefined ? [] : [nested]);
+  const level = Array.isArray(policy) ? undefined : readOnlyLevel(kind, policy as string | undefined);
+  const isKnown = Object.keys(others).length === 0 && (label !== null) === LABELLED.includes(kind);
+  const isRepeated = new Set(attributes.map(({ name }) => name)).size < attributes.length;
+  if (!isKnown || isRepeated || typeof capabilities === 'string' || !level || !inner) return undefined;
+  const granted = [...new Set([...capabilities.filter(isReading), ...level.capabilities])];
+  return { kind, label, policy: level.policy, capabilities: granted, blocks: inner };
+}
+
+/** `write` becomes `read`. An unknown level cannot be reduced. */
+function readOnlyLevel(kind: string, policy: string | undefined) {
+  if (policy === undefined || READ_ONLY_LEVELS.includes(policy)) return { policy, capabilities: [] };
+  if (policy === 'write') return { policy: 'read', capabilities: [] };
+  if (policy === 'scale' && kind === 'namespace') return { policy: undefined, capabilities: SCALE_READ_CAPABILITIES };
+  return undefined;
+}
+
+/** In JSON, blocks are objects: `{"namespace": {"default": {"policy": "read"}}, "agent": {"policy": "read"}}`. */
+function toJsonObject(blocks: readonly ReadOnlyBlock[]): Readonly<Record<string, unknown>> {
+  const object: Record<string, unknown> = {};
+  for (const { kind, label, policy, capabilities, blocks: inner } of blocks) {
+    const body = { policy, ...(capabilities.length > 0 && { capabilities }), ...toJsonObject(inner) };
+    object[kind] = label === null ? body : { ...(object[kind] as object | undefined), [label]: body };
+  }
+  return object;
+}
+
+function formatHcl(blocks: readonly ReadOnlyBlock[], indent = ''): string {
+  return blocks.map((block) => formatBlock(block, indent)).join(indent === '' ? '\n' : '');
+}
+
+function formatBlock({ kind, label, policy, capabilities, blocks }: ReadOnlyBlock, indent: string): string {
+  const inner = `${indent}  `;
+  return [
+    `${indent}${kind}${label === null ? '' : ` ${JSON.stringify(label)}`} {\n`,
+    policy === undefined ? '' : `${inner}policy = "${policy}"\n`,
+    capabilities.length === 0 ? '' : `${inner}capabilities = [${capabilities.map((name) => `"${name}"`).join(', ')}]\n`,
+    formatHcl(blocks, inner),
+    `${indent}}\n`,
+  ].join('');
+}

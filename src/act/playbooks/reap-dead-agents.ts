@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
+import { agentAbsence } from './lib/absence.ts';
+import { responseBody, textAt, valueAt } from './lib/json-path.ts';
+
+const inputs = z.object({
+  agent_id: z.string(),
+  pool_id: z.string(),
+  pool_name: z.string().nullable(),
+  status: z.string(),
+  /** Null where the agent never reported a ping. */
+  last_ping_at: z.string().nullable(),
+});
+
+/** The service deletes an agent in no other status, and returns 412: docs/services/platform.md#agents. */
+const DEAD = ['unknown', 'errored', 'exited'];
+
+const remove = defineAction(inputs, {
+  operation: 'platform.agents.delete',
+  params: { id: 'agent_id' },
+  reads: { agent: { operation: 'platform.agents.show', params: { id: 'agent_id' }, absence: agentAbsence } },
+  observe: ({ agent }) => {
+    const attributes = valueAt(responseBody(agent), 'data', 'attributes');
+    return attributes === undefined
+      ? null
+      : { status: textAt(attributes, 'status'), last_ping_at: textAt(attributes, 'last-ping-at') };
+  },
+  evaluate: (observed, { last_ping_at }) => {
+    if (observed === null) return satisfied('the agent is gone');
+    if (!DEAD.includes(observed.status ?? '')) return drifted(`its status is ${observed.status ?? 'not reported'}`);
+    const hasPinged =
+      observed.last_ping_at !== null && Date.parse(observed.last_ping_at) > Date.parse(last_ping_at ?? '1970');
+    return hasPinged ? drifted(`it pinged at ${observed.last_ping_at}`) : ready;
+  },
+});
+
+export const reapDeadAgents = definePlaybook({
+  name: 'reap-dead-agents',
+  rule: 'dead-agent',
+  description: 'delete agents that are unknown, errored or exited and have sent no ping for `deadAgentHours`',
+  table: 'agents',
+  detail: inputs,
+  action: remove,
+  summary: ({ subject_name, detail }) =>
+    `delete agent ${subject_name ?? detail.agent_id} of pool ${detail.pool_name ?? '?'}, which is ${detail.status}`,
+});

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { plural } from '../../core/plural.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
+import { poolAbsence } from './lib/absence.ts';
+import { numberAt, responseBody, responseItems } from './lib/json-path.ts';
+import { explainOtherUsers, parsePoolUsers } from './lib/pool-users.ts';
+
+const inputs = z.object({ pool_id: z.string() });
+
+const remove = defineAction(inputs, {
+  operation: 'platform.agent-pools.delete',
+  params: { agent_pool_id: 'pool_id' },
+  reads: {
+    pool: { operation: 'platform.agent-pools.show', params: { id: 'pool_id' }, absence: poolAbsence },
+    agents: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
+  },
+  observe: ({ pool, agents }) => {
+    if (!pool.found) return null;
+    const { workspaces, others } = parsePoolUsers(responseBody(pool));
+    return {
+      reported_agents: numberAt(responseBody(pool), 'data', 'attributes', 'agent-count'),
+      agents: agents.found ? responseItems(agents).length : null,
+      attached: workspaces?.length ?? null,
+      others,
+    };
+  },
+  evaluate: (observed) => {
+    if (observed === null) return satisfied('the pool is gone');
+    if (observed.agents === null) return unknown('its agents are not reported');
+    if (observed.agents > 0) return drifted(`it has ${plural(observed.agents, 'agent')}`);
+    if (observed.reported_agents !== null && observed.reported_agents > 0) {
+      return unknown(`it reports ${plural(observed.reported_agents, 'agent')}, and the list of its agents is empty`);
+    }
+    if (observed.attached === null) return unknown('its attached workspaces are not reported');
+    if (observed.attached > 0) return drifted(`it has ${plural(observed.attached, 'attached workspace')}`);
+    const use = explainOtherUsers(observed);
+    return use === undefined ? ready : drifted(use);
+  },
+});
+
+export const removeEmptyPools = definePlaybook({
+  name: 'remove-empty-pools',
+  rule: 'empty-agent-pool',
+  description: 'delete agent pools without agents that nothing is attached to',
+  table: 'agent_pools',
+  detail: inputs,
+  action: remove,
+  summary: ({ subject_name, detail }) => `delete agent pool ${subject_name ?? detail.pool_id}`,
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { plural } from '../../core/plural.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, unknown } from '../define.ts';
+import { providerAbsence } from './lib/absence.ts';
+import { listAt, responseBody } from './lib/json-path.ts';
+
+const inputs = z.object({ provider_name: z.string() });
+
+const remove = defineAction(inputs, {
+  operation: 'secrets.kms.delete',
+  params: { name: 'provider_name' },
+  reads: {
+    provider: { operation: 'secrets.kms.read', params: { name: 'provider_name' }, absence: providerAbsence },
+    keys: { operation: 'secrets.kms-keys.list', params: { name: 'provider_name' } },
+  },
+  observe: ({ provider, keys }) =>
+    provider.found ? { keys: listAt(responseBody(keys), 'data', 'keys')?.length ?? null } : null,
+  evaluate: (observed) => {
+    if (observed === null) return satisfied('the provider is gone');
+    if (observed.keys === null) return unknown('its keys are not reported');
+    return observed.keys > 0 ? drifted(`it has ${plural(observed.keys, 'key')}`) : ready;
+  },
+});
+
+export const removeEmptyProviders = definePlaybook({
+  name: 'remove-empty-providers',
+  rule: 'empty-kms-provider',
+  description: 'delete KMS providers that have no key',
+  table: 'kms_providers',
+  detail: inputs,
+  action: remove,
+  summary: ({ detail }) => `delete KMS provider ${detail.provider_name}`,
+});

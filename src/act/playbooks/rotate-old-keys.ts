@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { defineAction, definePlaybook, drifted, ready, satisfied } from '../define.ts';
+import { keyAbsence } from './lib/absence.ts';
+import { numberAt, responseBody } from './lib/json-path.ts';
+
+const inputs = z.object({ key_name: z.string(), latest_version: z.number(), rotated_at: z.string() });
+
+const rotate = defineAction(inputs, {
+  operation: 'secrets.keys.rotate',
+  params: { name: 'key_name' },
+  change: ({ latest_version }) => ({ before: { latest_version }, after: { latest_version: latest_version + 1 } }),
+  reads: { key: { operation: 'secrets.keys.read', params: { name: 'key_name' }, absence: keyAbsence } },
+  observe: ({ key }) => (key.found ? { latest_version: numberAt(responseBody(key), 'data', 'latest_version') } : null),
+  evaluate: (observed, { latest_version }) => {
+    if (observed === null) return drifted('the key is gone');
+    if (observed.latest_version === latest_version) return ready;
+    return (observed.latest_version ?? 0) > latest_version
+      ? satisfied(`it was rotated since: its newest version is ${observed.latest_version}`)
+      : drifted(`its newest version is ${observed.latest_version ?? 'not reported'}`);
+  },
+});
+
+export const rotateOldKeys = definePlaybook({
+  name: 'rotate-old-keys',
+  rule: 'key-rotation-overdue',
+  description: 'rotate keys whose newest version is older than `keyRotationDays`',
+  table: 'keys',
+  detail: inputs,
+  action: rotate,
+  summary: ({ detail }) =>
+    `rotate key ${detail.key_name}, whose version ${detail.latest_version} was created on ${detail.rotated_at.slice(0, 10)}`,
+});

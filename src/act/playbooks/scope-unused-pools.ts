@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { plural } from '../../core/plural.ts';
+import {
+  defineAction,
+  definePlaybook,
+  drifted,
+  type GuardRead,
+  type ReadResult,
+  ready,
+  satisfied,
+  unknown,
+} from '../define.ts';
+import { poolAbsence } from './lib/absence.ts';
+import { booleanAt, hasSameMembers, responseBody, valueAt } from './lib/json-path.ts';
+import { explainOtherUsers, parsePoolUsers, relatedIds } from './lib/pool-users.ts';
+import { evaluateUndo } from './lib/undo.ts';
+
+const inputs = z.object({
+  pool_id: z.string(),
+  /** The attached workspaces. */
+  workspace_ids: z.array(z.string()),
+  allowed_workspace_ids: z.array(z.string()),
+});
+
+const readPool: GuardRead = {
+  operation: 'platform.agent-pools.show',
+  params: { id: 'pool_id' },
+  absence: poolAbsence,
+};
+
+function observePool(pool: ReadResult) {
+  const body = responseBody(pool);
+  if (valueAt(body, 'data') === undefined) return null;
+  const { workspaces, others } = parsePoolUsers(body);
+  return {
+    organization_scoped: booleanAt(body, 'data', 'attributes', 'organization-scoped'),
+    attached: workspaces,
+    // Absent where empty: the list has no effect while the whole organization may use the pool.
+    allowed: relatedIds(body, 'allowed-workspaces') ?? [],
+    others,
+  };
+}
+
+function buildPoolBody(isOrganizationScoped: boolean, allowed: readonly string[]) {
+  return {
+    data: {
+      type: 'agent-pools',
+      attributes: { 'organization-scoped': isOrganizationScoped },
+      relationships: { 'allowed-workspaces': { data: allowed.map((id) => ({ id, type: 'workspaces' })) } },
+    },
+  };
+}
+
+const poolState = z.looseObject({ organization_scoped: z.boolean(), allowed: z.array(z.string()) });
+
+const restore = defineAction(z.object({ pool_id: z.string(), before: poolState, after: poolState }), {
+  operation: 'platform.agent-pools.update',
+  params: { id: 'pool_id' },
+  body: ({ before: { organization_scoped, allowed } }) => buildPoolBody(organization_scoped, allowed),
+  change: ({ before, after }) => ({ before: after, after: before }),
+  reads: { pool: readPool },
+  observe: ({ pool }) => observePool(pool),
+  evaluate: (observed, inputs) => evaluateUndo(observed, inputs, 'the pool'),
+});
+
+/** The workspaces that may use the pool afterwards. */
+function toAllowed({ workspace_ids, allowed_workspace_ids }: z.infer<typeof inputs>): readonly string[] {
+  return [...new Set([...allowed_workspace_ids, ...workspace_ids])];
+}
+
+const scope = defineAction(inputs, {
+  operation: 'platform.agent-pools.update',
+  params: { id: 'pool_id' },
+  // The name is left out, which keeps it. Only the listed workspaces may use the pool afterwards.
+  body: (pool) => buildPoolBody(false, toAllowed(pool)),
+  change: (pool) => ({
+    before: { organization_scoped: true, allowed: pool.allowed_workspace_ids },
+    after: { organization_scoped: false, allowed: toAllowed(pool) },
+  }),
+  reads: { pool: readPool },
+  observe: ({ pool }) => observePool(pool),
+  evaluate: (observed, { workspace_ids, allowed_workspace_ids }) => {
+    if (observed === null) return drifted('the pool is gone');
+    const { organization_scoped, attached, allowed } = observed;
+    if (!attached) return unknown('its attached workspaces are not reported');
+    if (organization_scoped === false) {
+      return attached.every((id) => allowed.includes(id))
+        ? satisfied('it is scoped')
+        : drifted('it is scoped, and an attached workspace is not allowed to use it');
+    }
+    const use = explainOtherUsers(observed);
+    if (use !== undefined) return drifted(use);
+    if (!hasSameMembers(attached, workspace_ids)) return drifted('other workspaces are attached to it now');
+    return hasSameMembers(allowed, allowed_workspace_ids)
+      ? ready
+      : drifted('other workspaces are allowed to use it now');
+  },
+  undo: {
+    action: restore,
+    needs: ['before.organization_scoped', 'before.allowed', 'after'],
+    inputs: ({ inputs: { pool_id }, before, after }) => ({ pool_id, before, after }),
+    summary: ({ inputs: { pool_id } }) => `let all workspaces of the organization use agent pool ${pool_id} again`,
+  },
+});
+
+export const scopeUnusedPools = definePlaybook({
+  name: 'scope-unused-pools',
+  rule: 'unscoped-agent-pool',
+  description: 'restrict organization-scoped agent pools to the few workspaces that are attached to them',
+  table: 'agent_pools',
+  detail: inputs,
+  action: scope,
+  summary: ({ subject_name, detail }) =>
+    `restrict agent pool ${subject_name ?? detail.pool_id} to ${plural(detail.workspace_ids.length, 'attached workspace')}`,
+});

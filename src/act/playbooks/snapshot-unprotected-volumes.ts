@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { DAY_MS } from '../../core/clock.ts';
+import { defineAction, definePlaybook, drifted, ready, satisfied, skip, unknown } from '../define.ts';
+import { externalVolumeAbsence, snapshotAbsence, volumeAbsence, volumeSnapshotAbsence } from './lib/absence.ts';
+import { booleanAt, responseBody, responseItems, textAt, valueAt } from './lib/json-path.ts';
+import { isListed, parseSnapshotTime, readExternalVolumes, readSnapshots, requestedNamespace } from './lib/volumes.ts';
+
+const detail = z.object({
+  volume_id: z.string(),
+  namespace: requestedNamespace,
+  plugin_id: z.string(),
+  external_id: z.string(),
+  last_snapshot_at: z.string().nullable(),
+});
+const inputs = detail.omit({ last_snapshot_at: true }).extend({
+  /** A ready snapshot taken at this time or later protects the volume. */
+  protected_from: z.string(),
+  /** A snapshot taken at this time or later that is not ready may still become ready. */
+  under_way_from: z.string(),
+  snapshot_name: z.string(),
+});
+
+/** A listing may have snapshots of a plugin whose ID begins with this one's: docs/services/scheduler.md#prefixes. */
+function findRecent(snapshots: readonly unknown[], pluginId: string, externalId: string, from: string) {
+  return snapshots
+    .filter((item) => textAt(item, 'ExternalSourceVolumeID') === externalId)
+    .filter((item) => (textAt(item, 'PluginID') ?? pluginId) === pluginId)
+    .map((item) => ({
+      snapshot_id: textAt(item, 'ID'),
+      created_at: parseSnapshotTime(valueAt(item, 'CreateTime')),
+      is_ready: booleanAt(item, 'IsReady'),
+    }))
+    .filter(({ created_at }) => created_at !== null && created_at >= from);
+}
+
+const removeInputs = z.object({ plugin_id: z.string(), external_id: z.string(), snapshot_id: z.string() });
+
+const removeSnapshot = defineAction(removeInputs, {
+  operation: 'scheduler.snapshots.delete',
+  params: { plugin_id: 'plugin_id', snapshot_id: 'snapshot_id' },
+  reads: { snapshots: { ...readSnapshots, absence: snapshotAbsence } },
+  observe: ({ snapshots }, { snapshot_id }) => {
+    const found = responseItems(snapshots).find((item) => textAt(item, 'ID') === snapshot_id);
+    return found === undefined ? null : { source: textAt(found, 'ExternalSourceVolumeID') };
+  },
+  evaluate: (observed, { external_id }) => {
+    if (observed === null) return satisfied('the snapshot is gone');
+    return observed.source === external_id ? ready : drifted('it is of another volume');
+  },
+});
+
+const createSnapshot = defineAction(inputs, {
+  operation: 'scheduler.snapshots.create',
+  params: { volume_id: 'volume_id', namespace: 'namespace' },
+  body: ({ volume_id, plugin_id, snapshot_name }) => ({
+    Snapshots: [{ SourceVolumeID: volume_id, PluginID: plugin_id, Name: snapshot_name }],
+  }),
+  change: ({ volume_id, external_id, plugin_id, snapshot_name }) => ({
+    before: null,
+    after: { snapshot: { name: snapshot_name, volume_id, external_id, plugin_id } },
+  }),
+  reads: {
+    volume: {
+      operation: 'scheduler.volumes.read',
+      params: { volume_id: 'volume_id', namespace: 'namespace' },
+      absence: volumeAbsence,
+    },
+    external: { ...readExternalVolumes, absence: externalVolumeAbsence },
+    snapshots: { ...readSnapshots, absence: volumeSnapshotAbsence },
+  },
+  observe: ({ volume, external, snapshots: taken }, { plugin_id, external_id, protected_from }) =>
+    volume.found
+      ? {
+          external_id: textAt(responseBody(volume), 'ExternalID'),
+          in_provider: external.found ? isListed(external, external_id) : null,
+          recent_snapshots: taken.found
+            ? findRecent(responseItems(taken), plugin_id, external_id, protected_from)
+            : null,
+        }
+      : null,
+  evaluate: (observed, { external_id, under_way_from }) => {
+    if (observed === null) return drifted('the volume is no longer registered');
+    if (observed.external_id !== external_id) {
+      return drifted(`its external volume is ${observed.external_id ?? 'none'} now`);
+    }
+    const recent = observed.recent_snapshots;
+    if (recent === null) return unknown('its snapshots are not reported');
+    const complete = recent.find(({ is_ready }) => is_ready === true);
+    if (complete) return satisfied(`snapshot ${complete.snapshot_id} of ${complete.created_at} protects it`);
+    const pending = recent.find(({ created_at }) => created_at !== null && created_at >= under_way_from);
+    if (pending) return drifted(`snapshot ${pending.snapshot_id} of ${pending.created_at} is not ready yet`);
+    return observed.in_provider === false ? drifted('the volume is not in the provider') : ready;
+  },
+  // A new snapshot may not be ready yet. Without a response, it is the one that was not there before the call.
+  isConfirmed: (observed, { under_way_from }, response) => {
+    const id = textAt(response, 'Snapshots', 0, 'ID');
+    const recent = observed?.recent_snapshots ?? [];
+    if (id !== null) return recent.some(({ snapshot_id }) => snapshot_id === id);
+    return recent.some(({ created_at }) => created_at !== null && created_at >= under_way_from);
+  },
+  undo: {
+    action: removeSnapshot,
+    needs: ['before.recent_snapshots', 'after.recent_snapshots'],
+    inputs: ({ inputs: { plugin_id, external_id }, before, after }) => {
+      const known = new Set(before?.recent_snapshots?.map(({ snapshot_id }) => snapshot_id));
+      const added = (after?.recent_snapshots ?? []).filter(({ snapshot_id }) => !known.has(snapshot_id));
+      const [snapshot] = added;
+      if (!snapshot || added.length > 1) return 'the ledger does not show which snapshot was created';
+      return { plugin_id, external_id, snapshot_id: snapshot.snapshot_id };
+    },
+    summary: ({ inputs: { volume_id } }) => `delete the snapshot that was created of volume ${volume_id}`,
+  },
+});
+
+export const snapshotUnprotectedVolumes = definePlaybook({
+  name: 'snapshot-unprotected-volumes',
+  rule: 'unprotected-volume',
+  description: 'create a snapshot of volumes that have no ready snapshot within `snapshotDays`',
+  table: 'volumes',
+  actions: [createSnapshot],
+  detail,
+  plan: async ({ subject_name, detail: { last_snapshot_at, ...volume } }, ctx) => {
+    const missing = await ctx.query('missing_external', {
+      plugin_id: volume.plugin_id,
+      external_id: volume.external_id,
+    });
+    if (missing.length > 0) return skip(`plugin ${volume.plugin_id} does not have ${volume.external_id}`);
+    const daysAgo = (days: number) => new Date(ctx.now.getTime() - days * DAY_MS).toISOString();
+    const last = last_snapshot_at === null ? 'which has none' : `whose last one is of ${last_snapshot_at.slice(0, 10)}`;
+    return [
+      {
+        action: createSnapshot,
+        inputs: {
+          ...volume,
+          protected_from: daysAgo(ctx.thresholds.snapshotDays),
+          under_way_from: daysAgo(1),
+          // Storage plugins treat a known name as the same snapshot, so the name allows one per day and volume.
+          snapshot_name: `tidemark-${ctx.now.toISOString().slice(0, 10)}-${volume.external_id}`,
+        },
+        summary: `create a snapshot of volume ${subject_name ?? volume.volume_id}, ${last}`,
+      },
+    ];
+  },
+});

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { systemLack } from '../../core/fs.ts';
+import { overlayRoots } from '../../core/paths.ts';
+import { createTemporaryFolder } from '../../warehouse/temporary-folder.ts';
+import { memoryError } from './errors.ts';
+import type { FromChild, QueryRequest, ResultSummary, ToChild } from './protocol.ts';
+import { findSavedQuery, loadSavedQueries, resolveParameters } from './saved.ts';
+import { QuerySession } from './session.ts';
+import { isNumber } from './sql-text.ts';
+import { writeResult, writeResultFile } from './write-result.ts';
+
+/**
+ * The program that runs what people write, one query at a time, in a process that may be killed at any time (`QueryProcess`). A new
+ * session for each query reads the file that is published then. Usage: node query-child.js MAX_RESIDENT_BYTES
+ */
+
+let resume: (() => void) | undefined;
+let stop = new AbortController();
+let memoryLimit = '';
+
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'run') void answer(message.request);
+  if (message.kind === 'stop') stop.abort(new TidemarkError('INTERRUPTED', 'the query was stopped'));
+  resume?.();
+});
+// An exit would wait for the thread that computes.
+const kill = () => process.kill(process.pid, 'SIGKILL');
+process.on('disconnect', kill);
+// Ctrl-C and a stop of the service reach all processes. The one that asks decides what becomes of a query.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+
+/** DuckDB's limit does not cover a single value. Where the system does not bound the address space, this does. */
+const WATCH_MS = 100;
+const maxResidentBytes = Number(process.argv[2]);
+setInterval(() => {
+  if (process.memoryUsage.rss() <= maxResidentBytes) return;
+  process.send?.(toMessage(memoryError(memoryLimit)), kill);
+}, WATCH_MS);
+
+async function answer(request: QueryRequest): Promise<void> {
+  stop = new AbortController();
+  memoryLimit = request.config.sql.memoryLimit;
+  send({ kind: 'started' });
+  try {
+    send({ kind: 'done', summary: await runQuery(request, stop.signal) });
+  } catch (error) {
+    send(toMessage(error));
+  }
+}
+
+function toMessage(error: unknown): FromChild {
+  const known = error instanceof TidemarkError ? error : undefined;
+  const lack = systemLack(error);
+  return {
+    kind: 'error',
+    code: known?.code ?? (lack === undefined ? 'DATA' : 'INCOMPLETE'),
+    message: known?.message ?? lack ?? errorMessage(error),
+    ...(known?.hint !== undefined && { hint: known.hint }),
+  };
+}
+
+async function runQuery(request: QueryRequest, signal: AbortSignal): Promise<ResultSummary> {
+  const { config, format, asOf, timeoutSeconds } = request;
+  const hasFile = format === 'parquet' || format === 'xlsx';
+  const output = request.output ?? (hasFile ? join(await createTemporaryFolder(), `result.${format}`) : undefined);
+  const session = await QuerySession.open({
+    config,
+    signal,
+    ...(asOf && { asOf }),
+    ...(output !== undefined && { output }),
+    ...(timeoutSeconds !== undefined && { limits: { timeoutSeconds } }),
+  });
+  try {
+    return await sendResult(session, request, output);
+  } finally {
+    await session.close();
+  }
+}
+
+async function readParameters(
+  session: QuerySession,
+  { config, saved, params }: QueryRequest,
+): Promise<QueryRequest['params']> {
+  if (saved === undefined) return params;
+  const queries = await loadSavedQueries(overlayRoots(config.directory));
+  return resolveParameters(findSavedQuery(queries, saved), params, session);
+}
+
+async function sendResult(session: QuerySession, request: QueryRequest, file?: string): Promise<ResultSummary> {
+  const { query: text, format, maxRows } = request;
+  const params = await readParameters(session, request);
+  const query = await session.prepare(text, params, maxRows === undefined ? undefined : maxRows + 1);
+  const columns = query.columns.map(({ name, type }) => ({ name, type: type.toString(), isNumber: isNumber(type) }));
+  send({ kind: 'columns', columns });
+  if (file !== undefined) return { rows: await writeResultFile(session, query, format), isCut: false, file };
+  const rows = await writeResult(session, query, request, sendText);
+  return { rows, isCut: maxRows !== undefined && rows > maxRows };
+}
+
+/** Sends a part, and waits until its reader takes the next: a slow reader holds the query, not the memory. */
+async function sendText(text: string): Promise<void> {
+  const next = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  send({ kind: 'text', text });
+  await next;
+}
+
+function send(message: FromChild): void {
+  process.send?.(message);
+}

@@ -1,0 +1,45 @@
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
+import type { QueryLimits } from './limits.ts';
+
+/** A query met its limit of time. */
+export function timeoutError({ timeoutSeconds }: Pick<QueryLimits, 'timeoutSeconds'>): TidemarkError {
+  return new TidemarkError('DATA', `the query was stopped after ${plural(timeoutSeconds, 'second')}`, {
+    hint: 'raise `sql.timeout` in the configuration; `tidemark sql` also takes --timeout SECONDS',
+  });
+}
+
+/** A signal's reason that is an error of ours has its exit code. */
+export function stopError(reason: unknown): TidemarkError {
+  return reason instanceof TidemarkError ? reason : new TidemarkError('INCOMPLETE', errorMessage(reason));
+}
+
+/** DuckDB's message without the path of the temporary folder, or which limit the query met. */
+export function queryError(error: unknown, limits: QueryLimits, temporary: string): TidemarkError {
+  if (error instanceof TidemarkError) return error;
+  const message = errorMessage(error)
+    .replace(/^Failed to \w+ statements?: /u, '')
+    .replaceAll(temporary, 'the temporary folder');
+  if (/Out of Memory Error|bad.alloc/u.test(message)) {
+    if (!message.includes('max_temp_directory_size')) return memoryError(limits.memory);
+    return limitError(`${limits.temporary} of temporary disk space`, 'temporaryLimit');
+  }
+  return new TidemarkError('DATA', `the query failed: ${message}`, { cause: error });
+}
+
+export function memoryError(limit: string): TidemarkError {
+  return limitError(`${limit} of memory`, 'memoryLimit');
+}
+
+function limitError(what: string, key: 'memoryLimit' | 'temporaryLimit'): TidemarkError {
+  return new TidemarkError('DATA', `the query needs more than ${what}`, {
+    hint: `select less, or raise \`sql.${key}\` in the configuration`,
+  });
+}
+
+/** The process of a query ended by itself. It had no memory for its own work, or was killed from outside. */
+export function endedError(memoryLimit: string): TidemarkError {
+  return new TidemarkError('DATA', 'the process that ran the query ended', {
+    hint: `the query may need more than ${memoryLimit} of memory: select less, or raise \`sql.memoryLimit\``,
+  });
+}

@@ -1,0 +1,60 @@
+import type { Format } from '../../core/choices.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { SessionConfig } from './session.ts';
+
+/** One query, as a process that runs queries takes it. */
+export interface QueryRequest {
+  readonly config: SessionConfig;
+  readonly query: string;
+  /** Name of the saved query that `query` comes from: it checks the parameters and has defaults for them. */
+  readonly saved?: string | undefined;
+  readonly params: Readonly<Record<string, string>>;
+  readonly asOf?: Date | undefined;
+  /** @default that of the configuration */
+  readonly timeoutSeconds?: number | undefined;
+  /** `rows`: the rows of a page, each a JSON list of texts and nulls. */
+  readonly format: Format | 'rows';
+  /** Ends the result after so many rows; for pages, which show a beginning. */
+  readonly maxRows?: number;
+  /** The terminal that the formats `table` and `line` are fitted to. */
+  readonly screen?: ScreenSize | undefined;
+  /** The file to write instead of sending text. `parquet` and `xlsx` have one of their own without it. */
+  readonly output?: string;
+}
+
+export interface ScreenSize {
+  /** Characters of a line. */
+  readonly width: number;
+  /** Rows shown: of more, the first and the last. */
+  readonly maxRows: number;
+  readonly hasColor: boolean;
+}
+
+/** A column of a result and its type in DuckDB's words. */
+export interface ColumnInfo {
+  readonly name: string;
+  readonly type: string;
+  readonly isNumber: boolean;
+}
+
+/** What the process is told: a query, that its reader takes the next part, and to stop. */
+export type ToChild =
+  | { readonly kind: 'run'; readonly request: QueryRequest }
+  | { readonly kind: 'next' }
+  | { readonly kind: 'stop' };
+
+/** What the process answers: that the time of the query begins, its columns, parts of text or one file, and the end. */
+export type FromChild =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'columns'; readonly columns: readonly ColumnInfo[] }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'done'; readonly summary: ResultSummary }
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string; readonly hint?: string };
+
+export interface ResultSummary {
+  readonly rows: number;
+  /** More rows would follow. */
+  readonly isCut: boolean;
+  /** The file of a result that is one. It belongs to the receiver, which removes its folder. */
+  readonly file?: string;
+}

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { availableParallelism, platform } from 'node:os';
+// biome-ignore lint/style/noRestrictedImports: the same Node runs the queries
+import { execPath } from 'node:process';
+import type { Context } from '../../core/context.ts';
+import { CHILD_FILE } from './child-file.ts';
+import type { QueryRequest, ResultSummary } from './protocol.ts';
+import { QueryTask, type ResultSink } from './query-task.ts';
+import { readSize } from './size.ts';
+
+const MIB = 1024 * 1024;
+/** What Node and DuckDB reserve and never touch: 1.1 GiB with Node 20, 1.5 GiB with Node 26, and for each thread of DuckDB its stack and arena. */
+const RESERVED_BYTES = 2_560 * MIB;
+const RESERVED_BYTES_PER_CORE = 128 * MIB;
+/** What a query may have in memory above DuckDB's limit: Node, libraries, buffers that DuckDB does not count. */
+const UNCOUNTED_BYTES = 1_024 * MIB;
+const SHELL = '/bin/sh';
+
+/** A name that the process gets from the environment: no token, and nothing that tells whose it is. */
+const PASSED = ['PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'DUCKDB_JE_MALLOC_CONF'];
+
+/**
+ * Runs queries that people write, one at a time, in a process of its own: its memory is bounded, it can be killed, and it ends with
+ * this one. The process is started for the first query, stays for the next, and is replaced when it was killed. Nothing is lost then
+ * but the query: each has a session of its own.
+ */
+export class QueryProcess {
+  readonly #memoryLimit: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess | undefined;
+  #task: QueryTask | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #wasKilled = false;
+
+  constructor({ sql }: QueryRequest['config'], env: Context['env']) {
+    this.#memoryLimit = sql.memoryLimit;
+    this.#env = Object.fromEntries(PASSED.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  }
+
+  /** The process; undefined before the first query, and after it ended. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /**
+   * Runs one query. `signal` stops it: it is interrupted, and its process killed a second later.
+   * @throws TidemarkError as the query; DATA if the process ended or was killed at the limit of time; the reason of `signal`.
+   */
+  run(request: QueryRequest, sink: ResultSink, signal: AbortSignal): Promise<ResultSummary> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    this.#child ??= this.#start();
+    const child = this.#child;
+    return new Promise((resolve, reject) => {
+      this.#task = new QueryTask(child, { request, sink, signal, resolve, reject }, () => {
+        this.#task = undefined;
+      });
+    });
+  }
+
+  /** Kills the process, with what it runs. */
+  kill(reason: unknown): void {
+    this.#task?.stop(reason);
+    this.#child?.kill('SIGKILL');
+  }
+
+  /** Ends the process, and removes the temporary files of one that was killed. */
+  async close(): Promise<void> {
+    this.#child?.kill('SIGKILL');
+    await this.#ended;
+    if (!this.#wasKilled) return;
+    const { removeAbandonedFolders } = await import('../../warehouse/temporary-folder.ts');
+    await removeAbandonedFolders();
+  }
+
+  #start(): ChildProcess {
+    const child = startBounded(readSize(this.#memoryLimit), this.#env);
+    this.#ended = once(child, 'exit').catch(() => {}); // one that could not be started never exits
+    const forget = () => {
+      this.#wasKilled ||= this.#task !== undefined;
+      if (this.#child === child) this.#child = undefined;
+    };
+    child.once('disconnect', forget);
+    child.once('error', forget);
+    return child;
+  }
+}
+
+/** On Linux the system bounds the address space; Node cannot set that limit for itself. Everywhere the process watches its own size. */
+function startBounded(memoryBytes: number, env: NodeJS.ProcessEnv): ChildProcess {
+  const command = [execPath, CHILD_FILE, String(memoryBytes + UNCOUNTED_BYTES)];
+  const addressBytes = memoryBytes + RESERVED_BYTES + RESERVED_BYTES_PER_CORE * availableParallelism();
+  const bound = ['-c', 'ulimit -v "$0"; exec "$@"', String(Math.ceil(addressBytes / 1024))];
+  const [file = '', ...args] = platform() === 'linux' && existsSync(SHELL) ? [SHELL, ...bound, ...command] : command;
+  return spawn(file, args, { env, serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+}

@@ -1,0 +1,132 @@
+import { unknownName } from '../../config/suggest.ts';
+import { parseTimestamp } from '../../core/clock.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { discoverFiles } from '../../core/paths.ts';
+import { createSqlFiles } from '../../warehouse/sql-files.ts';
+import type { QueryParams, QuerySession } from './session.ts';
+
+/** What a value of a parameter must look like. */
+const TYPES = {
+  text: { matches: () => true, example: 'any text' },
+  integer: { matches: (text: string) => /^-?\d+$/u.test(text), example: 'a whole number such as 30' },
+  number: { matches: (text: string) => /^-?\d+(?:\.\d+)?$/u.test(text), example: 'a number such as 1.5' },
+  boolean: { matches: (text: string) => text === 'true' || text === 'false', example: 'true or false' },
+  timestamp: {
+    matches: (text: string) => parseTimestamp(text) !== undefined,
+    example: 'a time such as 2026-11-20 or 2026-11-20T02:15:00Z',
+  },
+} as const;
+export type ParameterType = keyof typeof TYPES;
+
+export interface Parameter {
+  readonly name: string;
+  readonly type: ParameterType;
+  /** A SQL expression; undefined where a value is required. */
+  readonly defaultSql: string | undefined;
+  readonly description: string;
+}
+
+/** A query in `queries/saved/`, with the title, description and parameters that its header declares. */
+export interface SavedQuery {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly parameters: readonly Parameter[];
+  readonly sql: string;
+}
+
+/** All saved queries by name. A file beside the configuration overrides the package's file of the same name. */
+export async function loadSavedQueries(roots: readonly string[]): Promise<ReadonlyMap<string, SavedQuery>> {
+  const files = createSqlFiles(roots);
+  const names = [...(await discoverFiles(roots, 'queries/saved', '.sql')).keys()];
+  const queries = await Promise.all(
+    names.map(async (name) => parseSavedQuery(name, await files.read(`saved/${name}`))),
+  );
+  return new Map(queries.map((query) => [query.name, query]));
+}
+
+/** @throws TidemarkError USAGE naming the closest match. */
+export function findSavedQuery(queries: ReadonlyMap<string, SavedQuery>, name: string): SavedQuery {
+  const query = queries.get(name);
+  if (query) return query;
+  throw unknownName('saved query', name, [...queries.keys()]);
+}
+
+const HEADER_LINE = /^--\s*(title|description|param):\s*(.*\S)\s*$/u;
+/** `NAME TYPE = DEFAULT - DESCRIPTION`; the default may have ` - ` too, and the description may not. */
+const PARAMETER = /^(?<name>\w+) (?<type>\w+)(?: = (?<defaultSql>.+?))?(?: - (?<description>(?:(?! - ).)+))?$/u;
+
+function parseSavedQuery(name: string, sql: string): SavedQuery {
+  const header = { title: name, description: '', parameters: [] as Parameter[] };
+  for (const line of sql.split('\n')) {
+    const [, key, value = ''] = HEADER_LINE.exec(line) ?? [];
+    if (key === 'param') header.parameters.push(parseParameter(name, value));
+    else if (key === 'title' || key === 'description') header[key] = value;
+    else if (!line.startsWith('--') && line.trim() !== '') break;
+  }
+  return { name, sql, ...header };
+}
+
+function parseParameter(query: string, text: string): Parameter {
+  const { name, type, defaultSql, description = '' } = PARAMETER.exec(text)?.groups ?? {};
+  if (name === undefined || type === undefined || !(type in TYPES)) {
+    throw new TidemarkError('DATA', `queries/saved/${query}.sql: \`-- param: ${text}\` is not a parameter`, {
+      hint: `write NAME TYPE [= DEFAULT] [- DESCRIPTION], with a type of ${Object.keys(TYPES).join(', ')}`,
+    });
+  }
+  return { name, type: type as ParameterType, defaultSql, description };
+}
+
+/**
+ * The values of all parameters: the given ones, checked, and the defaults of the others, which DuckDB evaluates.
+ * @throws TidemarkError USAGE if one is missing, unknown, or not of its type.
+ */
+export async function resolveParameters(
+  query: SavedQuery,
+  given: QueryParams,
+  session: QuerySession,
+): Promise<QueryParams> {
+  assertKnown(query, Object.keys(given));
+  const values: Record<string, string> = {};
+  for (const parameter of query.parameters) {
+    const value = given[parameter.name];
+    values[parameter.name] =
+      value === undefined ? await evaluateDefault(query, parameter, session) : checkValue(parameter, value);
+  }
+  return values;
+}
+
+function assertKnown(query: SavedQuery, names: readonly string[]): void {
+  const unknown = names.find((name) => !query.parameters.some((parameter) => parameter.name === name));
+  if (unknown === undefined) return;
+  throw new TidemarkError('USAGE', `${query.name} has no parameter ${unknown}`, { hint: describeParameters(query) });
+}
+
+function checkValue({ name, type }: Parameter, value: string): string {
+  if (TYPES[type].matches(value)) return value;
+  throw new TidemarkError('USAGE', `${name}=${value} is not ${TYPES[type].example}`);
+}
+
+async function evaluateDefault(
+  query: SavedQuery,
+  { name, defaultSql }: Parameter,
+  session: QuerySession,
+): Promise<string> {
+  if (defaultSql === undefined) {
+    throw new TidemarkError('USAGE', `${query.name} needs ${name}=VALUE`, { hint: describeParameters(query) });
+  }
+  return session.evaluate(defaultSql);
+}
+
+function describeParameters({ parameters }: SavedQuery): string {
+  if (parameters.length === 0) return 'it has none';
+  return `its parameters are ${parameters.map(formatParameter).join('; ')}`;
+}
+
+/** `days=INTEGER (days without an apply; 365 by default)`. */
+function formatParameter({ name, type, defaultSql, description }: Parameter): string {
+  const notes = [description, defaultSql === undefined ? 'required' : `${defaultSql} by default`].filter(
+    (note) => note !== '',
+  );
+  return `${name}=${type.toUpperCase()} (${notes.join('; ')})`;
+}

@@ -1,0 +1,269 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { Config } from '../../config/config.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { overlayRoots } from '../../core/paths.ts';
+import { openInstance } from '../../warehouse/database.ts';
+import { warehouseFiles } from '../../warehouse/publish.ts';
+import { noWarehouseError } from '../../warehouse/session.ts';
+import { createSqlFiles, quoteIdent, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { loadTables } from '../../warehouse/tables.ts';
+import { createTemporaryFolder, removeAbandonedFolders } from '../../warehouse/temporary-folder.ts';
+import { type Row, toValue, type Value } from '../../warehouse/values.ts';
+import { queryError, stopError, timeoutError } from './errors.ts';
+import type { QueryLimits } from './limits.ts';
+import { type ResultColumn, textSql } from './sql-text.ts';
+import { readStatement, type Statement } from './statement.ts';
+
+/** What a session takes from the configuration. */
+export type SessionConfig = Pick<Config, 'data' | 'directory' | 'sql'>;
+
+export interface QuerySessionOptions {
+  readonly config: SessionConfig;
+  /** Shows every table as of this time. */
+  readonly asOf?: Date;
+  /** Ends a query that runs. */
+  readonly signal: AbortSignal;
+  /** The one file that a query may write. */
+  readonly output?: string;
+  /** @default the limits of the configuration */
+  readonly limits?: Partial<QueryLimits>;
+}
+
+/** Values of `$name`; DuckDB casts the text to what the query compares it with. */
+export type QueryParams = Readonly<Record<string, string>>;
+
+/**
+ * One connection to the published warehouse for queries that people write. They have no access to files or the network, cannot
+ * change settings, and end at the limits of the configuration (docs/decisions.md#queries-that-people-write-run-in-a-process-of-their-own).
+ */
+export class QuerySession {
+  readonly #connection: DuckDBConnection;
+  readonly #instance: DuckDBInstance;
+  readonly #temporary: string;
+  readonly #options: QuerySessionOptions;
+  readonly #limits: QueryLimits;
+  readonly #files: SqlFiles;
+  readonly #timer: NodeJS.Timeout;
+  readonly #interrupt = () => this.#connection.interrupt();
+  #isExpired = false;
+
+  private constructor(
+    connection: DuckDBConnection,
+    instance: DuckDBInstance,
+    temporary: string,
+    options: QuerySessionOptions,
+  ) {
+    this.#connection = connection;
+    this.#instance = instance;
+    this.#temporary = temporary;
+    this.#options = options;
+    this.#limits = resolveLimits(options);
+    this.#files = createSqlFiles(overlayRoots(options.config.directory));
+    this.#timer = setTimeout(() => {
+      this.#isExpired = true;
+      connection.interrupt();
+    }, this.#limits.timeoutSeconds * 1000);
+    options.signal.addEventListener('abort', this.#interrupt, { once: true });
+  }
+
+  /** @throws TidemarkError UNREACHABLE if there is no warehouse, DATA if it cannot be opened. */
+  static async open(options: QuerySessionOptions): Promise<QuerySession> {
+    const { published } = warehouseFiles(options.config.data);
+    if (!existsSync(published)) throw noWarehouseError(published);
+    await removeAbandonedFolders();
+    const temporary = await createTemporaryFolder();
+    try {
+      const instance = await openInstance(published, createSettings(resolveLimits(options), temporary));
+      const session = new QuerySession(await instance.connect(), instance, temporary, options);
+      await session.#prepareConnection();
+      return session;
+    } catch (error) {
+      await rm(temporary, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#options.signal.removeEventListener('abort', this.#interrupt);
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+    await rm(this.#temporary, { recursive: true, force: true });
+  }
+
+  /**
+   * Checks a query and finds its columns.
+   * @throws TidemarkError DATA with DuckDB's message if it is not one SELECT, DESCRIBE, SUMMARIZE or EXPLAIN; USAGE if a parameter
+   * is missing or unknown.
+   * @param maxRows ends the result
+   */
+  async prepare(query: string, params: QueryParams = {}, maxRows?: number): Promise<PreparedQuery> {
+    return this.#run(async () => {
+      const statement = await readStatement(this.#connection, this.#files, query);
+      const prepared = await this.#connection.prepare(statement.text);
+      const values = bindValues(prepared, params);
+      const whole = await this.#asSubquery(statement, prepared, values);
+      const source = maxRows === undefined ? whole : `(from ${whole} limit ${maxRows})`;
+      const probe = await this.#stream(await this.#files.render('query/columns', { source }), values);
+      const names = probe.deduplicatedColumnNames();
+      const columns = names.map((name, index) => ({ name, type: probe.columnType(index), sql: `c${index}` }));
+      return { columns, from: `${source} as result(${columns.map(({ sql }) => sql).join(', ')})`, values };
+    });
+  }
+
+  /** Runs `select expressions` over a query. Each item is one chunk of rows, which the caller decodes. */
+  async *chunks(query: PreparedQuery, expressions: string): AsyncGenerator<DuckDBDataChunk, void, undefined> {
+    const sql = await this.#files.render('query/rows', { expressions, source: query.from });
+    const result = await this.#run(() => this.#stream(sql, query.values));
+    for (;;) {
+      const chunk = await this.#run(() => result.fetchChunk());
+      if (!chunk || chunk.rowCount === 0) return;
+      yield chunk;
+    }
+  }
+
+  /** The rows of a query as values. */
+  async *rows(query: PreparedQuery): AsyncGenerator<readonly Row[], void, undefined> {
+    for await (const chunk of this.chunks(query, '*')) {
+      yield chunk
+        .getRows()
+        .map((row) =>
+          Object.fromEntries(query.columns.map(({ name, type }, index) => [name, toValue(row[index] ?? null, type)])),
+        );
+    }
+  }
+
+  /** The text of a SQL expression without tables. */
+  async evaluate(expression: string): Promise<string> {
+    const query = await this.prepare(`values (${expression})`);
+    for await (const chunk of this.chunks(query, query.columns.map(textSql).join(', '))) {
+      return String(chunk.getColumnValues(0)[0] ?? '');
+    }
+    return '';
+  }
+
+  /** Writes `select expressions` over a query to the output file by DuckDB's COPY with `options`. Returns the number of rows. */
+  async copy(query: PreparedQuery, expressions: string, options: string): Promise<number> {
+    const parts = { expressions, source: query.from, target: quoteLiteral(this.output), options };
+    const sql = await this.#files.render('query/copy', parts);
+    return this.#run(async () => {
+      const prepared = await this.#connection.prepare(sql);
+      prepared.bind({ ...query.values });
+      return (await prepared.run()).rowsChanged;
+    });
+  }
+
+  /** The one file that this session may write. */
+  get output(): string {
+    if (this.#options.output === undefined) throw new Error('the session has no output file');
+    return this.#options.output;
+  }
+
+  /** The order matters: allow the one path, close access, lock the settings. */
+  async #prepareConnection(): Promise<void> {
+    const { asOf, output } = this.#options;
+    await this.#connection.run("set TimeZone = 'UTC'");
+    // the published warehouse is read-only, and the SQL that reports show calls this macro
+    await this.#connection.run(await this.#files.render('warehouse/semver_key', { kind: 'temp macro' }));
+    if (asOf) await showPast(this.#connection, this.#files, asOf);
+    if (output !== undefined) await this.#connection.run(`set allowed_paths = [${quoteLiteral(output)}]`);
+    await this.#connection.run('set enable_external_access = false');
+    await this.#connection.run('set lock_configuration = true');
+  }
+
+  /** The query in parentheses. EXPLAIN is not valid there: it runs now, and its few rows replace it. */
+  async #asSubquery(statement: Statement, prepared: DuckDBPreparedStatement, values: QueryParams): Promise<string> {
+    if (statement.showsTables) return `(${await this.#files.render('query/tables', {})})`;
+    if (!statement.isExplain) return `(${statement.text}\n)`;
+    prepared.bind(values);
+    const reader = await prepared.runAndReadUntil(MAX_LITERAL_ROWS);
+    const names = reader.deduplicatedColumnNames().map(quoteIdent);
+    const rows = reader.getRows().map((row) => `(${row.map((value) => literalSql(toValue(value))).join(', ')})`);
+    const none = `select ${names.map(() => 'null').join(', ')} where false`;
+    return `(select * from (${rows.length === 0 ? none : `values ${rows.join(', ')}`}) as literal(${names.join(', ')}))`;
+  }
+
+  async #stream(sql: string, values: QueryParams) {
+    const prepared = await this.#connection.prepare(sql);
+    prepared.bind({ ...values });
+    return prepared.stream();
+  }
+
+  /** Runs a step of the query, and says which limit it met. */
+  async #run<T>(step: () => Promise<T>): Promise<T> {
+    this.#assertRunning();
+    try {
+      const result = await step();
+      // DuckDB may end an interrupted result as if it were complete.
+      this.#assertRunning();
+      return result;
+    } catch (error) {
+      this.#assertRunning();
+      throw queryError(error, this.#limits, this.#temporary);
+    }
+  }
+
+  #assertRunning(): void {
+    if (this.#options.signal.aborted) throw stopError(this.#options.signal.reason);
+    if (this.#isExpired) throw timeoutError(this.#limits);
+  }
+}
+
+/** A query that `prepare` accepted. */
+export interface PreparedQuery {
+  readonly columns: readonly ResultColumn[];
+  /** The query as a table of a FROM clause. */
+  readonly from: string;
+  readonly values: QueryParams;
+}
+
+/** EXPLAIN has fewer rows. */
+const MAX_LITERAL_ROWS = 10_000;
+
+function resolveLimits({ config, limits }: QuerySessionOptions): QueryLimits {
+  const { timeout, memoryLimit, temporaryLimit } = config.sql;
+  return { timeoutSeconds: timeout, memory: memoryLimit, temporary: temporaryLimit, ...limits };
+}
+
+function createSettings(limits: QueryLimits, temporary: string): Readonly<Record<string, string>> {
+  return {
+    access_mode: 'READ_ONLY',
+    memory_limit: limits.memory,
+    temp_directory: temporary,
+    max_temp_directory_size: limits.temporary,
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    allow_community_extensions: 'false',
+  };
+}
+
+/** Hides each table behind a temporary view of its past. */
+async function showPast(connection: DuckDBConnection, files: SqlFiles, asOf: Date): Promise<void> {
+  for (const table of (await loadTables(files)).values()) {
+    if (!table.source) continue;
+    const parts = {
+      table: quoteIdent(table.name),
+      macro: quoteIdent(`${table.name}_at`),
+      asOf: quoteLiteral(asOf.toISOString()),
+    };
+    await connection.run(await files.render('warehouse/as_of_view', parts));
+  }
+}
+
+function bindValues(statement: DuckDBPreparedStatement, params: QueryParams): QueryParams {
+  const used = Array.from({ length: statement.parameterCount }, (_, index) => statement.parameterName(index + 1));
+  const missing = used.find((name) => params[name] === undefined);
+  if (missing !== undefined)
+    throw new TidemarkError('USAGE', `the query uses $${missing}`, { hint: `give --param ${missing}=VALUE` });
+  const unused = Object.keys(params).find((name) => !used.includes(name));
+  if (unused !== undefined) throw new TidemarkError('USAGE', `--param ${unused}: the query does not use $${unused}`);
+  return Object.fromEntries(used.map((name) => [name, params[name] as string]));
+}
+
+function literalSql(value: Value): string {
+  if (value === null) return 'null';
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  return quoteLiteral(typeof value === 'string' ? value : JSON.stringify(value));
+}

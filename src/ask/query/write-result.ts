@@ -1,0 +1,53 @@
+import { createColors } from '../../core/color.ts';
+import { isTextFormat, TEXT_FORMATS, type TextFormat } from './formats.ts';
+import type { QueryRequest } from './protocol.ts';
+import type { Screen } from './rows.ts';
+import type { PreparedQuery, QuerySession } from './session.ts';
+import { textSql } from './sql-text.ts';
+import { writeLines } from './write-lines.ts';
+import { writeTable } from './write-table.ts';
+import { appendText, copyCsv, copyParquet, copyText, type WriteText, writeText } from './write-text.ts';
+import { writeXlsx } from './write-xlsx.ts';
+
+/** Characters of a value on a page. */
+const MAX_CELL_LENGTH = 1_000;
+
+/** A JSON list of lists. Its texts are those of CSV: JSON numbers would lose digits. */
+const ROWS: TextFormat = {
+  mime: 'application/json',
+  rowSql: (columns: PreparedQuery['columns']) =>
+    `json_array(${columns.map((column) => `left(${textSql(column)}, ${MAX_CELL_LENGTH})`).join(', ')})::varchar`,
+  begin: () => '[',
+  separator: ',',
+  end: ']',
+  empty: () => '[]',
+};
+
+/** Writes a result as text, part by part. Returns the number of rows. */
+export async function writeResult(
+  session: QuerySession,
+  query: PreparedQuery,
+  { format, screen }: Pick<QueryRequest, 'format' | 'screen'>,
+  write: WriteText,
+): Promise<number> {
+  if (format === 'rows') return writeText(session, query, ROWS, write);
+  if (isTextFormat(format)) return writeText(session, query, TEXT_FORMATS[format], write);
+  return (format === 'line' ? writeLines : writeTable)(session, query, write, screen && toScreen(screen));
+}
+
+/** Writes a result to the session's output file. Returns the number of rows. */
+export async function writeResultFile(
+  session: QuerySession,
+  query: PreparedQuery,
+  format: QueryRequest['format'],
+): Promise<number> {
+  if (format === 'csv') return copyCsv(session, query);
+  if (format === 'parquet') return copyParquet(session, query);
+  if (format === 'xlsx') return writeXlsx(session, query);
+  if (format !== 'rows' && isTextFormat(format)) return copyText(session, query, TEXT_FORMATS[format]);
+  return appendText(session.output, (write) => writeResult(session, query, { format }, write));
+}
+
+function toScreen({ width, maxRows, hasColor }: NonNullable<QueryRequest['screen']>): Screen {
+  return { width, maxRows, colors: createColors(hasColor) };
+}

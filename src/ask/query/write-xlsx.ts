@@ -1,0 +1,97 @@
+import { TidemarkError } from '../../core/errors.ts';
+import { escapeXml } from '../../core/escape-xml.ts';
+import { NULL_CELL, readRows, splitRow } from './rows.ts';
+import type { PreparedQuery, QuerySession } from './session.ts';
+import { isNumber } from './sql-text.ts';
+import { ZipFile } from './zip-file.ts';
+
+/** Excel's limits, the header included, and UTF-16 units of a text (Excel specifications and limits). */
+const MAX_ROWS = 1_048_576;
+const MAX_COLUMNS = 16_384;
+const MAX_TEXT = 32_767;
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const CONTENT_TYPES =
+  '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>';
+const relationships = (type: string, target: string) =>
+  `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/${type}" Target="${target}"/></Relationships>`;
+const WORKBOOK =
+  '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="result" sheetId="1" r:id="rId1"/></sheets></workbook>';
+const SHEET_BEGIN =
+  '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>';
+const SHEET_END = '</sheetData></worksheet>';
+
+/**
+ * Writes an Office Open XML workbook (ECMA-376) with one sheet, a part at a time. Texts are inline strings, so no cell is a formula.
+ * @throws TidemarkError DATA if the result is larger than a sheet.
+ */
+export async function writeXlsx(session: QuerySession, query: PreparedQuery): Promise<number> {
+  if (query.columns.length > MAX_COLUMNS) throw tooLarge(`${MAX_COLUMNS.toLocaleString('en')} columns`);
+  const file = new ZipFile(session.output);
+  try {
+    await file.add('[Content_Types].xml', XML + CONTENT_TYPES);
+    await file.add('_rels/.rels', XML + relationships('officeDocument', 'xl/workbook.xml'));
+    await file.add('xl/workbook.xml', XML + WORKBOOK);
+    await file.add('xl/_rels/workbook.xml.rels', XML + relationships('worksheet', 'worksheets/sheet1.xml'));
+    await file.begin('xl/worksheets/sheet1.xml');
+    const header = query.columns.map(({ name }) => `${TEXT_BEGIN}${escapeXml(name)}${TEXT_END}`);
+    await file.write(`${XML}${SHEET_BEGIN}<row>${header.join('')}</row>`);
+    const isNumeric = query.columns.map(({ type }) => isNumber(type));
+    let count = 0;
+    for await (const chunk of readRows(session, query, { showsNull: true })) {
+      count += chunk.rowCount;
+      if (count >= MAX_ROWS) throw tooLarge(`${(MAX_ROWS - 1).toLocaleString('en')} rows below the header`);
+      await file.write(formatRows(chunk.rows(), isNumeric));
+    }
+    await file.write(SHEET_END);
+    return count;
+  } finally {
+    await file.close();
+  }
+}
+
+function tooLarge(limit: string): TidemarkError {
+  return new TidemarkError('DATA', `the result is larger than a sheet of Excel: ${limit}`, {
+    hint: 'select less, or write .csv or .parquet',
+  });
+}
+
+const TEXT_BEGIN = '<c t="inlineStr"><is><t xml:space="preserve">';
+const TEXT_END = '</t></is></c>';
+
+/** What DuckDB has as numbers, and Excel has not. */
+const NOT_FINITE: ReadonlySet<string> = new Set(['inf', '-inf', 'nan', '-nan']);
+
+function formatRows(rows: readonly string[], isNumeric: readonly boolean[]): string {
+  let text = '';
+  for (const row of rows) {
+    const toXml = SPECIAL.test(row) || row.length > MAX_TEXT ? escapeText : keepText;
+    text += '<row>';
+    const cells = splitRow(row);
+    for (let index = 0; index < cells.length; index++) {
+      const cell = cells[index] ?? '';
+      if (cell === NULL_CELL) text += '<c/>';
+      else if (isNumeric[index] && !NOT_FINITE.has(cell)) text += `<c><v>${cell}</v></c>`;
+      else text += TEXT_BEGIN + toXml(cell) + TEXT_END;
+    }
+    text += '</row>';
+  }
+  return text;
+}
+
+/** What XML needs escaped, and what XML 1.0 forbids; but for what is between cells. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids them
+const SPECIAL = /[&<>\x00-\x08\x0b\x0c\x0e-\x1d]/u;
+
+const keepText = (text: string) => text;
+
+/** Excel refuses characters that XML 1.0 forbids, and texts beyond its limit. */
+function escapeText(text: string): string {
+  return escapeXml(cutText(text));
+}
+
+/** Never within a character of two UTF-16 units. */
+function cutText(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  return text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '');
+}

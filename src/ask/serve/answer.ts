@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { renderError } from './page.ts';
+import { BusyError } from './pool.ts';
+import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
+import { routes } from './routes.ts';
+import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
+
+/** Answers every request: refuses it, finds its route, and sends errors. */
+export function createAnswer(site: Site, rules: AccessRules, log: Log): RequestListener {
+  return (request, response) => {
+    void answer(request, response, site, rules, log).catch((error: unknown) => {
+      log.error(`${request.url}: ${errorMessage(error)}`);
+      response.destroy();
+    });
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  site: Site,
+  rules: AccessRules,
+  log: Log,
+): Promise<void> {
+  const nonce = randomBytes(16).toString('base64');
+  for (const [name, value] of Object.entries(securityHeaders(nonce))) response.setHeader(name, value);
+  const address = `http://localhost${request.url}`;
+  const refusal = checkAccess(request, rules) ?? (URL.canParse(address) ? undefined : MALFORMED);
+  if (refusal) {
+    response.writeHead(refusal.status, { 'content-type': 'text/plain; charset=utf-8', ...refusal.headers });
+    response.end(`${refusal.message}\n`);
+    return;
+  }
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
+  const reader = request.socket.remoteAddress ?? 'gone';
+  const exchange = { ...site, request, response, url: new URL(address), name: '', signal: gone.signal, nonce, reader };
+  try {
+    await findAndAnswer(exchange);
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    const status = errorStatus(error);
+    if (status === 500) log.error(`${request.url}: ${errorMessage(error)}`);
+    await sendError(exchange, error, status, log);
+  }
+}
+
+const MALFORMED: AccessRefusal = { status: 400, message: 'the address is malformed' };
+
+async function findAndAnswer(exchange: Exchange): Promise<void> {
+  const { pathname } = exchange.url;
+  for (const { pattern, answer: answerRoute } of routes) {
+    const match = pattern.exec(pathname);
+    if (match) return answerRoute({ ...exchange, name: decodeURIComponent(match[1] ?? '') });
+  }
+  throw new NotFoundError(pathname);
+}
+
+/** A response that has begun is broken off, so that its reader sees that it is not whole. */
+async function sendError(exchange: Exchange, error: unknown, status: number, log: Log): Promise<void> {
+  const { request, response } = exchange;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (request.headers.accept?.includes('text/html')) {
+    try {
+      return await renderError(exchange, error, status);
+    } catch (cause) {
+      // The page of an error may have the same fault.
+      log.error(`${request.url}: ${errorMessage(cause)}`);
+    }
+  }
+  const hint = error instanceof TidemarkError && error.hint ? `\n${error.hint}` : '';
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    ...(status === 503 && { 'retry-after': '5' }),
+  });
+  response.end(`${status === 500 ? 'internal error' : errorMessage(error)}${hint}\n`);
+}
+
+function errorStatus(error: unknown): number {
+  if (error instanceof NotFoundError) return 404;
+  if (error instanceof ForbiddenError) return 403;
+  if (error instanceof BusyError) return 503;
+  if (error instanceof URIError) return 400;
+  if (!(error instanceof TidemarkError)) return 500;
+  return error.code === 'UNREACHABLE' || error.code === 'INTERRUPTED' ? 503 : 400;
+}

@@ -1,0 +1,95 @@
+import { stat } from 'node:fs/promises';
+import { STATUS_CODES } from 'node:http';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { formatTime } from '../../tell/reports/format.ts';
+import { warehouseFiles } from '../../warehouse/publish.ts';
+import { readTime } from './as-of.ts';
+import type { Exchange } from './route.ts';
+
+/** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
+export interface PageData {
+  readonly title: string;
+  readonly about?: string;
+  readonly [name: string]: unknown;
+}
+
+/** Sends a page. `template` names a file of `reports/serve/`. */
+export async function renderPage(exchange: Exchange, template: string, data: PageData, status = 200): Promise<void> {
+  const { templates, response } = exchange;
+  const site = await describeSite(exchange);
+  const page = await templates.render(template, { about: '', ...data, site });
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-length': Buffer.byteLength(page),
+    ...(status === 503 && { 'retry-after': '5' }),
+  });
+  response.end(page);
+}
+
+/** Sends an error as a page. */
+export async function renderError(exchange: Exchange, error: unknown, status: number): Promise<void> {
+  const message = status === 500 ? 'internal error' : errorMessage(error);
+  const hint = error instanceof TidemarkError ? (error.hint ?? '') : '';
+  await renderPage(exchange, 'error', { title: STATUS_CODES[status] ?? 'Error', message, hint }, status);
+}
+
+/** The address of a page with parameters; empty ones are left out, and the page's `as_of` stays. */
+export function pageHref(
+  { url }: Pick<Exchange, 'url'>,
+  path: string,
+  params: Readonly<Record<string, string>> = {},
+): string {
+  const search = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== ''));
+  const asOf = url.searchParams.get('as_of');
+  if (asOf) search.set('as_of', asOf);
+  return search.size > 0 ? `${path}?${search}` : path;
+}
+
+/** When the file that readers see was published, in ISO 8601; empty if there is none. */
+export async function readPublishedAt({ config }: Pick<Exchange, 'config'>): Promise<string> {
+  try {
+    return (await stat(warehouseFiles(config.data).published)).mtime.toISOString();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+const NAVIGATION = [
+  { path: '/', label: 'Home' },
+  { path: '/reports', label: 'Reports' },
+  { path: '/tables', label: 'Tables' },
+  { path: '/saved', label: 'Saved queries' },
+  { path: '/sql', label: 'SQL' },
+] as const;
+
+/** What `reports/partials/site-bar.hbs` shows on every page. */
+export async function describeSite(exchange: Exchange) {
+  const { url, nonce } = exchange;
+  const asOf = readValidTime(url);
+  const kept = [...url.searchParams].filter(([name]) => name !== 'as_of').map(([name, value]) => ({ name, value }));
+  const present = new URLSearchParams(kept.map(({ name, value }): [string, string] => [name, value]));
+  return {
+    nonce,
+    path: url.pathname,
+    kept,
+    asOf: asOf?.toISOString().slice(0, 19) ?? '',
+    asOfText: asOf === undefined ? '' : formatTime(asOf.toISOString()),
+    presentHref: present.size > 0 ? `?${present}` : url.pathname,
+    publishedAt: await readPublishedAt(exchange),
+    navigation: NAVIGATION.map(({ path, label }) => ({
+      label,
+      href: pageHref(exchange, path),
+      current: path === url.pathname ? 'page' : path !== '/' && url.pathname.startsWith(`${path}/`) ? 'true' : '',
+    })),
+  };
+}
+
+/** The page that reports a malformed `as_of` has a layout too. */
+function readValidTime(url: URL): Date | undefined {
+  try {
+    return readTime(url);
+  } catch {
+    return undefined;
+  }
+}

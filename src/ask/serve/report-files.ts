@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
+import { readTime } from './as-of.ts';
+import { describeSite } from './page.ts';
+import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.csv': 'text/csv; charset=utf-8; header=present',
+};
+
+/** The files that reports consist of, and no other path: a name never begins with a dot. */
+const REPORT_PATH =
+  /^(?<folder>archive\/\d{4}-\d\d-\d\d\/|as-of\/[\w-][\w.-]*\/|subjects\/)?(?<file>[\w-][\w.-]*\.(?:html|txt|json|csv))$/u;
+
+/** Sends a file of the reports; a page has the navigation of the site. A link in the folder is not followed. */
+async function sendReportFile(exchange: Exchange): Promise<void> {
+  const { name, url, request, response, config, signal } = exchange;
+  const { folder = '', file = '' } = REPORT_PATH.exec(name)?.groups ?? {};
+  if (file === '') throw new NotFoundError(url.pathname);
+  if (readTime(url) !== undefined) return redirectToArchive(exchange, folder, file);
+  const path = await findFile(config.output, name);
+  if (path === undefined) throw new NotFoundError(url.pathname);
+  const handle = await open(path);
+  try {
+    const { size, mtime, ino } = await handle.stat();
+    const head = extname(name) === '.html' ? await readPageHead(exchange, handle) : NO_HEAD;
+    const version = [ino, size, mtime.getTime()].map((number) => number.toString(36)).join('-');
+    const etag = `"${version}-${createHash('sha256').update(head.content).digest('base64url').slice(0, 12)}"`;
+    response.setHeader('etag', etag);
+    response.setHeader('last-modified', mtime.toUTCString());
+    response.setHeader('cache-control', 'no-cache');
+    if (request.headers['if-none-match'] === etag) {
+      response.writeHead(304).end();
+      return;
+    }
+    if (head.policy !== undefined) response.setHeader('content-security-policy', head.policy);
+    const length = size - head.replacedBytes + head.content.length;
+    response.writeHead(200, { 'content-type': TYPES[extname(name)], 'content-length': length });
+    if (request.method === 'HEAD' || head.replacedBytes === size) {
+      response.end(head.content);
+      return;
+    }
+    response.write(head.content);
+    // A run replaces files by a rename, so that this one does not grow meanwhile.
+    const rest = handle.createReadStream({ start: head.replacedBytes, end: size - 1, autoClose: false });
+    await pipeline(rest, response, { signal });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Sends the reader of a page to the last one that was archived until the time of `as_of`. */
+async function redirectToArchive(exchange: Exchange, folder: string, file: string): Promise<void> {
+  const { config, url, response } = exchange;
+  const asOf = toUtcDate(readTime(url) as Date);
+  const date = (await listArchivedDates(config.output)).find((one) => one <= asOf);
+  if (folder === 'subjects/' || file.startsWith('subjects.')) {
+    throw new NotFoundError(`${url.pathname} as of ${asOf}`, 'pages of subjects show their whole history');
+  }
+  if (date === undefined) throw new NotFoundError(`report of ${asOf} or before`);
+  response.writeHead(303, { location: `/reports/archive/${date}/${file}` }).end();
+}
+
+/** The path of a regular file that is where its name says, so that no part of it is a link. */
+async function findFile(output: string, name: string): Promise<string | undefined> {
+  try {
+    const path = join(await realpath(output), name);
+    return (await realpath(path)) === path && (await lstat(path)).isFile() ? path : undefined;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined;
+    throw error;
+  }
+}
+
+/** The beginning of a page as it is sent, instead of so many bytes of the file. */
+interface PageHead {
+  readonly content: Buffer;
+  readonly replacedBytes: number;
+  readonly policy?: string;
+}
+
+const NO_HEAD: PageHead = { content: Buffer.alloc(0), replacedBytes: 0 };
+const MAX_HEAD_BYTES = 256 * 1024;
+const META = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">\n?/u;
+const BODY = '<body>';
+/** Directives of a report's own policy: sources in quotes, and nothing that could begin another header. */
+const POLICY = /^[\w '+/=;-]+$/u;
+const STRICT = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/**
+ * A report declares a policy that allows its stylesheet and its script by their hashes. The header has that policy instead, and also
+ * allows the stylesheet and the form of the navigation, which is written below `<body>`.
+ */
+async function readPageHead(exchange: Exchange, handle: FileHandle): Promise<PageHead> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0);
+  const end = buffer.subarray(0, bytesRead).indexOf(BODY);
+  const replacedBytes = end < 0 ? 0 : end + BODY.length;
+  const head = buffer.toString('utf8', 0, replacedBytes);
+  const declared = (META.exec(head)?.[1] ?? '').replaceAll('&#x27;', "'").replaceAll('&#x3D;', '=');
+  const policy = (POLICY.test(declared) ? declared : STRICT)
+    .replace(/style-src /u, "style-src 'self' ")
+    .replace("form-action 'none'", "form-action 'self'");
+  const bar = replacedBytes === 0 ? '' : await renderReportBar(exchange);
+  const content = Buffer.from(`${head.replace(META, '')}${bar}`);
+  return { content, replacedBytes, policy: `${policy}; frame-ancestors 'none'` };
+}
+
+async function renderReportBar(exchange: Exchange): Promise<string> {
+  return exchange.templates.render('report-bar', { site: await describeSite(exchange) });
+}
+
+export const reportFileRoute: PageRoute = { pattern: /^\/reports\/(.+)$/u, answer: sendReportFile };

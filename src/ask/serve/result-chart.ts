@@ -1,0 +1,138 @@
+import { stripControls } from '../../core/log.ts';
+import { drawBars } from '../../tell/reports/bar-chart.ts';
+import { drawChart, seriesClass } from '../../tell/reports/charts.ts';
+import type { Series } from '../../tell/reports/series.ts';
+import type { ColumnInfo } from '../query/protocol.ts';
+import type { ResultPage } from './results.ts';
+
+/** A chart of a result, or why there is none. */
+export interface ResultChart {
+  readonly svg: string;
+  readonly legend: readonly { readonly name: string; readonly series: string; readonly kind: 'line' | 'area' }[];
+  /** What the chart leaves out, or why there is no chart. */
+  readonly notes: readonly string[];
+}
+
+/** Each has a color of its own. */
+const MAX_SERIES = 7;
+const MAX_BARS = 40;
+const MAX_NAME_LENGTH = 60;
+
+/** A column of a result with its values. */
+interface Column extends ColumnInfo {
+  readonly values: readonly (string | null)[];
+}
+
+/** Lines over the first column of times, or else bars over the first column of texts; the values are the columns of numbers. */
+export function chartResult({ columns, rows }: ResultPage): ResultChart {
+  const filled = columns.map((column, index) => ({ ...column, values: rows.map((row) => row[index] ?? null) }));
+  const numbers = filled.filter(({ isNumber }) => isNumber);
+  const times = filled.find(({ type }) => /^(?:DATE|TIMESTAMP)/u.test(type));
+  const texts = filled.find(({ type }) => type === 'VARCHAR' || type === 'BOOLEAN' || type.startsWith('ENUM'));
+  if (rows.length === 0) return noChart('The result has no rows to chart.');
+  if (numbers.length === 0) return noChart('A chart needs a column of numbers, such as count(*).');
+  if (times) return chartTimes(times, numbers, texts);
+  if (texts) return chartBars(texts, numbers);
+  return noChart('A chart needs a column of times or texts beside the numbers.');
+}
+
+function noChart(reason: string): ResultChart {
+  return { svg: '', legend: [], notes: [reason] };
+}
+
+function chartTimes(times: Column, numbers: readonly Column[], texts: Column | undefined): ResultChart {
+  const known = times.values.flatMap((text, row) => {
+    const at = text === null ? undefined : parseTime(text);
+    return at ? [{ at, row }] : [];
+  });
+  const distinct = new Set(known.map(({ at }) => at.getTime()));
+  if (distinct.size < 2) return noChart(`A chart over ${times.name} needs at least two times.`);
+  if (distinct.size < known.length && !texts) {
+    return noChart(
+      `Several rows have the same ${times.name}: group by it, or add a column of texts to name the lines.`,
+    );
+  }
+  const isGrouped = distinct.size < known.length;
+  const all = isGrouped ? splitByText(texts as Column, numbers[0] as Column, known) : toSeries(numbers, known);
+  const series = all.slice(0, MAX_SERIES);
+  const value = isGrouped ? `${numbers[0]?.name} by ${texts?.name}` : series.map(({ name }) => name).join(', ');
+  return {
+    svg: drawChart({ title: `${value} over ${times.name}`, series, joinsGaps: true }),
+    legend: series.map(({ name }, index) => ({ name, series: seriesClass(index), kind: 'line' })),
+    notes: [
+      ...(isGrouped
+        ? noteLeftOut(all.length, MAX_SERIES, `values of ${texts?.name}, those with the largest ${numbers[0]?.name}`)
+        : noteLeftOut(all.length, MAX_SERIES, 'columns of numbers, the first ones')),
+      ...(known.length < times.values.length ? [`Rows without a time in ${times.name} are left out.`] : []),
+    ],
+  };
+}
+
+interface TimedRow {
+  readonly at: Date;
+  readonly row: number;
+}
+
+function toSeries(numbers: readonly Column[], rows: readonly TimedRow[]): readonly Series[] {
+  return numbers.map(({ name, values }) => ({ name: toLabel(name), points: toPoints(values, rows) }));
+}
+
+/** One series for each text, those with the largest values first. */
+function splitByText(texts: Column, numbers: Column, rows: readonly TimedRow[]): readonly Series[] {
+  const groups = new Map<string, TimedRow[]>();
+  for (const entry of rows) {
+    const name = texts.values[entry.row] ?? 'NULL';
+    groups.set(name, [...(groups.get(name) ?? []), entry]);
+  }
+  const largest = ({ points }: Series) => Math.max(...points.map(({ value }) => value));
+  return [...groups]
+    .map(([name, members]) => ({ name: toLabel(name), points: toPoints(numbers.values, members) }))
+    .sort((a, b) => largest(b) - largest(a));
+}
+
+function toPoints(values: Column['values'], rows: readonly TimedRow[]): Series['points'] {
+  return rows
+    .flatMap(({ at, row }) => {
+      const value = parseNumber(values[row] ?? null);
+      return value === null ? [] : [{ at, value }];
+    })
+    .sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+function chartBars(texts: Column, numbers: readonly Column[]): ResultChart {
+  const shown = numbers.slice(0, MAX_SERIES);
+  const series = shown.map(({ name }) => toLabel(name));
+  const categories = texts.values.slice(0, MAX_BARS).map((text, row) => ({
+    name: toLabel(text ?? 'NULL'),
+    values: shown.map(({ values }) => parseNumber(values[row] ?? null)),
+  }));
+  return {
+    svg: drawBars({ title: `${series.join(', ')} by ${toLabel(texts.name)}`, series, categories }),
+    legend: series.map((name, index) => ({ name, series: seriesClass(index), kind: 'area' })),
+    notes: [
+      ...noteLeftOut(texts.values.length, MAX_BARS, 'rows, the first ones'),
+      ...noteLeftOut(numbers.length, MAX_SERIES, 'columns of numbers, the first ones'),
+    ],
+  };
+}
+
+function noteLeftOut(count: number, max: number, what: string): readonly string[] {
+  return count > max ? [`The chart has ${max} of ${count.toLocaleString('en-US')} ${what}.`] : [];
+}
+
+/** Times without a zone are UTC. Infinity is no time. */
+function parseTime(text: string): Date | undefined {
+  const iso = text.replace(' ', 'T');
+  const time = new Date(/(?:Z|[+-]\d\d(?::\d\d)?)$|^[\d-]+$/u.test(iso) ? iso : `${iso}Z`);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+function parseNumber(text: string | null): number | null {
+  const value = text === null ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+function toLabel(text: string): string {
+  const label = stripControls(text).replaceAll(/\s+/gu, ' ').trim();
+  return label.length > MAX_NAME_LENGTH ? `${[...label].slice(0, MAX_NAME_LENGTH).join('')}…` : label;
+}

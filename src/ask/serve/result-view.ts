@@ -1,0 +1,112 @@
+import Handlebars from 'handlebars';
+import { stripControls } from '../../core/log.ts';
+import { plural } from '../../core/plural.ts';
+import { parseLossless, printJson } from '../../http/json.ts';
+import { escapeMarkup } from '../../tell/reports/markup.ts';
+import type { ColumnInfo } from '../query/protocol.ts';
+import { pageHref, readPublishedAt } from './page.ts';
+import { chartResult } from './result-chart.ts';
+import { RESULT_FORMATS, type ResultPage } from './results.ts';
+import type { Exchange } from './route.ts';
+
+/** Where a result is found: the page that shows it, its files without the extension, and the parameters of both. */
+export interface ResultAddress {
+  readonly page: string;
+  readonly files: string;
+  /** Without `as_of` and `view`. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/**
+ * What the partial `result` shows: the beginning of a result as a table, or as a chart with `view=chart`, with links to files of
+ * all of it and to this page.
+ * @param seconds how long the query took
+ */
+export async function viewResult(exchange: Exchange, result: ResultPage, address: ResultAddress, seconds: number) {
+  const { page, files, params } = address;
+  const isChart = exchange.url.searchParams.get('view') === 'chart';
+  const shown = isChart ? { ...params, view: 'chart' } : params;
+  const { svg, legend, notes } = isChart ? chartResult(result) : { svg: '', legend: [], notes: [] };
+  return {
+    count: describeCount(result, isChart),
+    seconds: seconds.toFixed(2),
+    views: [
+      { label: 'Table', href: pageHref(exchange, page, params), current: !isChart },
+      { label: 'Chart', href: pageHref(exchange, page, { ...params, view: 'chart' }), current: isChart },
+    ],
+    downloads: RESULT_FORMATS.map((format) => ({
+      label: format.toUpperCase(),
+      href: pageHref(exchange, `${files}.${format}`, params),
+    })),
+    link: pageHref(exchange, page, shown),
+    frozenLink: await freezeLink(exchange, page, shown),
+    isChart,
+    isEmpty: result.rows.length === 0,
+    chart: { svg: new Handlebars.SafeString(svg), hasSvg: svg !== '', legend, notes },
+    columns: result.columns.map(({ name, type, isNumber }) => ({ name: stripControls(name), type, isNumber })),
+    rows: new Handlebars.SafeString(isChart ? '' : drawRows(result)),
+    total: result.isCut ? `more than ${formatCount(result.rows.length)}` : '',
+  };
+}
+
+function describeCount({ rows, isCut }: ResultPage, isChart: boolean): string {
+  if (!isCut) return plural(rows.length, 'row');
+  const what = isChart ? 'chart' : 'table';
+  const count = formatCount(rows.length);
+  return `The result has more than ${count} rows: the ${what} has the first ${count}, and the files have all.`;
+}
+
+/** A link that shows the same data after the next run too; empty where the page has a time already. */
+async function freezeLink(exchange: Exchange, page: string, params: ResultAddress['params']): Promise<string> {
+  if (exchange.url.searchParams.get('as_of')) return '';
+  const publishedAt = await readPublishedAt(exchange);
+  return publishedAt === '' ? '' : pageHref(exchange, page, { ...params, as_of: publishedAt });
+}
+
+function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** Rows are most of a page, so they are not a template. */
+function drawRows({ columns, rows }: ResultPage): string {
+  return rows
+    .map((row) => `<tr>${columns.map((column, index) => drawCell(column, row[index] ?? null)).join('')}</tr>`)
+    .join('\n');
+}
+
+/** NULL is a word in another style, so that it differs from an empty text and from the text "NULL". */
+function drawCell({ type, isNumber }: ColumnInfo, value: string | null): string {
+  const kind = isNumber ? ' class="n"' : '';
+  if (value === null) return `<td${kind} data-v=""><i class="null">NULL</i></td>`;
+  if (isNumber) return `<td${kind}>${escapeMarkup(value)}</td>`;
+  return isNested(type) ? `<td>${drawJson(value)}</td>` : `<td class="text">${drawText(value)}</td>`;
+}
+
+function isNested(type: string): boolean {
+  return type === 'JSON' || type.endsWith(']') || /^(?:STRUCT|MAP|UNION)\(/u.test(type);
+}
+
+/** Longer JSON is folded. */
+const MAX_JSON_LENGTH = 60;
+
+function drawJson(text: string): string {
+  if (text.length <= MAX_JSON_LENGTH) return `<code>${drawText(text)}</code>`;
+  const start = drawText(text.slice(0, MAX_JSON_LENGTH).replace(/[\ud800-\udbff]$/u, ''));
+  const whole = escapeMarkup(stripControls(indentJson(text)));
+  return `<details><summary><code>${start}…</code></summary><pre>${whole}</pre></details>`;
+}
+
+/** Text that was cut is not JSON, and stays as it is. */
+function indentJson(text: string): string {
+  try {
+    return printJson(parseLossless(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Text that may run from right to left does not affect its surroundings. */
+function drawText(text: string): string {
+  const escaped = escapeMarkup(stripControls(text));
+  return /^[\x20-\x7e\n]*$/u.test(text) ? escaped : `<bdi>${escaped}</bdi>`;
+}

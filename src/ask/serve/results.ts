@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { TidemarkError } from '../../core/errors.ts';
+import type { ColumnInfo, QueryRequest } from '../query/protocol.ts';
+import { loadSavedQueries } from '../query/saved.ts';
+import { readTime } from './as-of.ts';
+import { PAGES } from './pool.ts';
+import { type Exchange, ForbiddenError, NotFoundError, type PageRoute } from './route.ts';
+import { isLedByOtherSite } from './security.ts';
+
+/** Formats of a result that the server sends: text in parts, or a file. */
+type ResultFormat = 'csv' | 'json' | 'ndjson' | 'parquet' | 'xlsx';
+
+const MIME: Readonly<Record<ResultFormat, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+export const RESULT_FORMATS = Object.keys(MIME) as readonly ResultFormat[];
+
+/** A reader that takes nothing for so long is broken off: a query must not wait for it. */
+const STALL_MS = 30_000;
+
+/** Query parameters that are not parameters of the query. */
+const RESERVED = new Set(['sql', 'as_of', 'view']);
+
+/** Parameters of a query in an address: every name that is not reserved. Empty ones have their default. */
+export function readParams(url: URL): Readonly<Record<string, string>> {
+  return Object.fromEntries([...url.searchParams].filter(([key, value]) => !RESERVED.has(key) && value !== ''));
+}
+
+/** A request to a worker, at the time of the address. */
+export function toRequest(
+  { config: { data, directory, sql }, url }: Pick<Exchange, 'config' | 'url'>,
+  more: Pick<QueryRequest, 'query' | 'format'> & Partial<QueryRequest>,
+): QueryRequest {
+  const asOf = readTime(url);
+  return { config: { data, directory, sql }, params: {}, asOf, ...more };
+}
+
+/** The query that an address means: `sql`, or a saved one, with the parameters that follow. */
+async function readRequest(exchange: Exchange, format: ResultFormat): Promise<QueryRequest> {
+  const { url, name, files } = exchange;
+  const params = readParams(url);
+  if (name !== '') {
+    const saved = (await loadSavedQueries(files.roots)).get(name);
+    if (!saved) throw new NotFoundError(url.pathname, 'the page of the saved queries lists them');
+    return toRequest(exchange, { query: saved.sql, saved: saved.name, params, format });
+  }
+  const query = url.searchParams.get('sql') ?? '';
+  if (query.trim() === '') throw new TidemarkError('USAGE', 'the parameter sql is missing');
+  return toRequest(exchange, { query, params, format });
+}
+
+const OPEN_BY_ADDRESS = 'copy the address into a new tab, or open it from a page of this server';
+
+/** Sends a result as it grows. */
+async function sendResult(exchange: Exchange, format: ResultFormat): Promise<void> {
+  const { pool, request, response, signal, name, reader } = exchange;
+  if (isLedByOtherSite(request)) throw new ForbiddenError('a page of another site runs no query', OPEN_BY_ADDRESS);
+  const queryRequest = await readRequest(exchange, format);
+  const begin = (headers: Readonly<Record<string, string | number>>) => {
+    const file = `${(name || 'query').replaceAll(/[^\w.-]/gu, '_')}.${format}`;
+    response.writeHead(200, {
+      'content-type': MIME[format],
+      'content-disposition': `${format === 'json' || format === 'ndjson' ? 'inline' : 'attachment'}; filename="${file}"`,
+      ...headers,
+    });
+  };
+  if (request.method === 'HEAD') {
+    begin({});
+    response.end();
+    return;
+  }
+  const { file } = await pool.run(
+    queryRequest,
+    {
+      async text(text) {
+        if (!response.headersSent) begin({}); // an error before the first row has a status of its own
+        if (!response.write(text)) await waitForReader(exchange);
+      },
+    },
+    signal,
+    reader,
+  );
+  if (file === undefined) response.end();
+  else await sendFile(file, begin, exchange);
+}
+
+async function waitForReader({ response, signal }: Exchange): Promise<void> {
+  const stall = AbortSignal.timeout(STALL_MS);
+  try {
+    await once(response, 'drain', { signal: AbortSignal.any([signal, stall]) });
+  } catch (error) {
+    throw stall.aborted ? new TidemarkError('INTERRUPTED', 'the reader takes nothing', { cause: error }) : error;
+  }
+}
+
+/** The worker is free meanwhile. The folder of the file goes at once, so that nothing remains when the server is killed. */
+async function sendFile(
+  file: string,
+  begin: (headers: Readonly<Record<string, number>>) => void,
+  { response, signal }: Exchange,
+): Promise<void> {
+  const handle = await open(file);
+  try {
+    await rm(dirname(file), { recursive: true, force: true });
+    response.setTimeout(STALL_MS, () => response.destroy());
+    begin({ 'content-length': (await handle.stat()).size });
+    await pipeline(handle.createReadStream({ autoClose: false }), response, { signal });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A beginning of a result, for a page. */
+export interface ResultPage {
+  readonly columns: readonly ColumnInfo[];
+  /** The values as in CSV, cut after 1,000 characters. */
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** More rows would follow. */
+  readonly isCut: boolean;
+}
+
+/** Rows that a page shows of a result. */
+const MAX_PAGE_ROWS = 1_000;
+
+const MAX_PAGE_CHARACTERS = 8_000_000;
+
+/**
+ * Reads at most `maxRows` rows.
+ * @param reader who wrote the query; a query of ours is a part of its page
+ * @throws TidemarkError as the query; DATA if the rows are too large for a page.
+ */
+export async function readPage(
+  { pool, signal }: Pick<Exchange, 'pool' | 'signal'>,
+  request: QueryRequest,
+  { maxRows = MAX_PAGE_ROWS, reader = PAGES }: { readonly maxRows?: number; readonly reader?: string },
+): Promise<ResultPage> {
+  let columns: readonly ColumnInfo[] = [];
+  let json = '';
+  const { isCut } = await pool.run(
+    { ...request, format: 'rows', maxRows },
+    {
+      columns: (found) => {
+        columns = found;
+      },
+      text: async (part) => {
+        json += part;
+        if (json.length > MAX_PAGE_CHARACTERS) throw tooLarge();
+      },
+    },
+    signal,
+    reader,
+  );
+  return { columns, rows: (JSON.parse(json) as ResultPage['rows']).slice(0, maxRows), isCut };
+}
+
+function tooLarge(): TidemarkError {
+  return new TidemarkError('DATA', 'the rows are too large for a page', {
+    hint: 'select fewer columns, or take the result as a file',
+  });
+}
+
+/** `/query.FORMAT?sql=…` and `/saved/NAME.FORMAT?PARAMETER=…`. */
+export const resultRoutes: readonly PageRoute[] = RESULT_FORMATS.flatMap((format) => [
+  { pattern: new RegExp(`^/query\\.${format}()$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
+  { pattern: new RegExp(`^/saved/([^/]+)\\.${format}$`, 'u'), answer: (exchange) => sendResult(exchange, format) },
+]);

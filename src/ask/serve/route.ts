@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config } from '../../config/config.ts';
+import type { Clock } from '../../core/clock.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import type { Assets } from './assets.ts';
+import type { WorkerPool } from './pool.ts';
+import type { PageTemplates } from './templates.ts';
+
+/** What all answers of a server share. */
+export interface Site {
+  readonly config: Config;
+  readonly pool: WorkerPool;
+  readonly clock: Clock;
+  readonly files: SqlFiles;
+  readonly templates: PageTemplates;
+  readonly assets: Assets;
+}
+
+/** What a route answers with. */
+export interface Exchange extends Site {
+  readonly request: IncomingMessage;
+  readonly url: URL;
+  /** The part of the path that the route's pattern captured, decoded. */
+  readonly name: string;
+  readonly response: ServerResponse;
+  /** Whose queries share fairly: the address. */
+  readonly reader: string;
+  /** Aborted when the reader is gone. */
+  readonly signal: AbortSignal;
+  /** For the scripts and styles of a page. */
+  readonly nonce: string;
+}
+
+/** Answers one kind of address. */
+export interface PageRoute {
+  /** Matched with the whole path; the first group is `name`. */
+  readonly pattern: RegExp;
+  readonly answer: (exchange: Exchange) => Promise<void>;
+}
+
+/** The path names nothing. */
+export class NotFoundError extends TidemarkError {
+  constructor(path: string, hint?: string) {
+    super('USAGE', `there is no ${path}`, hint === undefined ? {} : { hint });
+  }
+}
+
+/** The request may not have what it asks for. */
+export class ForbiddenError extends TidemarkError {
+  constructor(message: string, hint: string) {
+    super('USAGE', message, { hint });
+  }
+}

@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { discoverFiles, overlayRoots, PACKAGE_ROOT } from '../core/paths.ts';
+
+export interface Candidate {
+  readonly value: string;
+  /** May be empty. */
+  readonly description: string;
+}
+
+/** Where the names come from: the configuration, if there is one, and the package. */
+export interface CompletedNames {
+  readonly cwd: string;
+  readonly configFile: string;
+}
+
+export type NameKind =
+  | 'jobs'
+  | 'operations'
+  | 'plans'
+  | 'playbooks'
+  | 'queries'
+  | 'reports'
+  | 'rules'
+  | 'sources'
+  | 'tables'
+  | 'targets';
+
+/** All names of a kind that a shell can take as one word. They are read from files, since loading the code takes too long. */
+export async function listNames(kind: NameKind, names: CompletedNames): Promise<readonly Candidate[]> {
+  const roots = existsSync(names.configFile) ? overlayRoots(dirname(names.configFile)) : [PACKAGE_ROOT];
+  const candidates = await LISTS[kind](roots, names);
+  return candidates.filter(({ value }) => /^\w[\w.@/-]*$/u.test(value));
+}
+
+const LISTS: Readonly<
+  Record<NameKind, (roots: readonly string[], names: CompletedNames) => Promise<readonly Candidate[]>>
+> = {
+  jobs: (roots) => listFiles(roots, 'jobs', '.yaml'),
+  operations: listOperations,
+  plans: listPlans,
+  playbooks: listPlaybooks,
+  queries: (roots) => listFiles(roots, 'queries/saved', '.sql'),
+  reports: listReports,
+  rules: (roots) => listFiles(roots, 'queries/findings', '.sql'),
+  sources: listSources,
+  tables: (roots) => listFiles(roots, 'queries/tables', '.sql'),
+  targets: listTargets,
+};
+
+async function listFiles(roots: readonly string[], folder: string, extension: string): Promise<readonly Candidate[]> {
+  return [...(await discoverFiles(roots, folder, extension)).keys()].map(toCandidate);
+}
+
+function toCandidate(value: string): Candidate {
+  return { value, description: '' };
+}
+
+/** A report is a template with a summary. */
+async function listReports(roots: readonly string[]): Promise<readonly Candidate[]> {
+  const templates = await listFiles(roots, 'reports', '.hbs');
+  return templates.filter(({ value }) =>
+    roots.some((root) => existsSync(join(root, 'queries', 'reports', value, 'summary.sql'))),
+  );
+}
+
+/** The headers of the tables name the sources that fill them, those of plugins too. */
+async function listSources(roots: readonly string[]): Promise<readonly Candidate[]> {
+  const tables = await discoverFiles(roots, 'queries/tables', '.sql');
+  const texts = await Promise.all([...tables.values()].map((file) => readFile(file, 'utf8')));
+  const sources = texts.flatMap((text) => /^-- source: (\S+)/mu.exec(text)?.[1] ?? []);
+  return [...new Set(sources)].sort().map(toCandidate);
+}
+
+async function listPlaybooks(): Promise<readonly Candidate[]> {
+  const { builtInPlaybooks } = await import('../act/playbooks/index.ts');
+  return builtInPlaybooks.map(({ name }) => toCandidate(name)).sort((a, b) => (a.value < b.value ? -1 : 1));
+}
+
+/** From the generated page, which has a row for each operation: `| name | request | description | …`. */
+async function listOperations(): Promise<readonly Candidate[]> {
+  const page = await readFile(join(PACKAGE_ROOT, 'docs', 'operations.md'), 'utf8');
+  const rows = page.matchAll(/^\| `(?<value>[\w.-]+)` \| [^|]* \| (?<description>[^|]*) \|/gmu);
+  return [...rows].map(({ groups }) => ({ value: groups?.value ?? '', description: groups?.description ?? '' }));
+}
+
+/** The parts of the configuration that complete names; the rest may be invalid. */
+interface PartialConfig {
+  readonly data?: unknown;
+  readonly targets?: unknown;
+}
+
+async function readPartialConfig({ configFile }: CompletedNames): Promise<PartialConfig> {
+  const { parse } = await import('yaml');
+  return (parse(await readFile(configFile, 'utf8'), { maxAliasCount: 100 }) as PartialConfig | null) ?? {};
+}
+
+async function listTargets(_roots: readonly string[], names: CompletedNames): Promise<readonly Candidate[]> {
+  const { targets } = await readPartialConfig(names);
+  return (Array.isArray(targets) ? targets : []).flatMap(({ name, kind }) =>
+    typeof name === 'string' ? [{ value: name, description: typeof kind === 'string' ? kind : '' }] : [],
+  );
+}
+
+async function listPlans(_roots: readonly string[], names: CompletedNames): Promise<readonly Candidate[]> {
+  const { data } = await readPartialConfig(names);
+  const folder = resolve(dirname(names.configFile), typeof data === 'string' ? data : 'data');
+  return listFiles([folder], 'plans', '.json');
+}

@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { type Config, loadConfig } from '../config/config.ts';
+import { type Job, loadJob } from '../config/job.ts';
+import { DAY_MS, frozenClock } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { jobExitCode, runJob } from '../run/run-job.ts';
+import { DemoProgress } from './demo-progress.ts';
+import { startDemoServices } from './demo-services.ts';
+import { type FaultHook, loadSandbox, type RunningSandbox } from './load-sandbox.ts';
+
+/** Begins the configuration of a demo; a folder without it was not made by one. */
+const MARK = '# Made by `tidemark demo`';
+/** When the nightly job runs, in milliseconds after midnight UTC. */
+const NIGHTLY_MS = (2 * 60 + 15) * 60_000;
+
+const FIRST_NIGHT = 'the first night: what is wrong is a baseline, not news';
+
+export interface DemoFlags {
+  readonly runs: number;
+  readonly nights?: number;
+  readonly workspaces?: number;
+}
+
+/** Plays some nights of a generated estate, the last of which is the latest night before now. */
+export async function demo(context: Context, { nights, workspaces, ...options }: DemoFlags): Promise<void> {
+  const { lastDay } = await loadSandbox();
+  const runs = nights ?? options.runs;
+  const folder = resolve(context.cwd, 'demo');
+  await removeEarlierDemo(folder);
+  await mkdir(folder, { recursive: true });
+  const end = latestNight(context.clock.now());
+  const start = new Date(end.getTime() - lastDay(runs) * DAY_MS);
+  const incident = new Incident();
+  const size = workspaces !== undefined && { workspaces };
+  const sandbox = await startDemoServices(folder, { start, faultHook: incident.hook, ...size });
+  try {
+    const file = join(folder, 'tidemark.yaml');
+    await writeFile(file, `${MARK}. Commands that call its services start them again.\n${sandbox.config()}`);
+    const config = loadConfig(file, context.env, context.redactor);
+    const job = await loadJob(config, context.env, 'nightly');
+    await playNights(context, { config, job, sandbox, incident, runs, end });
+    if (context.signal.aborted) return;
+    context.stdout(
+      context.json
+        ? `${JSON.stringify(demoPaths(folder), null, 2)}\n`
+        : formatNextSteps(context, folder, { end, runs }),
+    );
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** The last time up to now at which the nightly job ran. */
+function latestNight(now: Date): Date {
+  const night = Math.floor((now.getTime() - NIGHTLY_MS) / DAY_MS) * DAY_MS + NIGHTLY_MS;
+  return new Date(night);
+}
+
+interface Play {
+  readonly config: Config;
+  readonly job: Job;
+  readonly sandbox: RunningSandbox;
+  readonly incident: Incident;
+  readonly runs: number;
+  /** The last night. */
+  readonly end: Date;
+}
+
+async function playNights(context: Context, { config, job, sandbox, incident, runs, end }: Play): Promise<void> {
+  const { describeDay, isIncident } = await loadSandbox();
+  const progress = new DemoProgress(context, runs);
+  // A service that is down is asked again at once: the demo does not show waiting.
+  const timeouts = { ...context.timeouts, backoffMs: 1, maxBackoffMs: 1 };
+  const quiet = { info: () => {}, warn: () => {}, error: (line: string) => progress.error(line) };
+  for (let night = 1; night <= runs && !context.signal.aborted; night++) {
+    sandbox.advanceTo(new Date(end.getTime() - (runs - night) * DAY_MS));
+    const isDown = isIncident(sandbox.day) && night > 1;
+    incident.isOn = isDown;
+    // The reports of the last night show what changed in those before it.
+    const reports = night === runs ? job.reports : [];
+    progress.begin(night, sandbox.now);
+    const nightContext = { ...context, log: quiet, terminal: undefined, timeouts, clock: frozenClock(sandbox.now) };
+    const result = await runJob(config, nightContext, { ...job, reports }).finally(() => progress.stop());
+    progress.report(night, night === 1 ? FIRST_NIGHT : describeDay(sandbox.day), result);
+    if (jobExitCode(result) !== EXIT.done && !isDown) context.exit(EXIT.incomplete);
+  }
+}
+
+/** The platform's explorer while it is down. */
+class Incident {
+  isOn = false;
+
+  readonly hook: FaultHook = ({ path }, { error, kind }) => {
+    if (!this.isOn || kind !== 'platform' || !path.includes('/explorer')) return undefined;
+    return error(503, 'Service Unavailable');
+  };
+}
+
+/** Removes the folder of an earlier demo, and no other. */
+async function removeEarlierDemo(folder: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  const file = join(folder, 'tidemark.yaml');
+  const isDemo = existsSync(file) && (await readFile(file, 'utf8')).startsWith(MARK);
+  if (!isDemo)
+    throw new TidemarkError('UNSAFE', `${folder} exists and was not made by a demo`, {
+      hint: 'move it, or run the demo in another folder',
+    });
+  await rm(folder, { recursive: true });
+}
+
+function demoPaths(folder: string) {
+  return {
+    reports: join(folder, 'out', 'index.html'),
+    warehouse: join(folder, 'data', 'warehouse.duckdb'),
+    config: join(folder, 'tidemark.yaml'),
+  };
+}
+
+/** Days before the last night, of which the example of `--as-of` tells. */
+const EXAMPLE_DAYS = 4;
+
+function formatNextSteps(
+  { cwd, program, colors }: Context,
+  folder: string,
+  { end, runs }: { end: Date; runs: number },
+): string {
+  const { reports, warehouse, config } = demoPaths(folder);
+  const local = (path: string) => relative(cwd, path) || path;
+  const asOf = new Date(end.getTime() - Math.min(EXAMPLE_DAYS, runs - 1) * DAY_MS).toISOString();
+  const command = `${program} --config ${local(config)}`;
+  return `
+${colors.bold('Reports')}    ${local(reports)}
+${colors.bold('Warehouse')}  ${local(warehouse)}
+
+${colors.bold('Next')}
+  what is wrong     ${command} findings --state new
+  what was          ${command} sql --as-of ${asOf.slice(0, 16)} "select project_name, count(*) as drifting from workspaces where drifted group by all order by 2 desc"
+  what to do        ${command} playbook plan trim-anonymous-policy
+`;
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import type { Context } from '../core/context.ts';
+import { EXIT } from '../core/errors.ts';
+import { type Check, diagnose } from '../run/doctor/index.ts';
+import { listNextSteps } from '../run/doctor/next-steps.ts';
+import { loadDefinitions } from '../run/plugins/index.ts';
+import { warehouseFiles } from '../warehouse/publish.ts';
+import { readConfig } from './options.ts';
+import { formatNextSteps, formatTable, writeResult } from './output.ts';
+
+export async function doctor(context: Context): Promise<void> {
+  const config = readConfig(context);
+  const { sources } = await loadDefinitions(config, {}, () => false);
+  const checks = await diagnose(config, context, sources);
+  const { colors } = context;
+  const hasWarehouse = existsSync(warehouseFiles(config.data).published);
+  const steps = listNextSteps(checks, { program: context.program, hasWarehouse });
+  writeResult(context, checks, () =>
+    [
+      formatTable(['result', 'about', 'check', 'detail'], checks.map(toCells), { colors, statusColumns: ['result'] }),
+      formatNextSteps(steps, colors),
+    ].join('\n'),
+  );
+  const failed = checks.filter(({ ok }) => !ok);
+  if (failed.length > 0) context.exit(failed.length === checks.length ? EXIT.unavailable : EXIT.incomplete);
+}
+
+function toCells({ ok, warning, about, check, detail }: Check): readonly string[] {
+  return [ok ? (warning ? 'warn' : 'ok') : 'FAIL', about, check, detail];
+}

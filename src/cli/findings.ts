@@ -1,0 +1,257 @@
+import type { Config } from '../config/config.ts';
+import { unknownName } from '../config/suggest.ts';
+import type { FindingState, Severity } from '../core/choices.ts';
+import type { Colors } from '../core/color.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { printJson } from '../http/json.ts';
+import { loadDefinitions } from '../run/plugins/index.ts';
+import { type Acceptance, acceptFindings, assertOpen } from '../tell/findings/evaluate.ts';
+import { atOrAbove, loadRules, type Rule } from '../tell/findings/rules.ts';
+import type { Database } from '../warehouse/database.ts';
+import { openPublished, withWarehouse } from '../warehouse/session.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { Row } from '../warehouse/values.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { formatTable, writeResult } from './output.ts';
+
+export interface FindingsFlags {
+  readonly state?: FindingState;
+  readonly rule?: string;
+  readonly target?: string;
+  readonly severity?: Severity;
+  readonly failOn?: Severity;
+}
+
+/** An open warehouse, and the targets and rules that the filters select. */
+interface FindingsView {
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly config: Config;
+  readonly now: string;
+  readonly targets: readonly string[];
+  readonly rules: readonly Rule[];
+}
+
+export async function list(context: Context, options: FindingsFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const { database, files } = await openPublished(config);
+  try {
+    const rules = await loadRules(files);
+    const targets = select(
+      'target',
+      config.targets.map(({ name }) => name),
+      options.target,
+    );
+    const ruleNames = select('rule', [...rules.keys()], options.rule);
+    const now = context.clock.now().toISOString();
+    const selected = ruleNames.flatMap((name) => rules.get(name) ?? []);
+    const view: FindingsView = { database, files, config, now, targets, rules: selected };
+    const findings = await listFindings(view, options);
+    const { stdout, json, colors } = context;
+    const times = await database.rows(await files.read('warehouse/evaluation_times'), { targets });
+    const isEvaluated = times.some(({ evaluated_at }) => evaluated_at !== null);
+    stdout(json ? formatFindingsJson(findings) : formatFindings(findings, isEvaluated, colors));
+    warnNotEvaluated(context, times);
+    await warnUnassessed(context, view, options);
+    if (options.failOn) await gate(context, view, options.failOn, options);
+  } finally {
+    database.close();
+  }
+}
+
+/** All known names, or the requested one. @throws TidemarkError USAGE naming the closest match. */
+function select(what: string, known: readonly string[], name: string | undefined): readonly string[] {
+  if (name === undefined) return known;
+  if (known.includes(name)) return [name];
+  throw unknownName(what, name, known);
+}
+
+async function listFindings(
+  { database, files, now, targets }: FindingsView,
+  options: FindingsFlags,
+): Promise<readonly ListedFinding[]> {
+  const rows = await database.rows(await files.read('warehouse/select_findings'), {
+    now,
+    targets,
+    severities: atOrAbove(options.severity ?? 'info'),
+    rule: options.rule ?? null,
+    state: options.state ?? null,
+  });
+  return rows as unknown as readonly ListedFinding[];
+}
+
+/** Says which targets have rows that no rule has seen: only the run of a job evaluates the rules. */
+function warnNotEvaluated({ log }: Context, targets: readonly Row[]): void {
+  for (const { target, pulled_at, evaluated_at } of targets.filter(({ waits }) => waits)) {
+    const since = evaluated_at === null ? 'no rule was ever evaluated' : 'no rule was evaluated since';
+    log.warn(
+      `${target}: pulled at ${String(pulled_at).slice(0, 16)}, and ${since}: \`tidemark run JOB\` evaluates the rules`,
+    );
+  }
+}
+
+/** Says which rules of the selection cannot be assessed: their findings are kept, and others may be missing. */
+async function warnUnassessed({ log }: Context, view: FindingsView, options: FindingsFlags): Promise<void> {
+  const { database, files, targets } = view;
+  const severities = atOrAbove(options.severity ?? 'info');
+  const rule = options.rule ?? null;
+  const rows = await database.rows(await files.read('warehouse/list_unassessed'), { targets, severities, rule });
+  for (const { target, reason, since, rules } of rows) {
+    const names = (rules as readonly string[]).join(', ');
+    log.warn(`${target}: not assessed since ${String(since).slice(0, 10)}: ${names}: ${reason}`);
+  }
+}
+
+/**
+ * Exits 5 if there are findings of at least the severity that are new or open, and otherwise 1 if some may be hidden.
+ * `--state new` and `--state open` narrow this to one state; any other state filter does not.
+ */
+async function gate(
+  { log, exit }: Context,
+  view: FindingsView,
+  failOn: Severity,
+  { rule, state }: FindingsFlags,
+): Promise<void> {
+  const states = state === 'new' || state === 'open' ? [state] : ['new', 'open'];
+  const findings = await listFindings(view, { severity: failOn, ...(rule !== undefined && { rule }) });
+  const count = findings.filter((finding) => states.includes(finding.state)).length;
+  const gaps = await findAssessmentGaps(view, failOn);
+  const level = failOn === 'critical' ? failOn : `${failOn} or worse`;
+  if (gaps.length > 0) log.warn(`cannot tell whether other findings are ${level}: ${gaps.join('; ')}`);
+  if (count > 0) log.error(`${plural(count, 'finding')} ${level}, ${states.join(' or ')}`);
+  if (count > 0) exit(EXIT.findings);
+  else if (gaps.length > 0) exit(EXIT.incomplete);
+}
+
+/** Why findings of this severity may be missing: incomplete sources, rules without an assessment, targets never pulled. */
+async function findAssessmentGaps(view: FindingsView, failOn: Severity): Promise<readonly string[]> {
+  const { database, files, config, now, rules } = view;
+  const relevant = rules.filter(({ worst }) => atOrAbove(failOn).includes(worst));
+  const requiredSources = new Set(relevant.flatMap((rule) => rule.sources));
+  const { sources } = await loadDefinitions(config, {}, () => false);
+  const kinds = new Set(sources.filter(({ name }) => requiredSources.has(name)).map(({ kind }) => kind));
+  const targets = config.targets.filter(({ name, kind }) => view.targets.includes(name) && kinds.has(kind));
+  const rows = await database.rows(await files.read('warehouse/unassessed'), {
+    now,
+    targets: JSON.stringify(targets.map(({ name }) => name)),
+    stale_hours: config.thresholds.staleHours,
+    rules: JSON.stringify(relevant.map((rule) => ({ rule: rule.name, sources: rule.sources }))),
+  });
+  return rows.map(({ target, reason }) => `${target}: ${reason}`);
+}
+
+export interface AcceptFlags {
+  readonly reason: string;
+  readonly owner: string;
+  readonly until: string;
+}
+
+export async function accept(context: Context, ids: readonly string[], options: AcceptFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const acceptance = toAcceptance([...new Set(ids)], options);
+  const published = await openPublished(config); // reports an unknown ID before the lock is taken
+  try {
+    await assertOpen(published.database, published.files, acceptance.ids);
+  } finally {
+    published.database.close();
+  }
+  const now = context.clock.now();
+  await withWarehouse({ config, purpose: 'findings accept', now, log: context.log }, ({ database, files }) =>
+    acceptFindings(database, files, acceptance, now),
+  );
+  const result = { accepted: acceptance.ids, until: acceptance.until.toISOString() };
+  writeResult(context, result, () => `accepted until ${result.until}: ${result.accepted.join(', ')}\n`);
+}
+
+function toAcceptance(ids: readonly string[], options: AcceptFlags): Acceptance {
+  const reason = options.reason.trim();
+  const owner = options.owner.trim();
+  const until = parseTimestampOption('--until', options.until);
+  if (reason === '' || owner === '') throw new TidemarkError('USAGE', '--reason and --owner must not be empty');
+  return { ids, reason, owner, until };
+}
+
+/** The columns that the listing uses of `queries/warehouse/select_findings.sql`; times are ISO 8601. */
+export interface ListedFinding {
+  readonly finding_id: string;
+  readonly target: string;
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly subject_type: string;
+  readonly subject_id: string;
+  readonly subject_name: string | null;
+  readonly title: string;
+  readonly state: string;
+  readonly opened_at: string;
+  readonly unassessed_since: string | null;
+  readonly accepted_until: string | null;
+  /** Null where the finding has no group. */
+  readonly group_key: string | null;
+  /** Listed findings of the same rule, target and cause. */
+  readonly group_size: number;
+}
+
+function formatFindingsJson(findings: readonly ListedFinding[]): string {
+  return `${printJson(findings)}\n`;
+}
+
+/** A line for each cause, in the order of the rows, followed by the totals. */
+function formatFindings(findings: readonly ListedFinding[], isEvaluated: boolean, colors: Colors): string {
+  if (findings.length === 0) return isEvaluated ? 'no findings\n' : 'unknown: no rule was evaluated\n';
+  const lines = groupByCause(findings).map(toCells);
+  const critical = findings.filter(({ severity }) => severity === 'critical').length;
+  return [
+    formatTable(['severity', 'state', 'since', 'target', 'rule', 'what', 'id'], lines, {
+      colors,
+      statusColumns: ['severity', 'state'],
+    }),
+    `${plural(findings.length, 'finding')} in ${plural(lines.length, 'line')}, ${critical} critical`,
+    '',
+  ].join('\n');
+}
+
+/** Rows of the same cause follow each other. */
+function groupByCause(findings: readonly ListedFinding[]): readonly (readonly [ListedFinding, ...ListedFinding[]])[] {
+  const groups: [ListedFinding, ...ListedFinding[]][] = [];
+  for (const finding of findings) {
+    const last = groups.at(-1);
+    if (last && hasSameCause(last[0], finding)) last.push(finding);
+    else groups.push([finding]);
+  }
+  return groups;
+}
+
+function hasSameCause(a: ListedFinding, b: ListedFinding): boolean {
+  return a.group_key !== null && a.group_key === b.group_key && a.rule === b.rule && a.target === b.target;
+}
+
+const MAX_NAMES = 3;
+
+function toCells(group: readonly [ListedFinding, ...ListedFinding[]]): readonly string[] {
+  const [first, ...others] = group;
+  const since = group.map(({ opened_at }) => opened_at).sort()[0] ?? '';
+  const what = others.length === 0 ? first.title : formatGroupTitle(group);
+  const id = others.length === 0 ? first.finding_id : `${first.finding_id} +${others.length}`;
+  return [first.severity, formatStates(group), since.slice(0, 10), first.target, first.rule, what, id];
+}
+
+function formatGroupTitle(group: readonly [ListedFinding, ...ListedFinding[]]): string {
+  const named = group.slice(0, MAX_NAMES).map(({ subject_name, subject_id }) => subject_name ?? subject_id);
+  const more = group.length > MAX_NAMES ? ', …' : '';
+  return `${group[0].group_key}: ${plural(group.length, group[0].subject_type)} (${named.join(', ')}${more})`;
+}
+
+/** `open`, `accepted until 2027-03-31`, `new 2, open 38`; a `?` marks a state that could not be assessed again. */
+function formatStates(group: readonly ListedFinding[]): string {
+  const counts = new Map<string, number>();
+  for (const finding of group) counts.set(formatState(finding), (counts.get(formatState(finding)) ?? 0) + 1);
+  if (counts.size === 1) return [...counts.keys()].join();
+  return [...counts].map(([state, count]) => `${state} ${count}`).join(', ');
+}
+
+function formatState({ state, accepted_until, unassessed_since }: ListedFinding): string {
+  const until = state === 'accepted' && accepted_until ? ` until ${accepted_until.slice(0, 10)}` : '';
+  return `${state}${until}${unassessed_since ? '?' : ''}`;
+}

@@ -1,0 +1,104 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import { PACKAGE_ROOT } from '../core/paths.ts';
+import {
+  type InitTarget,
+  type ProbedTarget,
+  probeTargets,
+  renderConfigFile,
+  renderEnvExample,
+} from '../run/init-config.ts';
+import { askTargets, interrupted } from './init-questions.ts';
+
+import { formatNextSteps, writeResult } from './output.ts';
+
+/** The commented examples that `init` copies. */
+const TEMPLATES = join(PACKAGE_ROOT, 'templates');
+
+export interface InitFlags {
+  readonly force?: boolean;
+  readonly platform?: string;
+  readonly organization?: string;
+  readonly secrets?: string;
+  readonly scheduler?: string;
+  readonly autoscaler?: string;
+  readonly mesh?: string;
+  readonly service: readonly string[];
+}
+
+export async function init(context: Context, flags: InitFlags): Promise<void> {
+  const config = resolve(context.cwd, context.configFile);
+  const env = join(dirname(config), '.env.example');
+  const existing = [config, env].find((file) => existsSync(file));
+  if (existing && !flags.force) {
+    throw new TidemarkError('UNSAFE', `${basename(existing)} already exists`, {
+      hint: 'replace it with `tidemark init --force`',
+    });
+  }
+  const given = listTargets(flags);
+  const chosen = given.length === 0 && isConversation(context) ? await askTargets(context) : given;
+  const probed = await probeTargets(context, chosen);
+  if (context.signal.aborted) throw interrupted();
+  const [template, example] = await Promise.all(
+    ['tidemark.yaml', 'env.example'].map((name) => readFile(join(TEMPLATES, name), 'utf8')),
+  );
+  await writeFileAtomic(config, renderConfigFile(template ?? '', probed));
+  await writeFileAtomic(env, renderEnvExample(example ?? '', probed));
+  const written = [config, env];
+  const targets = probed.map(({ name, problem, without, unread }) => ({ name, problem, without, unread }));
+  writeResult(context, probed.length === 0 ? { written } : { written, targets }, () =>
+    formatResult(context, written, probed),
+  );
+}
+
+/** Whether a person is there to answer. */
+function isConversation({ stdinIsTerminal, json, quiet }: Context): boolean {
+  return stdinIsTerminal && !json && !quiet;
+}
+
+/** @throws TidemarkError USAGE for a platform without its organization */
+function listTargets(flags: InitFlags): readonly InitTarget[] {
+  const { platform, organization, secrets, scheduler, autoscaler, mesh, service } = flags;
+  if (Boolean(platform) !== Boolean(organization)) {
+    throw new TidemarkError('USAGE', '--platform requires --organization, and --organization requires it');
+  }
+  if (service.length > 0 && mesh === undefined) throw new TidemarkError('USAGE', '--service requires --mesh');
+  return [
+    ...(platform && organization ? [{ kind: 'platform', url: platform, organization } as const] : []),
+    ...(secrets ? [{ kind: 'secrets', url: secrets } as const] : []),
+    ...(scheduler ? [{ kind: 'scheduler', url: scheduler } as const] : []),
+    ...(autoscaler ? [{ kind: 'autoscaler', url: autoscaler } as const] : []),
+    ...(mesh ? [{ kind: 'mesh', url: mesh, services: service } as const] : []),
+  ];
+}
+
+function formatResult(
+  { program, colors, configFile }: Context,
+  written: readonly string[],
+  probed: readonly ProbedTarget[],
+): string {
+  const files = written.map((file) => `wrote ${basename(file)}\n`);
+  const targets = probed.map((target) => `${target.name}: ${describeSources(target)}\n`);
+  const missing = probed.flatMap(({ missingVariable }) => missingVariable ?? []);
+  const tokens =
+    missing.length === 0 ? [] : [`set ${missing.join(', ')} in .env, a copy of .env.example, or in the environment`];
+  const steps = [
+    ...(probed.length === 0 ? [`fill in your targets in ${basename(configFile)}`] : tokens),
+    `run \`${program} doctor\`, which checks every target`,
+    `run \`${program} run nightly\`, the first pull with reports`,
+  ];
+  return [...files, ...targets, '\n', formatNextSteps(steps, colors)].join('');
+}
+
+function describeSources({ problem, without, unread }: ProbedTarget): string {
+  if (problem !== null) return `not asked: ${problem}`;
+  if (without.length === 0 && unread.length === 0) return 'has all sources';
+  return [
+    ...(without.length > 0 ? [`does not have ${without.join(', ')}`] : []),
+    ...(unread.length > 0 ? [`could not be asked for ${unread.join(', ')}`] : []),
+  ].join('; ');
+}

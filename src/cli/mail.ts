@@ -1,0 +1,156 @@
+import { join, parse, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { type Job, loadJob } from '../config/job.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import { plural } from '../core/plural.ts';
+import { type ComposeOptions, type ComposeResult, composeMessages } from '../tell/mail/compose.ts';
+import { fileNamePart, listAttached, type Message, writeEml } from '../tell/mail/message.ts';
+import { getStatuses, type OutboxStore, writeOutbox } from '../tell/mail/outbox.ts';
+import { explicitRecipients, PREVIEW_RECIPIENT } from '../tell/mail/recipients.ts';
+import { type Delivery, sendFromOutbox, sendPending } from '../tell/mail/send.ts';
+import { resolveMailSettings, resolvePreviewSettings } from '../tell/mail/transport.ts';
+import { openPublished, withWarehouse } from '../warehouse/session.ts';
+import { readConfig } from './options.ts';
+import { writeResult } from './output.ts';
+
+export interface MailFlags {
+  readonly to: readonly string[];
+  readonly dryRun?: boolean;
+  readonly html?: string;
+  readonly pending?: boolean;
+}
+
+export async function mail(context: Context, name: string | undefined, options: MailFlags): Promise<void> {
+  const config = readConfig(context);
+  if (options.html !== undefined && !options.dryRun) throw new TidemarkError('USAGE', '--html requires --dry-run');
+  if (options.pending) {
+    if (options.dryRun || options.to.length > 0)
+      throw new TidemarkError('USAGE', '--pending cannot be combined with --dry-run or --to');
+    resolveMailSettings(config);
+    reportDeliveries(context, await sendPending({ config, context, ...(name !== undefined && { job: name }) }));
+    return;
+  }
+  if (name === undefined) throw new TidemarkError('USAGE', 'give a job or --pending');
+  const job = await loadJob(config, context.env, name);
+  explicitRecipients(name, options.to); // reports an invalid address before the warehouse is opened
+  if (options.dryRun) return preview(context, config, job, options);
+  if (!job.mail && options.to.length === 0) {
+    throw new TidemarkError('USAGE', `jobs/${name}.yaml has no mail:`, { hint: 'give a recipient with --to' });
+  }
+  resolveMailSettings(config);
+  await send(context, config, job, options.to);
+}
+
+async function preview(context: Context, config: Config, job: Job, { to, html }: MailFlags): Promise<void> {
+  const settings = resolvePreviewSettings(config);
+  const recipients = to.length > 0 || job.mail || settings.routes.length > 0 ? to : [PREVIEW_RECIPIENT];
+  const published = await openPublished(config);
+  try {
+    const options = await composeOptions(context, config, job, published, recipients);
+    const { messages } = await composeMessages({ ...options, settings });
+    const files: string[] = [];
+    for (const message of messages) files.push(await writeEml(message, settings.sender, config.output));
+    const pages = html === undefined ? [] : await writePages(resolve(context.cwd, html), messages);
+    for (const file of [...files, ...pages]) context.log.info(`wrote ${file}`);
+    const digests = messages.map((message) => ({
+      to: message.to.address,
+      subject: message.subject,
+      text: message.text,
+    }));
+    const preview = await formatPreview(messages, config.output);
+    writeResult(context, { files, pages, digests }, () => preview);
+  } finally {
+    published.database.close();
+  }
+}
+
+/** Writes the page of each distinct digest: to `file`, or to `file` with the recipient before its extension if there are several. */
+async function writePages(file: string, messages: readonly Message[]): Promise<readonly string[]> {
+  const distinct = messages.filter(({ html }, index) => messages.findIndex((other) => other.html === html) === index);
+  const { dir, name, ext } = parse(file);
+  const files: string[] = [];
+  for (const { to, html } of distinct) {
+    const path = distinct.length === 1 ? file : join(dir, `${name}.${fileNamePart(to.address)}${ext}`);
+    await writeFileAtomic(path, html);
+    files.push(path);
+  }
+  return files;
+}
+
+async function formatPreview(messages: readonly Message[], output: string): Promise<string> {
+  const previews = messages.map(async (message) => {
+    const names = await listAttached(message, output);
+    const attached = names.length === 0 ? '' : `Attachments: ${names.join(', ')}\n`;
+    return `To: ${message.to.address}\n${attached}Subject: ${message.text}`;
+  });
+  return (await Promise.all(previews)).join(`\n${'='.repeat(72)}\n`);
+}
+
+async function send(context: Context, config: Config, job: Job, to: readonly string[]): Promise<void> {
+  (await openPublished(config)).database.close(); // fails without a warehouse; none is created
+  const session = { config, purpose: `mail ${job.name}`, now: context.clock.now(), log: context.log };
+  const deliveries = await withWarehouse(session, async (warehouse) => {
+    const composed = await composeMessages(await composeOptions(context, config, job, warehouse, to));
+    await logEarlierDeliveries(context, warehouse, composed);
+    await writeOutbox(warehouse, composed.messages);
+    // with explicit recipients, only their messages are sent
+    const messageIds = to.length > 0 ? composed.messages.map(({ messageId }) => messageId) : undefined;
+    return sendFromOutbox(warehouse, { config, context, job: job.name, ...(messageIds && { messageIds }) });
+  });
+  reportDeliveries(context, deliveries);
+}
+
+async function composeOptions(
+  context: Context,
+  config: Config,
+  job: Job,
+  home: OutboxStore,
+  to: readonly string[],
+): Promise<ComposeOptions> {
+  const [run] = await home.database.rows(await home.files.read('mail/last_run'), { job: job.name });
+  if (!run) {
+    throw new TidemarkError('UNREACHABLE', 'the job has no run yet', {
+      hint: `run it with \`tidemark run ${job.name}\``,
+    });
+  }
+  return {
+    ...home,
+    config,
+    job,
+    run: { runId: String(run.run_id), asOf: new Date(String(run.started_at)) },
+    composedAt: context.clock.now(),
+    isRequested: true,
+    ...(to.length > 0 && { to }),
+  };
+}
+
+/** The digest of a run is sent to a recipient once; `--to` sends it again. */
+async function logEarlierDeliveries({ log }: Context, home: OutboxStore, { messages }: ComposeResult): Promise<void> {
+  const states = await getStatuses(
+    home,
+    messages.map(({ messageId }) => messageId),
+  );
+  for (const { messageId, to, job } of messages) {
+    const state = states.get(messageId);
+    if (state === 'sent')
+      log.info(
+        `${to.address} already has the digest; to send it again, run \`tidemark mail ${job} --to ${to.address}\``,
+      );
+    if (state === 'refused')
+      log.warn(`${to.address} was rejected earlier; to send it again, run \`tidemark mail ${job} --to ${to.address}\``);
+  }
+}
+
+function reportDeliveries(context: Context, deliveries: readonly Delivery[]): void {
+  const waiting = deliveries.filter(({ status }) => status !== 'sent');
+  writeResult(context, deliveries, () => `${formatSent(deliveries)}\n`);
+  if (waiting.length > 0) context.exit(EXIT.incomplete);
+}
+
+/** `2 of 3 digests sent` */
+export function formatSent(deliveries: readonly Delivery[]): string {
+  const sent = deliveries.filter(({ status }) => status === 'sent').length;
+  return `${sent} of ${plural(deliveries.length, 'digest')} sent`;
+}

@@ -1,0 +1,57 @@
+import type { Playbook } from '../act/define.ts';
+import { unknownName } from '../config/suggest.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { collectRights, formatPermissions, type PermissionText } from '../run/permissions.ts';
+import { loadDefinitions } from '../run/plugins/index.ts';
+import { assertTargets, readConfig } from './options.ts';
+import { writeResult } from './output.ts';
+
+export interface PermissionFlags {
+  readonly target: readonly string[];
+  readonly playbook: readonly string[];
+  /** `read`: `token`; `write`: `writeToken`. @default both */
+  readonly token?: 'read' | 'write';
+}
+
+const TOKENS = { read: 'token', write: 'writeToken' } as const;
+
+export async function permissions(context: Context, flags: PermissionFlags): Promise<void> {
+  const config = readConfig(context);
+  const names = assertTargets(config, flags.target);
+  const { sources, playbooks } = await loadDefinitions(config);
+  const selected = flags.playbook.map((name) => findPlaybook(name, playbooks));
+  const targets = config.targets.filter(({ name }) => names.length === 0 || names.includes(name));
+  if (targets.length === 0) throw new TidemarkError('USAGE', 'no target is selected');
+  const wanted = flags.token && TOKENS[flags.token];
+  const rights = targets.flatMap((target) => collectRights(target, sources, selected));
+  const texts = rights.filter(({ token }) => wanted === undefined || token === wanted).map(formatPermissions);
+  if (texts.length === 0) {
+    throw new TidemarkError('USAGE', `no selected target needs a ${wanted}`, {
+      hint: 'name a playbook with --playbook, and set `writeToken` of its target',
+    });
+  }
+  const isAlone = wanted !== undefined && texts.length === 1;
+  writeResult(context, texts, () => (isAlone ? (texts[0]?.text ?? '') : texts.map(formatText).join('\n')));
+}
+
+function findPlaybook(name: string, playbooks: readonly Playbook[]): Playbook {
+  const playbook = playbooks.find((one) => one.name === name);
+  if (playbook) return playbook;
+  throw unknownName(
+    'playbook',
+    name,
+    playbooks.map((one) => one.name),
+  );
+}
+
+/** The heading is a comment in every language, so that the output of one token can be piped into a file. */
+function formatText(
+  { target, kind, token, usage, text }: PermissionText,
+  _: number,
+  all: readonly PermissionText[],
+): string {
+  const heading = `${token} of ${target} (${kind}): ${usage}`;
+  const hasTwo = all.filter((other) => other.target === target).length > 1;
+  return hasTwo ? `# ${token}\n# ${heading}\n${text}` : `# ${heading}\n${text}`;
+}

@@ -1,0 +1,77 @@
+import type { Config } from '../config/config.ts';
+import { unknownName } from '../config/suggest.ts';
+import type { Context } from '../core/context.ts';
+import { overlayRoots } from '../core/paths.ts';
+import type { Pull } from '../extract/run-context.ts';
+import type { SourceDefinition } from '../extract/sources/source.ts';
+import { readLanding } from '../landing/store.ts';
+import { loadDefinitions } from '../run/plugins/index.ts';
+import { assertPulls, pullExitCode, runPulls, selectPulls } from '../run/pull.ts';
+import type { RunResult } from '../run/run.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
+import { loadTables } from '../warehouse/tables.ts';
+import { assertTargets, readConfig } from './options.ts';
+import { writeResult } from './output.ts';
+
+export interface PullFlags {
+  readonly target: readonly string[];
+  readonly source: readonly string[];
+  readonly from?: string;
+  readonly fresh?: boolean;
+  readonly acceptShrink: readonly string[];
+}
+
+export async function pull(context: Context, options: PullFlags): Promise<void> {
+  const config = readConfig(context);
+  const { sources } = await loadDefinitions(config, {}, () => false);
+  const acceptShrink = await resolveSources(config, sources, options.acceptShrink);
+  const requested = await resolveSources(config, sources, options.source);
+  const selected = selectPulls(
+    config,
+    {
+      targets: assertTargets(config, options.target),
+      sources: requested.length > 0 ? requested : acceptShrink,
+    },
+    sources,
+  );
+  const isFiltered = options.target.length + options.source.length + acceptShrink.length > 0;
+  const pulls =
+    options.from === undefined || isFiltered ? selected : await selectLanded(config, options.from, selected);
+  const result = await runPulls(config, context, {
+    pulls: assertPulls(config, pulls),
+    acceptShrink,
+    fresh: options.fresh ?? false,
+    ...(options.from !== undefined && { from: options.from }),
+  });
+  writeResult(context, result, () => formatRunSummary(result));
+  context.exit(pullExitCode(result));
+}
+
+/** The pulls of a run. Those that it did not land fail. */
+async function selectLanded(config: Config, run: string, pulls: readonly Pull[]): Promise<readonly Pull[]> {
+  const { manifests, planned } = await readLanding(config, run);
+  const keys = new Set([...manifests.keys(), ...(planned ?? [])]);
+  return pulls.filter(({ target, source }) => keys.has(`${target.name}/${source.name}`));
+}
+
+/** One line: run, status, and how many sources are complete. */
+export function formatRunSummary({ run_id, status, pulls }: Pick<RunResult, 'run_id' | 'status' | 'pulls'>): string {
+  const complete = pulls.filter((pull) => pull.status === 'complete').length;
+  return `run ${run_id}: ${status}, ${complete} of ${pulls.length} sources complete\n`;
+}
+
+/** Source names; the name of a table selects the source that fills it. @throws TidemarkError USAGE naming the closest match. */
+async function resolveSources(
+  config: Config,
+  sources: readonly SourceDefinition[],
+  names: readonly string[],
+): Promise<readonly string[]> {
+  if (names.length === 0) return [];
+  const tables = await loadTables(createSqlFiles(overlayRoots(config.directory)));
+  const known = new Set(sources.map(({ name }) => name));
+  return names.map((name) => {
+    const source = known.has(name) ? name : tables.get(name)?.source;
+    if (source === undefined) throw unknownName('source', name, known);
+    return source;
+  });
+}

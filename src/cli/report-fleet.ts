@@ -1,0 +1,30 @@
+import { resolve } from 'node:path';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { openDuckdb } from '../lake/fleet/duckdb.ts';
+import { renderFleetReport } from '../lake/fleet/report.ts';
+import { withLakeStore } from '../lake/open-store.ts';
+import { toJsonText } from '../tell/reports/index.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
+import { readLocalConfig } from './options.ts';
+import type { ReportFlags } from './report.ts';
+
+/** Renders the report of all organizations in a lake, and prints the paths of its files. */
+export async function reportFleet(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
+  if (names.length > 1 || flags.asOf !== undefined) {
+    throw new TidemarkError('USAGE', '`report fleet` shows the newest nights of a lake, and no other report', {
+      hint: 'give `report fleet` alone, without --as-of',
+    });
+  }
+  const config = readLocalConfig(context);
+  const files = createSqlFiles(overlayRoots(config.directory));
+  await withLakeStore(context, config, flags.lake, async (store) => {
+    const engine = await openDuckdb(store, files, config.memoryLimit);
+    const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
+    const generatedAt = context.clock.now();
+    const report = await renderFleetReport({ engine, files, out, generatedAt }).finally(engine.close);
+    if (context.json) context.stdout(toJsonText(report.data));
+    else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
+  });
+}

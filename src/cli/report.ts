@@ -1,0 +1,93 @@
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { formatTimestamp } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
+import { findLeftOut } from '../extract/sources/index.ts';
+import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
+import { openPublished } from '../warehouse/session.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
+
+export interface ReportFlags {
+  readonly asOf?: string;
+  readonly lake?: string;
+  readonly out?: string;
+}
+
+export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const requested = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
+  const { database, files } = await openPublished(config);
+  try {
+    const now = context.clock.now();
+    const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
+    assertPulled(requested, latest?.first);
+    const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : now);
+    const options: ReportReadOptions = {
+      database,
+      files,
+      roots: files.roots,
+      asOf,
+      stalenessAt: requested ?? now,
+      generatedAt: now,
+      thresholds: config.thresholds,
+      playbooks: () => listPlaybooks(config),
+      ...(names.length > 0 ? { names } : { leftOut: findLeftOut(config.targets) }),
+    };
+    await writeReports(context, config, options, flags);
+  } finally {
+    database.close();
+  }
+}
+
+/** @throws TidemarkError USAGE for a time before the first pull, of which nothing is known */
+function assertPulled(requested: Date | undefined, first: unknown): void {
+  if (!requested || typeof first !== 'string' || requested >= new Date(first)) return;
+  throw new TidemarkError('USAGE', `--as-of ${formatTimestamp(requested)} is before the first pull, ${first}`);
+}
+
+/** The folder of the reports of an earlier time, so that they do not replace the current ones. */
+function pastFolder(output: string, asOf: Date): string {
+  return join(output, 'as-of', formatTimestamp(asOf).replaceAll(':', ''));
+}
+
+/** Loaded on demand, because the playbooks load the operations of every service. */
+async function listPlaybooks(config: Config): Promise<readonly PlaybookSummary[]> {
+  const [{ loadDefinitions }, { summarizePlaybooks }] = await Promise.all([
+    import('../run/plugins/index.ts'),
+    import('../act/registry.ts'),
+  ]);
+  return summarizePlaybooks((await loadDefinitions(config, {}, () => false)).playbooks);
+}
+
+/**
+ * Writes the files and prints their paths, or with `--json` their data: an object for one named report, otherwise an array.
+ * Exits 4 if a report fails.
+ */
+async function writeReports(
+  context: Context,
+  config: Config,
+  options: ReportReadOptions,
+  flags: ReportFlags,
+): Promise<void> {
+  const isPast = flags.asOf !== undefined;
+  const output = isPast ? pastFolder(config.output, options.asOf) : config.output;
+  const out = flags.out === undefined ? output : resolve(context.cwd, flags.out);
+  const onFailure = (_: string, error: TidemarkError) => {
+    context.log.error(formatError(error));
+    context.exit(EXIT.data);
+  };
+  const rendered = await renderReports({
+    ...options,
+    out,
+    archive: !isPast,
+    reportDays: config.reportDays,
+    targets: config.targets,
+    subjectPages: config.subjectPages,
+    log: context.log,
+    onFailure,
+  });
+  const data = rendered.map((one) => one.data);
+  if (context.json) context.stdout(toJsonText(options.names?.length === 1 && data[0] ? data[0] : data));
+  else context.stdout(rendered.flatMap(({ files }) => files.map((file) => `${resolve(out, file)}\n`)).join(''));
+}

@@ -1,0 +1,54 @@
+import type { QueryRequest, ScreenSize } from '../ask/query/protocol.ts';
+import { QueryProcess } from '../ask/query/query-process.ts';
+import type { SavedQuery } from '../ask/query/saved.ts';
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { formatTable, writeResult } from './output.ts';
+
+/** What of a configuration goes to the process of a query: no target, and so no secret. */
+export function queryConfig({ data, directory, sql }: Config): QueryRequest['config'] {
+  return { data, directory, sql };
+}
+
+/** Gives `work` a process for queries, and ends it. */
+export async function withQueryProcess<T>(
+  context: Pick<Context, 'env'>,
+  config: Config,
+  work: (queries: QueryProcess) => Promise<T>,
+): Promise<T> {
+  const queries = new QueryProcess(queryConfig(config), context.env);
+  try {
+    return await work(queries);
+  } finally {
+    await queries.close();
+  }
+}
+
+const DEFAULT_MAX_ROWS = 40;
+
+/** A terminal shows the first and last rows; elsewhere every row is written unless `maxRows` is given. 0 means all. */
+export function selectScreen({ screen, colors }: Context, maxRows: number | undefined): ScreenSize | undefined {
+  if (screen === undefined && maxRows === undefined) return undefined;
+  const rows = maxRows ?? DEFAULT_MAX_ROWS;
+  return {
+    width: screen?.columns ?? Number.POSITIVE_INFINITY,
+    maxRows: rows === 0 ? Number.POSITIVE_INFINITY : rows,
+    hasColor: colors.isColorSupported,
+  };
+}
+
+/** Prints the saved queries. */
+export function listSavedQueries(context: Context, queries: ReadonlyMap<string, SavedQuery>): void {
+  const list = [...queries.values()];
+  writeResult(context, list, () =>
+    formatTable(
+      ['query', 'title', 'parameters'],
+      list.map(({ name, title, parameters }) => [
+        name,
+        title,
+        parameters.map((parameter) => parameter.name).join(', '),
+      ]),
+      context,
+    ),
+  );
+}

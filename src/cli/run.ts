@@ -1,0 +1,30 @@
+import { loadJob } from '../config/job.ts';
+import type { Context } from '../core/context.ts';
+import { loadJobDefinitions } from '../run/plugins/index.ts';
+import { type JobResult, jobExitCode, runJob } from '../run/run-job.ts';
+import { formatSent } from './mail.ts';
+import { assertTargets, readConfig } from './options.ts';
+import { writeResult } from './output.ts';
+import { formatRunSummary } from './pull.ts';
+
+export interface RunFlags {
+  readonly target: readonly string[];
+}
+
+export async function run(context: Context, name: string, options: RunFlags): Promise<void> {
+  const config = readConfig(context);
+  const targets = assertTargets(config, options.target);
+  const job = await loadJob(config, context.env, name);
+  const result = await runJob(config, context, job, await loadJobDefinitions(config, [job]), { targets });
+  writeResult(context, result, () => formatJobResult(result, config.output));
+  context.exit(jobExitCode(result));
+}
+
+function formatJobResult(result: JobResult, output: string): string {
+  const { reports, mail } = result;
+  return [
+    formatRunSummary(result),
+    reports.length > 0 ? `reports in ${output}: ${reports.join(', ')}\n` : '',
+    mail.deliveries.length > 0 ? `mail: ${formatSent(mail.deliveries)}\n` : '',
+  ].join('');
+}

@@ -1,0 +1,47 @@
+import { type Job, loadJob, loadJobs } from '../config/job.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, TidemarkError } from '../core/errors.ts';
+import { loadJobDefinitions } from '../run/plugins/index.ts';
+import { jobExitCode, runJob, validateJobs } from '../run/run-job.ts';
+import { nextRuns } from '../run/schedule/cron-schedule.ts';
+import type { ScheduledJob } from '../run/schedule/scheduler.ts';
+import { runDaemon } from '../run/schedule/serve.ts';
+import { readConfig } from './options.ts';
+import { writeResult } from './output.ts';
+
+export async function schedule(context: Context, listOnly: boolean): Promise<void> {
+  const config = readConfig(context);
+  const jobs = await loadJobs(config, context.env);
+  if (listOnly) {
+    listNextRuns(context, jobs);
+    return;
+  }
+  const scheduled = [...jobs.values()].flatMap(toScheduledJob);
+  const used = [...jobs.values()].filter((job) => job.schedule !== undefined);
+  await validateJobs(config, used, await loadJobDefinitions(config, used));
+  if (context.clock.frozen) throw new TidemarkError('USAGE', 'schedule cannot be combined with --now');
+  if (scheduled.length === 0) {
+    throw new TidemarkError('CONFIG', 'no job has a schedule', {
+      hint: 'add one to jobs/NAME.yaml: schedule: "15 2 * * *"',
+    });
+  }
+  await runDaemon({ config, context, jobs: scheduled, runJob: (name) => runOnce(context, name) });
+}
+
+function toScheduledJob({ name, schedule: expression, timezone }: Job): readonly ScheduledJob[] {
+  return expression === undefined ? [] : [{ name, schedule: expression, timezone }];
+}
+
+/** Runs a job as `tidemark run` does. Configuration and job are read again, so that corrections apply without a restart. */
+async function runOnce(context: Context, name: string): Promise<boolean> {
+  const config = readConfig(context);
+  const job = await loadJob(config, context.env, name);
+  return jobExitCode(await runJob(config, context, job, await loadJobDefinitions(config, [job]))) === EXIT.done;
+}
+
+function listNextRuns(context: Context, jobs: ReadonlyMap<string, Job>): void {
+  const upcoming = nextRuns(jobs.values(), context.clock.now());
+  writeResult(context, upcoming, () =>
+    upcoming.map(({ job, next, timezone }) => `${next}  ${job} (${timezone})\n`).join(''),
+  );
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { startServer } from '../ask/serve/server.ts';
+import type { Context } from '../core/context.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { isLoopback } from '../core/loopback.ts';
+import { readRegularFile, UnreadableFileError } from '../core/regular-file.ts';
+import { readLocalConfig } from './options.ts';
+
+export interface ServeFlags {
+  readonly listen: string;
+  readonly port: number;
+  readonly tokenFile?: string;
+  readonly allowHost: readonly string[];
+  readonly workers: number;
+}
+
+const MIN_TOKEN_LENGTH = 16;
+
+/** Serves until a signal. @throws TidemarkError USAGE if others could connect without a token. */
+export async function serve(context: Context, flags: ServeFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const token = readToken(context, flags.tokenFile);
+  if (!isLoopback(flags.listen) && token === undefined) {
+    throw new TidemarkError('USAGE', `--listen ${flags.listen} lets other machines connect, which needs a token`, {
+      hint: 'give --token-file FILE or set TIDEMARK_SERVE_TOKEN',
+    });
+  }
+  const { listen: address, port, workers, allowHost } = flags;
+  const hosts = allowHost.map((name) => name.toLowerCase());
+  const server = await startServer({ config, address, port, workers, hosts, token }, context).catch(
+    (error: unknown) => {
+      throw new TidemarkError('USAGE', `cannot listen on ${address} port ${port}: ${errorMessage(error)}`, {
+        cause: error,
+      });
+    },
+  );
+  context.stdout(`${server.url}\n`);
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+  await server.close();
+}
+
+function readToken({ cwd, env, redactor }: Context, file: string | undefined): string | undefined {
+  const text = file === undefined ? env.TIDEMARK_SERVE_TOKEN : readTokenFile(resolve(cwd, file));
+  const token = text?.trim();
+  if (token === undefined || (token === '' && file === undefined)) return undefined;
+  redactor.add(token);
+  if (token.length >= MIN_TOKEN_LENGTH) return token;
+  throw new TidemarkError('USAGE', `the token has fewer than ${MIN_TOKEN_LENGTH} characters`, {
+    hint: 'write one with `openssl rand -hex 32`',
+  });
+}
+
+const MAX_TOKEN_KIBIBYTES = 64;
+
+function readTokenFile(path: string): string {
+  try {
+    return readRegularFile(path, MAX_TOKEN_KIBIBYTES);
+  } catch (cause) {
+    if (!(cause instanceof UnreadableFileError)) throw cause;
+    throw new TidemarkError('USAGE', `--token-file ${path} ${cause.message}`, { cause });
+  }
+}

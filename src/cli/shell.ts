@@ -1,0 +1,294 @@
+import { createInterface, type Interface } from 'node:readline';
+import { completeSql, readNames } from '../ask/query/completion.ts';
+import type { QueryRequest } from '../ask/query/protocol.ts';
+import type { QueryProcess } from '../ask/query/query-process.ts';
+import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
+import { isTerminated } from '../ask/query/terminated.ts';
+import type { Config } from '../config/config.ts';
+import { FORMATS, type Format } from '../core/choices.ts';
+import { parseTimestamp } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { createSqlFiles } from '../warehouse/sql-files.ts';
+import { parseParam } from './definitions/define.ts';
+import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
+import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
+import { tables } from './tables.ts';
+
+/** What the shell starts with; its commands change it. */
+export interface ShellSettings {
+  readonly format?: Format;
+  readonly maxRows?: number;
+  readonly timeout?: number;
+}
+
+const PROMPT = 'tidemark> ';
+const CONTINUATION = '     ...> ';
+
+/**
+ * Reads statements and commands from the terminal until `.quit` or Ctrl-D. A statement ends with a semicolon. One process runs all
+ * queries; the settings of the shell are kept here, so that they outlive one that is killed.
+ */
+export async function runShell(context: Context, config: Config, settings: ShellSettings): Promise<void> {
+  await withQueryProcess(context, config, (queries) => readLines(context, config, settings, queries));
+}
+
+async function readLines(
+  context: Context,
+  config: Config,
+  settings: ShellSettings,
+  queries: QueryProcess,
+): Promise<void> {
+  const { console: terminal } = context;
+  if (!terminal) throw new TidemarkError('USAGE', 'the shell needs a terminal');
+  const names = await readNames(createSqlFiles(overlayRoots(config.directory)));
+  const historyFile = findHistoryFile(context.env);
+  const lines = createInterface({
+    ...terminal,
+    prompt: PROMPT,
+    history: readHistory(historyFile),
+    historySize: HISTORY_LENGTH,
+    removeHistoryDuplicates: true,
+    completer: (line: string) => complete(line, names),
+  });
+  const shell = new Shell(context, config, settings, lines, queries);
+  context.signal.addEventListener('abort', () => lines.close(), { once: true });
+  lines.on('SIGINT', () => shell.interrupt());
+  context.stdout('Type .help for help. A statement ends with a semicolon.\n');
+  let history: readonly string[] | undefined;
+  lines.on('history', (entries: readonly string[]) => {
+    history = entries;
+  });
+  lines.prompt();
+  for await (const line of lines) {
+    await shell.accept(line);
+    if (shell.isDone) break;
+  }
+  lines.close();
+  terminal.input.unref(); // the keys that Ctrl-C writes resume it
+  context.stdout('\n');
+  if (history) await writeHistory(historyFile, history);
+}
+
+function complete(line: string, names: Parameters<typeof completeSql>[1]): [string[], string] {
+  if (line.startsWith('.')) {
+    const [command = '', ...rest] = line.split(/\s+/u);
+    if (rest.length === 0) return [Object.keys(COMMANDS).filter((name) => name.startsWith(command)), command];
+    const word = rest.at(-1) ?? '';
+    const values = command === '.mode' ? FORMATS : [...names.tables.keys()];
+    return [values.filter((value) => value.startsWith(word)), word];
+  }
+  const [candidates, word] = completeSql(line, names);
+  return [[...candidates], word];
+}
+
+class Shell {
+  isDone = false;
+  readonly #context: Context;
+  readonly #config: Config;
+  readonly #lines: Interface;
+  readonly #queries: QueryProcess;
+  #format: Format;
+  #maxRows: number | undefined;
+  readonly #timeoutSeconds: number | undefined;
+  #asOf: Date | undefined;
+  #isTimed = false;
+  /** Lines of a statement that has not ended. */
+  #pending: string[] = [];
+  #running: AbortController | undefined;
+
+  constructor(
+    context: Context,
+    config: Config,
+    { format, maxRows, timeout }: ShellSettings,
+    lines: Interface,
+    queries: QueryProcess,
+  ) {
+    this.#context = context;
+    this.#config = config;
+    this.#lines = lines;
+    this.#queries = queries;
+    this.#format = format ?? 'table';
+    this.#maxRows = maxRows;
+    this.#timeoutSeconds = timeout;
+  }
+
+  /** Ctrl-C stops a query that runs, and the second kills its process; otherwise it discards what was typed. */
+  interrupt(): void {
+    if (this.#running) {
+      const isSecond = this.#running.signal.aborted;
+      this.#running.abort(new TidemarkError('INTERRUPTED', 'the query was stopped'));
+      if (isSecond) this.#queries.kill(this.#running.signal.reason);
+      return;
+    }
+    this.#pending = [];
+    this.#context.stdout('^C\n');
+    // `line` of an interface can only be emptied by the keys that do so.
+    this.#lines.write(null, { ctrl: true, name: 'e' });
+    this.#lines.write(null, { ctrl: true, name: 'u' });
+    this.#prompt();
+  }
+
+  async accept(line: string): Promise<void> {
+    try {
+      if (this.#pending.length === 0 && line.startsWith('.')) await this.#runCommand(line.trim());
+      else await this.#acceptSql(line);
+    } catch (error) {
+      this.#report(error);
+    }
+    if (!this.isDone) this.#prompt();
+  }
+
+  async #acceptSql(line: string): Promise<void> {
+    if (this.#pending.length === 0 && line.trim() === '') return;
+    this.#pending.push(line);
+    const statement = this.#pending.join('\n');
+    if (!isTerminated(statement)) return;
+    this.#pending = [];
+    await this.#runQuery({ query: statement, params: {} });
+  }
+
+  async #runQuery(request: Pick<QueryRequest, 'query' | 'saved' | 'params'>): Promise<void> {
+    const running = new AbortController();
+    this.#running = running;
+    const started = performance.now();
+    try {
+      await this.#queries.run(
+        {
+          ...request,
+          config: queryConfig(this.#config),
+          asOf: this.#asOf,
+          timeoutSeconds: this.#timeoutSeconds,
+          format: this.#format,
+          screen: selectScreen(this.#context, this.#maxRows),
+        },
+        { text: this.#context.print },
+        AbortSignal.any([this.#context.signal, running.signal]),
+      );
+    } finally {
+      this.#running = undefined;
+    }
+    if (this.#isTimed) this.#say(`${((performance.now() - started) / 1000).toFixed(3)} s`);
+  }
+
+  async #runCommand(line: string): Promise<void> {
+    const [name = '', ...words] = line.split(/\s+/u);
+    const command = COMMANDS[name];
+    if (!command) throw new TidemarkError('USAGE', `unknown command ${name}`, { hint: 'see .help' });
+    await command.run(this, words);
+  }
+
+  showTables(name?: string): Promise<void> {
+    return tables({ ...this.#context, json: false }, name);
+  }
+
+  setMode(format: string | undefined): void {
+    const found = FORMATS.find((known) => known === format && known !== 'parquet' && known !== 'xlsx');
+    if (!found) throw new TidemarkError('USAGE', '.mode is table, line, csv, json, ndjson or markdown');
+    this.#format = found;
+  }
+
+  setTime(text: string | undefined): void {
+    const time = text === undefined || text === 'now' ? undefined : parseTimestamp(text);
+    if (text !== undefined && text !== 'now' && !time) {
+      throw new TidemarkError('USAGE', `${text} is not a timestamp such as 2026-11-20`);
+    }
+    this.#asOf = time;
+    this.#say(time ? `tables show ${time.toISOString()}` : 'tables show the last pulls');
+  }
+
+  setTimer(state: string | undefined): void {
+    if (state !== 'on' && state !== 'off') throw new TidemarkError('USAGE', '.timer is on or off');
+    this.#isTimed = state === 'on';
+  }
+
+  setMaxRows(text: string | undefined): void {
+    if (text === undefined || !/^\d+$/u.test(text))
+      throw new TidemarkError('USAGE', '.max_rows is a number; 0 for all');
+    this.#maxRows = Number(text);
+  }
+
+  async runSaved(words: readonly string[]): Promise<void> {
+    const queries = await loadSavedQueries(overlayRoots(this.#config.directory));
+    const [name, ...params] = words;
+    if (name === undefined) {
+      listSavedQueries({ ...this.#context, json: false }, queries);
+      return;
+    }
+    const saved = findSavedQuery(queries, name);
+    await this.#runQuery({
+      query: saved.sql,
+      saved: saved.name,
+      params: params.reduce((values, word) => parseParam(word, values), {}),
+    });
+  }
+
+  showHelp(): void {
+    const list = Object.values(COMMANDS).map(({ usage, does }) => `  ${usage.padEnd(24)}${does}`);
+    this.#say(`${list.join('\n')}\nCtrl-C stops a query, Ctrl-D leaves the shell, Tab completes names.`);
+  }
+
+  #prompt(): void {
+    this.#lines.setPrompt(this.#pending.length > 0 ? CONTINUATION : PROMPT);
+    this.#lines.prompt();
+  }
+
+  #say(text: string): void {
+    this.#context.stdout(`${text}\n`);
+  }
+
+  #report(error: unknown): void {
+    if (!(error instanceof TidemarkError)) throw error;
+    const { colors, stderr } = this.#context;
+    stderr(`${colors.red('error:')} ${errorMessage(error)}${error.hint ? `\n  ${error.hint}` : ''}\n`);
+  }
+}
+
+interface ShellCommand {
+  readonly usage: string;
+  readonly does: string;
+  readonly run: (shell: Shell, words: readonly string[]) => void | Promise<void>;
+}
+
+const COMMANDS: Readonly<Record<string, ShellCommand>> = {
+  '.tables': { usage: '.tables', does: 'list the tables', run: (shell) => shell.showTables() },
+  '.schema': {
+    usage: '.schema TABLE',
+    does: 'list the columns of a table with their meaning',
+    run: (shell, [table]) => shell.showTables(table),
+  },
+  '.mode': {
+    usage: '.mode FORMAT',
+    does: 'table, line, csv, json, ndjson or markdown',
+    run: (shell, [mode]) => shell.setMode(mode),
+  },
+  '.max_rows': {
+    usage: '.max_rows N',
+    does: 'rows that a table shows; 0 for all',
+    run: (shell, [rows]) => shell.setMaxRows(rows),
+  },
+  '.as_of': {
+    usage: '.as_of TIME|now',
+    does: 'show every table as of a time',
+    run: (shell, [time]) => shell.setTime(time),
+  },
+  '.timer': {
+    usage: '.timer on|off',
+    does: 'print the time of each query',
+    run: (shell, [state]) => shell.setTimer(state),
+  },
+  '.saved': {
+    usage: '.saved [NAME P=VALUE…]',
+    does: 'list the saved queries, or run one',
+    run: (shell, words) => shell.runSaved(words),
+  },
+  '.help': { usage: '.help', does: 'show this help', run: (shell) => shell.showHelp() },
+  '.quit': {
+    usage: '.quit',
+    does: 'leave the shell',
+    run: (shell) => {
+      shell.isDone = true;
+    },
+  },
+};

@@ -1,0 +1,104 @@
+import { dirname, relative, resolve } from 'node:path';
+import { formatTimestamp } from '../core/clock.ts';
+import type { Context } from '../core/context.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { writeFileAtomic } from '../core/fs.ts';
+import { stripControls } from '../core/log.ts';
+import { toJsonText } from '../tell/reports/index.ts';
+import { createProductLinker } from '../tell/reports/links.ts';
+import { createRenderer, type Renderer } from '../tell/reports/renderer.ts';
+import { readSubjects } from '../tell/reports/subject-data.ts';
+import { renderSubject } from '../tell/reports/subject-pages.ts';
+import { type SubjectView, toSubjectView } from '../tell/reports/subject-view.ts';
+import {
+  findSubjects,
+  loadSubjectKinds,
+  type SubjectMatch,
+  type SubjectOptions,
+  type SubjectQuery,
+  selectSubjects,
+} from '../tell/reports/subjects.ts';
+import { readTemplate } from '../tell/reports/templates.ts';
+import { openPublished } from '../warehouse/session.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
+
+export interface ShowFlags {
+  readonly target?: string;
+  readonly asOf?: string;
+  readonly html?: string;
+}
+
+/** Prints what the warehouse knows about one subject: as text, with `--json` as an object, with `--html` as the page of the reports. */
+export async function show(context: Context, subject: string, flags: ShowFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const requested = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
+  const { database, files } = await openPublished(config);
+  try {
+    const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
+    const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now());
+    const options = { database, files, asOf };
+    const { only, data } = await readSubject(options, subject, flags.target);
+    const view = toSubjectView(data, { linker: createProductLinker(config.targets), selection: only });
+    if (context.json) return context.stdout(toJsonText({ ...view, as_of: formatTimestamp(asOf), row: data.present }));
+    const renderer = await createRenderer(files.roots);
+    if (flags.html === undefined) return context.stdout(await renderText(view, options, renderer));
+    const file = resolve(context.cwd, flags.html);
+    const root = `${encodeURI(relative(dirname(file), config.output)) || '.'}/`;
+    const template = await readTemplate(files.roots, 'subject.hbs');
+    await writeFileAtomic(file, renderSubject(view, template, { asOf, root }, renderer));
+    context.stdout(`${file}\n`);
+  } finally {
+    database.close();
+  }
+}
+
+async function renderText(subject: SubjectView, { files, asOf }: SubjectOptions, { text }: Renderer): Promise<string> {
+  const context = { subject, as_of: formatTimestamp(asOf) };
+  return text.render('reports/subject.txt.hbs', await readTemplate(files.roots, 'subject.txt.hbs'), context);
+}
+
+async function readSubject(options: SubjectOptions, subject: string, target: string | undefined) {
+  const found = await findSubject(options, subject, target);
+  const only = await selectSubjects(options, { limit: 0, only: [found] });
+  for await (const data of readSubjects(options, only.pages)) return { only, data };
+  throw new TidemarkError('USAGE', `unknown subject ${subject}`);
+}
+
+/** @throws TidemarkError USAGE with similar names, or with what tells several subjects apart */
+async function findSubject(
+  options: SubjectOptions,
+  subject: string,
+  target: string | undefined,
+): Promise<SubjectMatch> {
+  const query = await parseSubject(options, subject);
+  const matches = await findSubjects(options, { ...query, ...(target !== undefined && { target }) });
+  const exact = matches.filter(({ isExact }) => isExact);
+  const [first, second] = exact;
+  if (first && !second) return first;
+  if (first)
+    throw new TidemarkError('USAGE', `${exact.length} subjects match ${subject}`, {
+      hint: `name one of ${listMatches(exact, ({ id }) => id)}`,
+    });
+  throw new TidemarkError('USAGE', `unknown subject ${subject}`, {
+    hint:
+      matches.length > 0
+        ? `the most similar are ${listMatches(matches, ({ id, name }) => name ?? id)}`
+        : 'there is no subject in the warehouse',
+  });
+}
+
+/** `KIND/NAME`, where KIND is the name of a file in `queries/subjects/`; otherwise a name or ID, which may contain a slash. */
+async function parseSubject({ files }: SubjectOptions, text: string): Promise<SubjectQuery> {
+  const slash = text.indexOf('/');
+  const kind = (await loadSubjectKinds(files)).find(({ slug }) => slug === text.slice(0, Math.max(0, slash)));
+  return kind ? { type: kind.type, name: text.slice(slash + 1) } : { name: text };
+}
+
+const MAX_LISTED = 5;
+
+function listMatches(matches: readonly SubjectMatch[], toName: (match: SubjectMatch) => string): string {
+  const shown = matches
+    .slice(0, MAX_LISTED)
+    .map((match) => `${match.slug}/${toName(match)} (--target ${match.target})`);
+  return stripControls(shown.join(', '));
+}

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { formatForFile, KNOWN_EXTENSIONS } from '../ask/query/file-formats.ts';
+import { replaceFile } from '../ask/query/output-file.ts';
+import type { QueryRequest } from '../ask/query/protocol.ts';
+import type { QueryProcess } from '../ask/query/query-process.ts';
+import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
+import type { WriteText } from '../ask/query/write-text.ts';
+import type { Format } from '../core/choices.ts';
+import type { Context } from '../core/context.ts';
+import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { overlayRoots } from '../core/paths.ts';
+import { plural } from '../core/plural.ts';
+import { parseParam } from './definitions/define.ts';
+import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { writeToPager } from './pager.ts';
+import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
+import { runShell } from './shell.ts';
+
+export interface SqlFlags {
+  readonly file?: string;
+  readonly param: Readonly<Record<string, string>>;
+  readonly asOf?: string;
+  readonly format?: Format;
+  readonly output?: string;
+  readonly timeout?: number;
+  readonly maxRows?: number;
+  readonly saved?: string;
+  readonly list?: boolean;
+}
+
+/** `words` are the query, or with `--saved` the parameters as `NAME=VALUE`. */
+export async function sql(context: Context, words: readonly string[], flags: SqlFlags): Promise<void> {
+  const config = readLocalConfig(context);
+  const savedQueries = await loadSavedQueries(overlayRoots(config.directory));
+  if (flags.list) return listSavedQueries(context, savedQueries);
+  if (isForShell(context, words, flags)) return runShell(context, config, flags);
+  const format = selectFormat(context, flags);
+  const asOf = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
+  const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
+  const request: QueryRequest = {
+    config: queryConfig(config),
+    asOf,
+    saved: saved?.name,
+    query: saved ? saved.sql : await readQuery(context, words, flags.file),
+    params: saved ? readParameters(flags, words) : flags.param,
+    timeoutSeconds: flags.timeout,
+    format,
+  };
+  const { output } = flags;
+  try {
+    await withQueryProcess(context, config, (queries) =>
+      output === undefined
+        ? printResult(context, queries, { ...request, screen: selectScreen(context, flags.maxRows) })
+        : writeResultFile(context, queries, request, resolve(context.cwd, output)),
+    );
+  } catch (error) {
+    if (context.signal.aborted) throw new TidemarkError('INTERRUPTED', errorMessage(context.signal.reason));
+    throw error;
+  }
+}
+
+/** @throws TidemarkError USAGE if the result cannot be written so. */
+function selectFormat(context: Context, { format, output }: SqlFlags): Format {
+  const given = format ?? (context.json ? 'json' : undefined);
+  if (output === undefined) {
+    if (given !== 'parquet' && given !== 'xlsx') return given ?? 'table';
+    throw new TidemarkError('USAGE', `--format ${given} writes to a file`, { hint: 'add -o FILE' });
+  }
+  const selected = given ?? formatForFile(output);
+  if (selected === undefined) {
+    throw new TidemarkError('USAGE', `the name ${output} tells no format`, {
+      hint: `end it with one of ${KNOWN_EXTENSIONS}, or give --format`,
+    });
+  }
+  const folder = dirname(resolve(context.cwd, output));
+  if (!existsSync(folder)) throw new TidemarkError('USAGE', `-o ${output}: folder ${folder} does not exist`);
+  return selected;
+}
+
+/** Without a query, where one can be typed. */
+function isForShell(context: Context, words: readonly string[], { file, saved, output }: SqlFlags): boolean {
+  if (words.length > 0 || file !== undefined || saved !== undefined || output !== undefined) return false;
+  return context.console !== undefined;
+}
+
+async function printResult(context: Context, queries: QueryProcess, request: QueryRequest): Promise<void> {
+  const print = (text: WriteText) => queries.run(request, { text }, context.signal);
+  const isLong = request.format !== 'table' || request.screen?.maxRows === Number.POSITIVE_INFINITY;
+  if (context.stdoutIsTerminal && isLong) await writeToPager(context, print);
+  else await print(context.print);
+}
+
+async function writeResultFile(
+  context: Context,
+  queries: QueryProcess,
+  request: QueryRequest,
+  path: string,
+): Promise<void> {
+  const { rows } = await replaceFile(path, (output) =>
+    queries.run({ ...request, output }, { text: context.print }, context.signal),
+  );
+  context.log.info(`wrote ${plural(rows, 'row')} to ${path}`);
+}
+
+/** With `--saved`, the words are parameters, as `--param` gives them. */
+function readParameters({ file, param }: SqlFlags, words: readonly string[]): QueryRequest['params'] {
+  if (file !== undefined) throw new TidemarkError('USAGE', 'give --saved NAME or -f FILE, not both');
+  return words.reduce((params, word) => parseParam(word, params), param);
+}
+
+async function readQuery(context: Context, words: readonly string[], file: string | undefined): Promise<string> {
+  const text = await readQueryText(context, words, file);
+  if (text.trim() === '') throw new TidemarkError('DATA', 'the query is empty');
+  return text;
+}
+
+async function readQueryText(context: Context, words: readonly string[], file: string | undefined): Promise<string> {
+  const [query, ...rest] = words;
+  if (rest.length > 0) throw new TidemarkError('USAGE', 'give the query as one argument, in quotes');
+  if (query !== undefined && file !== undefined) throw new TidemarkError('USAGE', 'give a query or -f FILE, not both');
+  if (query !== undefined) return query;
+  if (file === undefined && context.stdinIsTerminal)
+    throw new TidemarkError('USAGE', 'no query given', { hint: 'try: tidemark sql "from workspaces"' });
+  if (file === undefined || file === '-') return context.readStdin();
+  return readFile(resolve(context.cwd, file), 'utf8').catch((error: unknown) => {
+    throw new TidemarkError('USAGE', `${file} cannot be read: ${errorMessage(error)}`, { cause: error });
+  });
+}

@@ -1,0 +1,71 @@
+import { loadJobs } from '../config/job.ts';
+import type { Context } from '../core/context.ts';
+import { stripControls } from '../core/log.ts';
+import { formatReason, groupByReason } from '../run/progress.ts';
+import { nextRuns } from '../run/schedule/cron-schedule.ts';
+import { openPublished } from '../warehouse/session.ts';
+import { readLocalConfig } from './options.ts';
+import { formatTable, writeResult } from './output.ts';
+
+export async function status(context: Context): Promise<void> {
+  const config = readLocalConfig(context);
+  const next = nextRuns((await loadJobs(config, context.env)).values(), context.clock.now());
+  const { database, files } = await openPublished(config);
+  const now = context.clock.now().toISOString();
+  try {
+    const runs = await database.rows(await files.read('status/runs'));
+    const sources = await database.rows(await files.read('status/sources'), {
+      now,
+      stale_hours: config.thresholds.staleHours,
+    });
+    writeResult(context, { runs, sources, next }, () => formatStatus(context, { runs, sources, next }));
+  } finally {
+    database.close();
+  }
+}
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+interface Status {
+  readonly runs: Rows;
+  readonly sources: Rows;
+  readonly next: readonly { readonly next: string; readonly job: string; readonly timezone: string }[];
+}
+
+function formatStatus({ colors }: Context, { runs, sources, next }: Status): string {
+  const table = (rows: Rows, labels: readonly string[]) =>
+    formatTable(
+      labels,
+      rows.map((row) => labels.map((label) => trimTime(row[label]))),
+      { colors, statusColumns: ['status'] },
+    );
+  const tables = [
+    table(runs, ['run_id', 'job', 'status', 'started_at', 'finished_at']),
+    table(sources, ['target', 'source', 'status', 'as_of', 'age', 'stale']),
+    ...formatErrors(sources),
+  ];
+  if (next.length > 0) {
+    const rows = next.map((run) => ({ ...run }));
+    tables.push(table(rows, ['next', 'job', 'timezone']));
+  }
+  return tables.join('\n');
+}
+
+/** Times to the second: what a person reads. JSON has them whole. */
+function trimTime(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/^(\d{4}-\d\d-\d\dT[\d:]{8})\.\d+Z$/u, '$1Z') : value;
+}
+
+/** Why sources failed: one line for each reason of a target, `acme: 401 unauthorized: … (agents, workspaces)`. */
+function formatErrors(sources: Rows): readonly string[] {
+  const failures = sources
+    .filter(({ error }) => error !== null)
+    .map(({ target, source, error }) => ({ target: String(target), source: String(source), error: String(error) }));
+  const lines = [...new Set(failures.map(({ target }) => target))].flatMap((target) =>
+    [...groupByReason(failures.filter((failure) => failure.target === target))].map(
+      ([reason, group]) =>
+        `${target}: ${formatReason(reason, group)} (${group.map(({ source }) => source).join(', ')})\n`,
+    ),
+  );
+  return lines.length === 0 ? [] : [stripControls(lines.join(''))];
+}

@@ -1,0 +1,213 @@
+import { sep } from 'node:path';
+import pLimit from 'p-limit';
+import { linkSignals } from '../core/abort.ts';
+import { formatSeconds } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { type FailureKind, ServiceError } from '../http/errors.ts';
+import type { RequestMetrics } from '../http/request-metrics.ts';
+import { landingDirectory, type Manifest } from '../landing/store.ts';
+import { LandingWriter } from '../landing/writer.ts';
+import type { RequestOptions, ServiceClient } from '../services/client.ts';
+import { BoundExceededError, type Bounds, PageCounter, readBounds } from '../services/paged-list.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
+import { quoteIdent } from '../warehouse/sql-files.ts';
+import { historyTable } from '../warehouse/tables.ts';
+import { ObjectReuse, type ReuseTools } from './reuse.ts';
+import type { ActivePull, RunContext } from './run-context.ts';
+import { MissingColumnError } from './sources/explorer/csv-export.ts';
+import type { ExtractContext, SourceDefinition } from './sources/source.ts';
+
+/** A way to extract a source: its own, or one of its fallbacks. */
+export type Strategy = SourceDefinition['extract'];
+
+/** What a pull needs to talk to its service. */
+export interface Connection {
+  readonly client: ServiceClient;
+  readonly once: ExtractContext['once'];
+  /** What objects of the last pull are found by; undefined to read every object. */
+  readonly reuse: ReuseTools | undefined;
+}
+
+export function openLanding(run: RunContext, { target, source, metrics }: ActivePull): LandingWriter {
+  return new LandingWriter({
+    directory: landingDirectory(run.config, run.runId, target.name),
+    source: source.name,
+    target,
+    runId: run.runId,
+    asOf: run.asOf.toISOString(),
+    redactor: run.redactor,
+    onExpectedRows: (rows) => {
+      metrics.rows += rows;
+    },
+  });
+}
+
+/** Extracts a source into its landing. The caller rejects or discards the landing if this throws. */
+export async function extract(
+  run: RunContext,
+  pull: ActivePull,
+  { client, once, reuse: tools }: Connection,
+  strategy: Strategy,
+  landing: LandingWriter,
+): Promise<Manifest> {
+  const failed = new AbortController();
+  const { signal, release } = linkSignals(run.signal, failed.signal);
+  const { metrics, source } = pull;
+  const bounds = readBounds(client.target);
+  const timer = startTimeBound(bounds, source.name, failed);
+  const reuse = new ObjectReuse(run, pull, landing, tools);
+  metrics.reused = 0;
+  metrics.replaced = 0;
+  await strategy({
+    client: boundClient(bindClient(client, { metrics, signal }), bounds, source.name, metrics),
+    landing,
+    log: run.log,
+    signal,
+    metrics,
+    asOf: run.asOf.toISOString(),
+    once,
+    objects: (list) => reuse.objects(list),
+    knownParts: () => run.writes(() => readKnownParts(run, pull)),
+    forEachLimited: (items, work) => forEachLimited(items, work, client.target.limits.concurrency * 2, failed),
+  }).finally(async () => {
+    clearTimeout(timer);
+    release();
+    await reuse.end();
+  });
+  if (metrics.replaced > 0) {
+    landing.addNote(`${plural(metrics.replaced, 'text')} not valid in Unicode: U+FFFD is in place of what was not`);
+  }
+  return landing.commit();
+}
+
+async function readKnownParts(
+  { warehouse }: RunContext,
+  { target, source }: ActivePull,
+): Promise<ReadonlySet<string | null>> {
+  const { database, files, tables } = warehouse;
+  const table = tables.get(source.name);
+  if (table?.part === undefined) return new Set();
+  const sql = await files.render('warehouse/known_parts', {
+    history: historyTable(table),
+    part: quoteIdent(table.part),
+  });
+  const rows = await database.rows(sql, { target: target.name });
+  return new Set(rows.map(({ part }) => (part === null ? null : String(part))));
+}
+
+/** A client with default request options. */
+function bindClient(client: ServiceClient, defaults: RequestOptions): ServiceClient {
+  return {
+    target: client.target,
+    call: (operation, args, options) => client.call(operation, args, { ...defaults, ...options }),
+    pages: (operation, args, options) => client.pages(operation, args, { ...defaults, ...options }),
+    download: (operation, args, file, options) => client.download(operation, args, file, { ...defaults, ...options }),
+    close: () => client.close(),
+  };
+}
+
+/** Failures that another strategy may avoid. A timeout is not among them, because it took minutes. */
+const FALLBACK_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'server',
+  'truncated',
+  'malformed',
+  'too-large',
+  'invalid',
+  'not-found',
+]);
+
+/** Requests were retried already, so a service error needs another strategy. Invalid data may be valid the next time. */
+export function canRetryWith(next: Strategy, tried: Strategy, error: unknown): boolean {
+  if (error instanceof MissingColumnError) return next !== tried;
+  if (error instanceof ServiceError) return next !== tried && FALLBACK_FAILURES.has(error.failure);
+  return isInvalidData(error) && error.constructor === TidemarkError;
+}
+
+/** Whether the rows themselves are wrong. */
+export function isInvalidData(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError && error.code === 'DATA' && !classifyStorageError(error);
+}
+
+/** Adds where the rejected files are. */
+export function withRejectedHint(error: unknown, run: RunContext, { target }: ActivePull): unknown {
+  if (!isInvalidData(error) || error.hint !== undefined) return error;
+  const folder = landingDirectory(run.config, run.runId, target.name).split(sep).slice(-3).join('/');
+  const hint = `the rejected files are in ${folder}, under names that end in .rejected`;
+  return new TidemarkError('DATA', error.message, { hint, cause: error });
+}
+
+/**
+ * Works on a limited number of items at a time. The first failure aborts the items in progress and starts no more. It is thrown once
+ * all have ended, so that none writes to a rejected landing. Calls may be nested; each has a limit of its own.
+ */
+async function forEachLimited<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  concurrency: number,
+  failed: AbortController,
+): Promise<void> {
+  const limit = pLimit(concurrency);
+  await limit.map(items, async (item) => {
+    if (failed.signal.aborted) return;
+    try {
+      await work(item);
+    } catch (error) {
+      failed.abort(error); // only the first call sets the reason
+    }
+  });
+  failed.signal.throwIfAborted();
+}
+
+/** Runs a request once for all sources of a target that need its result. They share a failure as well. */
+export function createOnce(): ExtractContext['once'] {
+  const results = new Map<string, Promise<unknown>>();
+  return <T>(name: string, request: () => Promise<T>): Promise<T> => {
+    const known = results.get(name) as Promise<T> | undefined;
+    if (known) return known;
+    const result = request();
+    results.set(name, result);
+    return result;
+  };
+}
+
+/** The longest delay of setTimeout. It fires immediately for a longer one. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A client for one source, whose calls fail once the source has taken more than its bounds. */
+function boundClient(client: ServiceClient, bounds: Bounds, source: string, metrics: RequestMetrics): ServiceClient {
+  const counter = new PageCounter(bounds, source);
+  const startBytes = metrics.bytes;
+  const countBytes = <T>(result: T): T => {
+    if (metrics.bytes - startBytes <= bounds.maxBytes) return result;
+    throw new BoundExceededError(`${source} has more than ${bounds.maxBytes} bytes`, 'limits.maxBytes');
+  };
+  return {
+    ...client,
+    call: async (operation, args, options) => countBytes(await client.call(operation, args, options)),
+    async *pages(operation, args, options) {
+      for await (const page of client.pages(operation, args, options)) {
+        counter.count(page.items.length);
+        yield countBytes(page);
+      }
+    },
+    download: async (operation, args, file, options) =>
+      countBytes(await client.download(operation, args, file, options)),
+  };
+}
+
+/** Aborts an extraction that takes too long. */
+function startTimeBound({ maxSeconds }: Bounds, source: string, failed: AbortController): NodeJS.Timeout {
+  const what = `${source} takes longer than ${formatSeconds(maxSeconds * 1000)}`;
+  return startTimer(maxSeconds, () => failed.abort(new BoundExceededError(what, 'limits.maxSeconds')));
+}
+
+/** Aborts all pulls of a run that takes too long. */
+export function startRunBound(maxRunTime: number, run: AbortController): NodeJS.Timeout {
+  const what = `the run takes longer than ${formatSeconds(maxRunTime * 1000)}`;
+  return startTimer(maxRunTime, () => run.abort(new BoundExceededError(what, 'maxRunTime')));
+}
+
+function startTimer(seconds: number, onEnd: () => void): NodeJS.Timeout {
+  return setTimeout(onEnd, Math.min(MAX_TIMER_MS, seconds * 1000));
+}

@@ -1,0 +1,42 @@
+import type { LimitFunction } from 'p-limit';
+import type { Config, Target } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { Warehouse } from '../warehouse/session.ts';
+import type { SourceDefinition } from './sources/source.ts';
+
+/** What every stage of a run needs. */
+export interface RunContext extends Context {
+  readonly config: Config;
+  /** The job's name, or `pull`. */
+  readonly job: string;
+  readonly runId: string;
+  /** `valid_from` of what the run changes, later than any before. */
+  readonly asOf: Date;
+  readonly warehouse: Warehouse;
+  /** Runs writes to the warehouse one after another. */
+  readonly writes: LimitFunction;
+}
+
+/** One source of one target. */
+export interface Pull {
+  readonly target: Target;
+  readonly source: SourceDefinition;
+}
+
+/** A pull in progress. */
+export interface ActivePull extends Pull {
+  readonly metrics: RequestMetrics;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** Rows that the service reports; known once the source has landed. */
+  expectedRows: number | null;
+}
+
+/** `partial`: some parts of the source could not be listed, and the others are loaded. */
+export type PullStatus = 'complete' | 'partial' | 'failed' | 'quarantined';
+
+/** Whether a pull with this status has changed the tables. */
+export function isLoaded(status: PullStatus): boolean {
+  return status === 'complete' || status === 'partial';
+}

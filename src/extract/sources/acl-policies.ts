@@ -1,0 +1,87 @@
+import { ServiceError } from '../../http/errors.ts';
+import type { ResponsePage, ServiceResponse } from '../../services/response.ts';
+import { listGrants } from '../../services/scheduler/acl-grants.ts';
+import { scheduler } from '../../services/scheduler/operations.ts';
+import { checkListAndRead, describeFailure, listThenLand } from './shared/list-and-read.ts';
+import {
+  assertSubject,
+  type ExtractContext,
+  listIndex,
+  optionalString,
+  requiredString,
+  type SourceDefinition,
+} from './source.ts';
+
+/** ACL policies. Their rules are returned only by reading each policy. */
+export const aclPolicies: SourceDefinition = {
+  name: 'acl_policies',
+  kind: 'scheduler',
+  operations: [scheduler.policies.list, scheduler.policies.read],
+  unchanged: { list: 'ModifyIndex' },
+  async extract(context) {
+    const { client, landing } = context;
+    const { policies, index } = await listPolicies(context);
+    const readPolicy = (name: string, options = {}) =>
+      client.call(scheduler.policies.read, { policy_name: name }, options);
+    await listThenLand(context, {
+      name: 'policies',
+      items: policies,
+      index,
+      relist: async () => (await listPolicies(context)).policies,
+      toName: ({ name }) => name,
+      toObject: ({ item }) => ({ item }),
+      request: ({ name }) => ({
+        fields: { name },
+        derive: deriveGrants,
+        read: (options) => readPolicy(name, options),
+        check: (response) => assertSubject(response.json(), 'Name', name, 'acl_policies'),
+      }),
+      isRow: true,
+    });
+    const isListed = policies.some(({ name }) => name === ANONYMOUS);
+    if (client.target.flavor !== 'hashicorp' || isListed) return;
+    const response = await readPolicy(ANONYMOUS).catch((error: unknown) => takeRefusal(context, error));
+    if (!response) return;
+    assertSubject(response.json(), 'Name', ANONYMOUS, 'acl_policies');
+    await landing.writeJson({ name: ANONYMOUS, ...deriveGrants(response) }, response.text);
+    landing.expectRows(1);
+  },
+  checkAccess: (client) =>
+    checkListAndRead(client, scheduler.policies.list, {}, (policy) => {
+      const name = optionalString(policy, 'Name');
+      return name === undefined ? undefined : client.call(scheduler.policies.read, { policy_name: name });
+    }),
+};
+
+/** In the product every token may read this policy, also one that lists only its own: docs/services/scheduler.md#acl-policies. */
+const ANONYMOUS = 'anonymous';
+
+/** The policy does not exist, or it is not shown, as by an older version: what is loaded of it then stays. */
+async function takeRefusal({ landing, knownParts }: ExtractContext, error: unknown): Promise<undefined> {
+  if (!(error instanceof ServiceError) || error.status === undefined || error.status >= 500) throw error;
+  const isAbsent = error.status === 404 && /policy not found/iu.test(error.serviceMessage);
+  if (isAbsent || !(await knownParts()).has(ANONYMOUS)) return undefined;
+  landing.addUnknown({ column: 'name', value: ANONYMOUS, reason: describeFailure(error) });
+  return undefined;
+}
+
+/** As JSON; null where the rules are not reported or not understood. */
+function deriveGrants(response: ServiceResponse): Readonly<Record<string, string | null>> {
+  const grants = listGrants(optionalString(response.json(), 'Rules') ?? '');
+  return { grants: grants ? JSON.stringify(grants) : null };
+}
+
+interface ListedPolicy {
+  readonly name: string;
+  readonly item: unknown;
+}
+
+async function listPolicies({ client }: ExtractContext) {
+  const pages: ResponsePage[] = [];
+  for await (const page of client.pages(scheduler.policies.list)) pages.push(page);
+  const items = pages.flatMap((page) => page.items);
+  const policies = items.map(
+    (item, row): ListedPolicy => ({ name: requiredString(item, 'Name', 'acl_policies', row), item }),
+  );
+  return { policies, index: listIndex(pages) };
+}

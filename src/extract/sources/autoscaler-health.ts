@@ -1,0 +1,22 @@
+import { ServiceError } from '../../http/errors.ts';
+import { autoscaler } from '../../services/autoscaler.ts';
+import type { SourceDefinition } from './source.ts';
+
+/**
+ * Whether the autoscaler agent is alive; status 503 means that it is not (docs/services/autoscaler.md#health), and so does a host that
+ * refuses the connection. Any other failure says nothing about the agent.
+ */
+export const autoscalerHealth: SourceDefinition = {
+  name: 'autoscaler_health',
+  kind: 'autoscaler',
+  operations: [autoscaler.health.read],
+  async extract({ client, landing, asOf }) {
+    const { status } = await client.call(autoscaler.health.read).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.isRefusedConnection) return { status: null };
+      throw error;
+    });
+    await landing.writeJson({ status, checked_at: asOf });
+    landing.expectRows(1);
+  },
+  checkAccess: (client) => client.call(autoscaler.health.read),
+};

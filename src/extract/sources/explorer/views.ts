@@ -1,0 +1,60 @@
+import { platform } from '../../../services/platform/operations.ts';
+import { extractPages, PAGE_SIZE } from '../shared/snapshot-pages.ts';
+import type { ExtractContext, SourceDefinition } from '../source.ts';
+import { createAttributeCheck, createRowFormatter, fetchCsv } from './csv-export.ts';
+import { fetchPartitioned, type PartitionKey } from './partition.ts';
+
+/** The explorer views, with the column that identifies a row and the fields to partition by. A module may have no version. */
+const VIEWS = {
+  workspaces: { column: 'external_id', fields: [{ name: 'workspace_name', nullable: false }] },
+  tf_versions: { column: 'version', fields: [{ name: 'version', nullable: false }] },
+  providers: {
+    column: 'name',
+    fields: [
+      { name: 'name', nullable: false },
+      { name: 'version', nullable: true },
+    ],
+  },
+  modules: {
+    column: 'name',
+    fields: [
+      { name: 'name', nullable: false },
+      { name: 'version', nullable: true },
+    ],
+  },
+} as const satisfies Record<string, { column: string; fields: PartitionKey['fields'] }>;
+
+/**
+ * An explorer view, by CSV export, or by JSON pages if the export is unusable or the target has `explorer: json`. Either is
+ * partitioned if the whole view overloads the service.
+ */
+export function explorerView(view: keyof typeof VIEWS): SourceDefinition {
+  const { column, fields } = VIEWS[view];
+  const key = { view, fields };
+  const { columns, format } = createRowFormatter(view);
+
+  const extractCsv = (context: ExtractContext) =>
+    fetchPartitioned(context, key, (partition) => fetchCsv(partition, view, column));
+  const extractJson = async (context: ExtractContext) => {
+    const attributes = createAttributeCheck(view, context.client.target);
+    await fetchPartitioned(context, key, (partition) => (filter) => {
+      const args = { type: view, filter, 'page[size]': PAGE_SIZE };
+      return extractPages(partition, platform.explorer.query, args, ({ items }) => {
+        attributes.observe(items);
+        return partition.landing.writeCsv(columns, format(items));
+      });
+    });
+    attributes.verify();
+  };
+  const extract = (context: ExtractContext) =>
+    context.client.target.explorer === 'json' ? extractJson(context) : extractCsv(context);
+
+  return {
+    name: view,
+    kind: 'platform',
+    operations: [platform.explorer.query, platform.explorer.export],
+    extract,
+    fallbacks: [extract, extractJson],
+    checkAccess: (client) => client.call(platform.explorer.query, { type: view, 'page[size]': 1 }),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Target } from '../../config/config.ts';
+import { aclPolicies } from './acl-policies.ts';
+import { agentPools } from './agent-pools.ts';
+import { agents } from './agents.ts';
+import { autoscalerHealth } from './autoscaler-health.ts';
+import { autoscalerMetrics } from './autoscaler-metrics.ts';
+import { caRoots } from './ca-roots.ts';
+import { explorerView } from './explorer/views.ts';
+import { externalVolumes } from './external-volumes.ts';
+import { keyDistributions } from './key-distributions.ts';
+import { keys } from './keys.ts';
+import { kmsProviders } from './kms-providers.ts';
+import { leafCertificates } from './leaf-certificates.ts';
+import { meshRoles } from './mesh-roles.ts';
+import { savedViewRows } from './saved-view-rows.ts';
+import { savedViews } from './saved-views.ts';
+import { fitsTarget, hasSource, type SourceDefinition } from './source.ts';
+import { tokens } from './tokens.ts';
+import { volumeSnapshots } from './volume-snapshots.ts';
+import { volumes } from './volumes.ts';
+
+/** The built-in sources. `queries/tables/*.sql` declare which tables a source fills. */
+export const sources: readonly SourceDefinition[] = [
+  explorerView('workspaces'),
+  explorerView('tf_versions'),
+  explorerView('providers'),
+  explorerView('modules'),
+  savedViews,
+  savedViewRows,
+  agentPools,
+  agents,
+  keys,
+  kmsProviders,
+  keyDistributions,
+  meshRoles,
+  aclPolicies,
+  volumes,
+  externalVolumes,
+  volumeSnapshots,
+  autoscalerHealth,
+  autoscalerMetrics,
+  caRoots,
+  leafCertificates,
+  tokens,
+];
+
+/** The sources that the configuration leaves out. */
+export interface LeftOut {
+  /** Built-in sources that no target has. */
+  readonly sources: ReadonlySet<string>;
+  /** What single targets leave out by `sources` or `without`. */
+  readonly pairs: readonly { readonly target: string; readonly source: string }[];
+}
+
+export function findLeftOut(targets: readonly Target[]): LeftOut {
+  const absent = sources.filter((source) => !targets.some((target) => hasSource(target, source)));
+  const pairs = targets.flatMap((target) =>
+    sources
+      .filter((source) => fitsTarget(source, target) && !hasSource(target, source))
+      .map(({ name }) => ({ target: target.name, source: name })),
+  );
+  return { sources: new Set(absent.map(({ name }) => name)), pairs };
+}
+
+/** Whether all of these sources are left out, so that what is made from them is not shown. */
+export function isAbsent(sources: readonly string[], leftOut: LeftOut | undefined): boolean {
+  return leftOut !== undefined && sources.length > 0 && sources.every((source) => leftOut.sources.has(source));
+}

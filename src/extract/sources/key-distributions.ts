@@ -1,0 +1,40 @@
+import { secrets } from '../../services/secrets/operations.ts';
+import { CONDITIONAL, checkListAndRead, listNames, listThenLand, listThenRead } from './shared/list-and-read.ts';
+import type { ExtractContext, SourceDefinition } from './source.ts';
+
+/** The keys of every KMS provider: docs/services/secrets.md#key-distributions. */
+export const keyDistributions: SourceDefinition = {
+  name: 'key_distributions',
+  kind: 'secrets',
+  operations: [secrets.kms.list, secrets['kms-keys'].list, secrets['kms-keys'].read],
+  unchanged: CONDITIONAL,
+  async extract(context) {
+    const relist = () => listNames(context, secrets.kms.list);
+    await listThenRead(context, {
+      items: await context.once(secrets.kms.list.name, relist),
+      relist,
+      read: (provider) => extractProvider(context, provider),
+    });
+  },
+  checkAccess: (client) =>
+    checkListAndRead(client, secrets.kms.list, {}, (name) =>
+      typeof name === 'string' ? client.call(secrets['kms-keys'].list, { name }) : undefined,
+    ),
+};
+
+async function extractProvider(context: ExtractContext, provider: string): Promise<void> {
+  const { client } = context;
+  const relist = () => listNames(context, secrets['kms-keys'].list, { name: provider });
+  await listThenLand(context, {
+    name: `distributions of ${provider}`,
+    items: await relist(),
+    relist,
+    toName: (key) => key,
+    toObject: (item) => ({ item }),
+    request: (key) => ({
+      fields: { provider_name: provider, key_name: key },
+      read: (options) => client.call(secrets['kms-keys'].read, { name: provider, key_name: key }, options),
+    }),
+    isRow: true,
+  });
+}

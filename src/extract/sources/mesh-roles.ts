@@ -1,0 +1,44 @@
+import { meshMounts } from '../../config/config.ts';
+import type { UnknownPart } from '../../landing/store.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import type { ServiceResponse } from '../../services/response.ts';
+import { secrets } from '../../services/secrets/operations.ts';
+import { CONDITIONAL, checkNamed, checkParts, extractNamed, isPartFailure } from './shared/list-and-read.ts';
+import type { SourceDefinition } from './source.ts';
+
+const { list, read } = secrets['mesh-roles'];
+
+/** Roles of the mesh engines. Its credentials are not a source, since reading them creates a token. */
+export const meshRoles: SourceDefinition = {
+  name: 'mesh_roles',
+  kind: 'secrets',
+  operations: [list, read],
+  unchanged: CONDITIONAL,
+  async extract(context) {
+    const { client, landing } = context;
+    const onUnknown = (part: UnknownPart) => landing.addUnknown(part);
+    await callMounts(client, onUnknown, async (mount) => {
+      const start = await landing.checkpoint();
+      await extractNamed(context, list, read, { mount }).catch(async (error: unknown) => {
+        await landing.rollback(start);
+        throw error;
+      });
+    });
+  },
+  async checkAccess(client, onUnknown) {
+    let response: ServiceResponse | undefined;
+    await callMounts(client, onUnknown, async (mount) => {
+      response = await checkNamed(client, list, read, { mount });
+    });
+    return response;
+  },
+};
+
+/** A mount whose engine is gone or does not answer is unknown, unless none does. */
+function callMounts(
+  client: ServiceClient,
+  onUnknown: (part: UnknownPart) => void,
+  call: (mount: string) => Promise<void>,
+): Promise<void> {
+  return checkParts('mount', meshMounts(client.target), onUnknown, call, isPartFailure);
+}

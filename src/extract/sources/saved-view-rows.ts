@@ -1,0 +1,93 @@
+import { isRejection, ServiceError } from '../../http/errors.ts';
+import { sliceFields, underscoreNames } from '../../http/json.ts';
+import type { Cell } from '../../landing/writer.ts';
+import { platform } from '../../services/platform/operations.ts';
+import { listThenRead } from './shared/list-and-read.ts';
+import { fetchPages, itemTexts, PAGE_SIZE, sendPages } from './shared/snapshot-pages.ts';
+import { type ExtractContext, optionalString, type SourceDefinition } from './source.ts';
+
+/**
+ * The rows that every saved view returns. When the service rejects the query of a view, because a field no longer exists for
+ * example, the error is written for that view. Every other failure fails the source.
+ *
+ * The rows are landed as CSV, because a view may return all of them in one response, for which DuckDB would need memory as a whole.
+ */
+export const savedViewRows: SourceDefinition = {
+  name: 'saved_view_rows',
+  kind: 'platform',
+  operations: [platform.views.list, platform.views.results],
+  async extract(context) {
+    const relist = () => listViewIds(context);
+    await listThenRead(context, { items: await relist(), relist, read: (id) => extractView(context, id) });
+  },
+  checkAccess: (client) => client.call(platform.views.list),
+};
+
+async function listViewIds(context: ExtractContext): Promise<readonly string[]> {
+  const pages = await fetchPages(context, platform.views.list, {});
+  return pages.flatMap(({ items }) => items.flatMap((item) => optionalString(item, 'id') ?? []));
+}
+
+/** The columns of the table that are landed. */
+const COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'] as const;
+
+/** Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. */
+async function extractView(context: ExtractContext, id: string): Promise<void> {
+  const { landing } = context;
+  const rows = landing.collectRows(COLUMNS);
+  let position = 0;
+  try {
+    await sendPages(
+      context,
+      platform.views.results,
+      { view_id: id, 'page[size]': PAGE_SIZE },
+      {
+        write: async (page) => {
+          const texts = itemTexts(page);
+          await rows.add(formatRows(id, position, texts), [id, page.text]);
+          position += texts.length;
+        },
+        reset: () => {
+          position = 0;
+          return rows.clear();
+        },
+      },
+    );
+    await rows.write();
+    await landing.writeJson({ view_id: id, rows: position });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !isRejection(error)) throw error;
+    await landing.writeJson({ view_id: id, error: error.serviceMessage });
+  } finally {
+    await rows.discard();
+  }
+}
+
+function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly Cell[]> {
+  for (const [index, item] of items.entries()) yield formatRow(viewId, before + index + 1, item);
+}
+
+function formatRow(viewId: string, position: number, item: string): readonly Cell[] {
+  const fields = sliceFields(item);
+  const attributes = formatAttributes(fields.get('attributes') ?? 'null');
+  return [viewId, position, readText(fields.get('id')), readText(fields.get('type')), { json: attributes }];
+}
+
+function readText(json = 'null'): string {
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Names with underscores, and the values as they were sent. If a field has both spellings, the one with underscores is kept. */
+function formatAttributes(json: string): string {
+  if (!json.startsWith('{')) return 'null';
+  const plain = underscoreNames(json);
+  if (plain !== undefined) return plain;
+  const fields = sliceFields(json);
+  const renamed = new Map<string, string>();
+  for (const [name, value] of fields) {
+    const snake = name.replaceAll('-', '_');
+    if (snake === name || !fields.has(snake)) renamed.set(snake, `${JSON.stringify(snake)}:${value}`);
+  }
+  return `{${[...renamed.values()].join(',')}}`;
+}

@@ -1,0 +1,292 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isRejection, ServiceError } from '../../../http/errors.ts';
+import type { UnknownPart } from '../../../landing/store.ts';
+import type { ServiceClient } from '../../../services/client.ts';
+import type { Operation } from '../../../services/operation.ts';
+import { listItems, type ResponsePage, type ServiceResponse } from '../../../services/response.ts';
+import { listPlugins } from '../../../services/scheduler/bodies.ts';
+import { scheduler } from '../../../services/scheduler/operations.ts';
+import { type ExtractContext, listIndex, optionalString, requiredString } from '../source.ts';
+import { describeFailure, isPartFailure } from './list-and-read.ts';
+
+export interface ListedVolume {
+  readonly id: string;
+  readonly namespace: string | undefined;
+  readonly plugin: string | undefined;
+  readonly item: unknown;
+}
+
+interface VolumeList {
+  /** JSON texts of the pages. */
+  readonly pages: readonly string[];
+  readonly volumes: readonly ListedVolume[];
+  /** `listIndex` of the pages. */
+  readonly index: string | undefined;
+}
+
+export async function fetchVolumes({ client }: ExtractContext): Promise<VolumeList> {
+  const pages: ResponsePage[] = [];
+  const volumes: ListedVolume[] = [];
+  for await (const page of client.pages(scheduler.volumes.list, { type: 'csi' })) {
+    pages.push(page);
+    for (const item of page.items) {
+      volumes.push(parseListedVolume(item, requiredString(item, 'ID', 'volumes', volumes.length)));
+    }
+  }
+  return { pages: pages.map(({ text }) => text), volumes, index: listIndex(pages) };
+}
+
+export function parseListedVolume(item: unknown, id: string): ListedVolume {
+  return { id, namespace: optionalString(item, 'Namespace'), plugin: optionalString(item, 'PluginID'), item };
+}
+
+/** The list of volumes, which three sources need. */
+export function fetchVolumesOnce(context: ExtractContext): Promise<VolumeList> {
+  return context.once('volumes', () => fetchVolumes(context));
+}
+
+/**
+ * Lists what each storage plugin has, and writes the pages. Where a plugin does not answer with a list, that is written instead: what
+ * it has is then unknown, and what is loaded of it stays.
+ * In the API documents a plugin ID is a prefix, so that a listing may contain what belongs to a plugin with a longer ID; the load
+ * query assigns each item to its plugin (docs/services/scheduler.md#prefixes).
+ */
+export async function extractByPlugin(context: ExtractContext, operation: Operation): Promise<void> {
+  const known = await context.knownParts();
+  const plugins = await fetchPlugins(context, known);
+  const failures = new Map<string, ServiceError>();
+  await context.forEachLimited([...plugins.keys()], async (plugin) => {
+    const failure = await landPages(context, operation, plugin, plugins.get(plugin));
+    if (failure) failures.set(plugin, failure);
+  });
+  assertServiceAnswers(plugins.size, [...failures.values()]);
+  for (const [plugin, failure] of failures) {
+    const isUnsupported = await cannotList(context, failure, plugins.get(plugin), known.has(plugin));
+    const isGone = failure.failure === 'not-found' && plugins.get(plugin)?.isNamed === false;
+    await landUnknown(context, plugin, failure, { ...(isUnsupported && { isUnsupported }), ...(isGone && { isGone }) });
+  }
+  const isOptional = !operation.params.plugin_id?.required;
+  if (matchOf(context) === 'prefix' && isOptional) await landUnnamed(context, operation, known);
+}
+
+/** A plugin that is known, and what shows whether it is healthy. */
+interface KnownPlugin {
+  readonly id: string;
+  /** Its item in the list of plugins, or without such a list that of a volume. */
+  readonly item: unknown;
+  /** Of its volumes: the token may have rights in some of them only. */
+  readonly namespaces: readonly string[];
+  /** Whether a registered volume or the list of plugins names it, beside loaded rows. */
+  readonly isNamed: boolean;
+}
+
+function matchOf({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
+  return client.target.flavor === 'hashicorp' ? 'exact' : 'prefix';
+}
+
+/** Writes the pages of a plugin's list, if it answers with a list. @returns the failure, if it may be of this plugin alone */
+async function landPages(
+  context: ExtractContext,
+  operation: Operation,
+  id: string,
+  plugin: KnownPlugin | undefined,
+): Promise<ServiceError | undefined> {
+  const { client, landing } = context;
+  const pages: string[] = [];
+  const failure = await inNamespaces(client, plugin, async (namespace) => {
+    pages.length = 0;
+    for await (const { text } of client.pages(operation, { plugin_id: id, ...namespace })) pages.push(text);
+  });
+  if (failure) return failure;
+  for (const page of pages) await landing.writeJson({ plugin_id: id, match: matchOf(context) }, page);
+  return undefined;
+}
+
+/** More are not tried: a token has rights in one of them, or probably in none. */
+const MAX_NAMESPACES = 8;
+
+/**
+ * Calls with the namespace of the target. Nomad checks the right to list in one namespace, and answers for all: a target of every
+ * namespace has none to send, so that where `default` is refused, those of the plugin's volumes are tried.
+ * @returns the failure of the first call, if it may be of this plugin alone
+ */
+async function inNamespaces(
+  { target }: ServiceClient,
+  plugin: KnownPlugin | undefined,
+  call: (namespace: { readonly namespace?: string }) => Promise<unknown>,
+): Promise<ServiceError | undefined> {
+  const isEvery = target.namespace === '*' && target.flavor === 'hashicorp';
+  const others = isEvery
+    ? (plugin?.namespaces ?? []).filter((name) => name !== 'default').slice(0, MAX_NAMESPACES)
+    : [];
+  let first: ServiceError | undefined;
+  for (const namespace of [{}, ...others.map((name) => ({ namespace: name }))]) {
+    const failure = await call(namespace).then(() => undefined, takePluginFailure);
+    first ??= failure;
+    if (failure?.failure !== 'forbidden') return failure;
+  }
+  return first;
+}
+
+/** @throws the first failure if not one of several plugins answers, and none says anything about itself: the cause is the service */
+function assertServiceAnswers(plugins: number, failures: readonly ServiceError[]): void {
+  const [first] = failures;
+  const isOfService = failures.length > 1 && failures.length === plugins && !failures.some(isAboutPlugin);
+  if (first && isOfService) throw first;
+}
+
+function isAboutPlugin({ failure, serviceMessage }: ServiceError): boolean {
+  return failure === 'not-found' || UNSUPPORTED.test(serviceMessage);
+}
+
+async function landUnknown(
+  { landing }: ExtractContext,
+  plugin: string | null,
+  failure: ServiceError,
+  how: Pick<UnknownPart, 'isUnsupported' | 'isGone'>,
+): Promise<void> {
+  const { isUnsupported = false } = how;
+  const error = describeFailure(failure);
+  await landing.writeJson({ plugin_id: plugin, match: null, error, state: isUnsupported ? 'unsupported' : 'unknown' });
+  landing.addUnknown({ column: 'plugin_id', value: plugin, reason: error, ...how });
+  if (isUnsupported && isRejection(failure)) landing.addNote(`plugin ${plugin ?? '(none)'} is unknown: ${error}`);
+}
+
+/** Lists without a plugin, which finds the volumes of plugins that no registered volume names. */
+async function landUnnamed(
+  context: ExtractContext,
+  operation: Operation,
+  known: ReadonlySet<string | null>,
+): Promise<void> {
+  const { client, landing } = context;
+  const pages: string[] = [];
+  try {
+    for await (const page of client.pages(operation, {})) pages.push(page.text);
+  } catch (error) {
+    if (!isPartFailure(error)) throw error;
+    const cannot = (isRejection(error) || UNSUPPORTED.test(error.serviceMessage)) && !known.has(null);
+    if (!cannot) return landUnknown(context, null, error, {});
+    await landing.writeJson({ plugin_id: null, match: 'prefix', error: describeFailure(error) });
+    landing.addNote(`plugins that no registered volume names are unknown: ${describeFailure(error)}`);
+    return;
+  }
+  for (const page of pages) await landing.writeJson({ plugin_id: null, match: 'prefix' }, page);
+}
+
+/**
+ * The plugins of registered volumes, those that the real product lists, and those that loaded rows belong to: one that is gone may
+ * still have what it had.
+ */
+async function fetchPlugins(
+  context: ExtractContext,
+  known: ReadonlySet<string | null>,
+): Promise<ReadonlyMap<string, KnownPlugin>> {
+  const { volumes } = await fetchVolumesOnce(context);
+  const items = await fetchRunningPlugins(context);
+  const ids = [...volumes.map(({ plugin }) => plugin), ...items.keys(), ...known].filter(
+    (id) => typeof id === 'string',
+  );
+  const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
+    const own = volumes.filter(({ plugin }) => plugin === id);
+    const plugin = describePlugin(id, own, matchOf(context) === 'exact' ? items.get(id) : own[0]?.item);
+    return [id, { ...plugin, isNamed: own.length > 0 || items.has(id) }];
+  });
+  return new Map(plugins);
+}
+
+function describePlugin(id: string, volumes: readonly ListedVolume[], item: unknown): KnownPlugin {
+  return { id, item, namespaces: [...new Set(volumes.flatMap(({ namespace }) => namespace ?? []))], isNamed: true };
+}
+
+async function fetchRunningPlugins(context: ExtractContext): Promise<ReadonlyMap<string, unknown>> {
+  const plugins = await fetchPluginItems(context);
+  if (Array.isArray(plugins)) return new Map(plugins.map((item) => [optionalString(item, 'ID') ?? '', item]));
+  context.landing.addNote(`plugins that no registered volume names are unknown: ${(plugins as ServiceError).message}`);
+  return new Map();
+}
+
+/** The items of the list of plugins, which only the real product has; or why it does not show them. */
+async function fetchPluginItems({ client, once }: ExtractContext): Promise<readonly unknown[] | ServiceError> {
+  if (client.target.flavor !== 'hashicorp') return [];
+  try {
+    const response = await once('plugins', () => client.call(listPlugins, { type: 'csi' }));
+    return listItems(listPlugins, response);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !['not-found', 'forbidden', 'invalid'].includes(error.failure)) throw error;
+    return error;
+  }
+}
+
+/** What a service says of a plugin that cannot list: docs/services/scheduler.md#external-volumes. */
+const UNSUPPORTED = /not (?:support|implement)|unsupported|unimplemented|\bLIST_(?:VOLUMES|SNAPSHOTS)\b/iu;
+
+/**
+ * Whether a plugin cannot list at all. Nomad says so of a process that hangs as well, so that only a plugin counts which is healthy
+ * before and after. Without a list of plugins, a service may also reject the ID of one that has no rows.
+ */
+async function cannotList(
+  context: ExtractContext,
+  failure: ServiceError,
+  plugin: KnownPlugin | undefined,
+  hasRows: boolean,
+): Promise<boolean> {
+  const isExact = matchOf(context) === 'exact';
+  if (!isExact && isRejection(failure)) return !hasRows;
+  if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin?.item)) return false;
+  if (!isExact) return true;
+  const later = await fetchPluginItems({ ...context, once: (_, request) => request() });
+  return Array.isArray(later) && later.some((item) => isDeepStrictEqual(item, plugin?.item));
+}
+
+/** A plugin without a controller is healthy where its nodes are, and cannot list. */
+function isHealthy(item: unknown): boolean {
+  const fields = (item ?? {}) as Readonly<Record<string, unknown>>;
+  const { ControllerRequired, ControllersExpected, ControllersHealthy, NodesHealthy } = fields;
+  if (Number(ControllersHealthy) > 0) return true;
+  return ControllerRequired === false && Number(ControllersExpected) === 0 && Number(NodesHealthy) > 0;
+}
+
+/**
+ * What a read of a volume takes from its plugin, such as the version, has the plugin's index and not the volume's. Without
+ * `flavor: hashicorp` there is no list of plugins.
+ * @returns the item of a volume's plugin; undefined where the service does not show it
+ */
+export async function createPluginLookup(
+  context: ExtractContext,
+): Promise<(volume: ListedVolume) => readonly unknown[]> {
+  if (context.client.target.flavor !== 'hashicorp') return () => [];
+  const plugins = await fetchPluginItems(context);
+  const byId = new Map(Array.isArray(plugins) ? plugins.map((item) => [optionalString(item, 'ID'), item]) : []);
+  return ({ plugin }) => [plugin === undefined ? undefined : byId.get(plugin)];
+}
+
+/** Lists volumes, then what each plugin has. */
+export async function checkPluginAccess(
+  client: ServiceClient,
+  operation: Operation,
+  onUnknown: (part: UnknownPart) => void,
+): Promise<ServiceResponse> {
+  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
+  const volumes = listItems(scheduler.volumes.list, response).map((item) => parseListedVolume(item, ''));
+  const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))];
+  const size = matchOf({ client }) === 'exact' ? {} : { per_page: 1 };
+  const failures: ServiceError[] = [];
+  for (const id of plugins) {
+    const own = volumes.filter(({ plugin }) => plugin === id);
+    const plugin = describePlugin(id, own, own[0]?.item);
+    const call = (namespace: object) => client.call(operation, { plugin_id: id, ...size, ...namespace });
+    const failure = await inNamespaces(client, plugin, call);
+    const isUnsupported = failure && UNSUPPORTED.test(failure.serviceMessage) && isHealthy(plugin.item);
+    if (!failure || isUnsupported || isRejection(failure)) continue;
+    failures.push(failure);
+    onUnknown({ column: 'plugin_id', value: id, reason: describeFailure(failure) });
+  }
+  const refused = failures.find(({ failure }) => failure === 'forbidden');
+  if (refused && failures.length === plugins.length) throw refused;
+  return response;
+}
+
+function takePluginFailure(error: unknown): ServiceError {
+  if (isPartFailure(error)) return error;
+  throw error;
+}

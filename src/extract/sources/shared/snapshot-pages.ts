@@ -1,0 +1,138 @@
+import { stringify } from 'lossless-json';
+import { TidemarkError } from '../../../core/errors.ts';
+import { plural } from '../../../core/plural.ts';
+import { sliceElements, sliceFields } from '../../../http/json.ts';
+import type { Operation, OperationArgs } from '../../../services/operation.ts';
+import { IncompleteListError } from '../../../services/paged-list.ts';
+import { platform } from '../../../services/platform/operations.ts';
+import { type ExtractContext, optionalString } from '../source.ts';
+
+/** Rows per page: the most that the general documentation of the product allows (docs/services/platform.md#pagination). */
+export const PAGE_SIZE = 100;
+
+/** How often a list is read if it changes while its pages are read. */
+const MAX_ATTEMPTS = 3;
+
+/** A page of a consistent list, without items of earlier pages. */
+export interface SnapshotPage {
+  readonly text: string;
+  readonly items: readonly unknown[];
+  /** Number of items on earlier pages. */
+  readonly offset: number;
+}
+
+interface PageSink {
+  readonly write: (page: SnapshotPage) => Promise<void> | void;
+  /** Discards all pages: the list is read again. */
+  readonly reset: () => Promise<void> | void;
+}
+
+/**
+ * Writes a complete list to the landing: no item twice, and as many items as the service reports.
+ * @param write writes one page. @default as one line of JSON
+ * @returns the number of items that the service reports, if it does
+ */
+export async function extractPages<O extends Operation>(
+  context: ExtractContext,
+  operation: O,
+  args: OperationArgs<O>,
+  write: (page: SnapshotPage) => Promise<void> = (page) => context.landing.writeJson({}, page.text),
+): Promise<number | undefined> {
+  const { landing } = context;
+  const start = await landing.checkpoint();
+  const total = await sendPages(context, operation, args, { write, reset: () => landing.rollback(start) });
+  if (total !== undefined) landing.expectRows(total);
+  return total;
+}
+
+/** The text of each item of a page, as it was sent. */
+export function itemTexts({ text }: SnapshotPage): readonly string[] {
+  return sliceElements(sliceFields(text).get('data') ?? '[]');
+}
+
+/** Reads a complete list into memory. */
+export async function fetchPages<O extends Operation>(
+  context: ExtractContext,
+  operation: O,
+  args: OperationArgs<O>,
+): Promise<readonly SnapshotPage[]> {
+  const pages: SnapshotPage[] = [];
+  await sendPages(context, operation, args, {
+    write: (page) => void pages.push(page),
+    reset: () => void pages.splice(0),
+  });
+  return pages;
+}
+
+/** The agent pools of the organization, which two sources need. */
+export function fetchPools(context: ExtractContext): Promise<readonly SnapshotPage[]> {
+  return fetchPages(context, platform['agent-pools'].list, { 'page[size]': PAGE_SIZE });
+}
+
+/** Sends the pages of a list to a sink, until it does not change while they are read. @returns the reported total, if any */
+export async function sendPages<O extends Operation>(
+  context: ExtractContext,
+  operation: O,
+  args: OperationArgs<O>,
+  sink: PageSink,
+): Promise<number | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const { total, inconsistent } = await readSnapshot(context, operation, args, sink);
+    if (inconsistent === undefined) return total;
+    if (attempt === MAX_ATTEMPTS)
+      throw new TidemarkError('DATA', `${operation.name}: ${inconsistent}, ${MAX_ATTEMPTS} times in a row`);
+    context.log.info(`${context.client.target.name}: ${operation.name}: ${inconsistent}; reading it again`);
+    context.metrics.retries++;
+    await sink.reset();
+  }
+}
+
+/** Reads the list once. @returns in `inconsistent`, why the pages are not one consistent list */
+async function readSnapshot<O extends Operation>(
+  context: ExtractContext,
+  operation: O,
+  args: OperationArgs<O>,
+  sink: PageSink,
+): Promise<{ total?: number; inconsistent?: string }> {
+  try {
+    return await readPages(context, operation, args, sink);
+  } catch (error) {
+    if (error instanceof IncompleteListError) return { inconsistent: error.serviceMessage };
+    throw error;
+  }
+}
+
+async function readPages<O extends Operation>(
+  { client }: ExtractContext,
+  operation: O,
+  args: OperationArgs<O>,
+  sink: PageSink,
+): Promise<{ total?: number; inconsistent?: string }> {
+  const seen = new Set<string>();
+  let total: number | undefined;
+  let offset = 0;
+  for await (const page of client.pages(operation, args)) {
+    if (total !== undefined && page.total !== undefined && page.total !== total) {
+      return { inconsistent: `the total changed from ${total} to ${page.total} between pages` };
+    }
+    total = page.total ?? total;
+    const items = page.items.filter((item, index) => isNew(itemId(item, operation, offset + index + 1), seen));
+    const isUnchanged = items.length === page.items.length;
+    await sink.write({ items, offset, text: isUnchanged ? page.text : (stringify({ data: items }) ?? '') });
+    offset += items.length;
+  }
+  if (total === undefined) return {};
+  return offset === total ? { total } : { inconsistent: `${plural(offset, 'row')} received, ${total} reported` };
+}
+
+/** Every JSON:API resource has an ID; nothing else identifies it. */
+function itemId(item: unknown, { name }: Operation, row: number): string {
+  const id = optionalString(item, 'id');
+  if (id === undefined) throw new TidemarkError('DATA', `${name}: row ${row} has no id`);
+  return id;
+}
+
+function isNew(id: string, seen: Set<string>): boolean {
+  const sizeBefore = seen.size;
+  return seen.add(id).size > sizeBefore;
+}

@@ -1,0 +1,22 @@
+import { describeToken } from '../../services/token/describe-token.ts';
+import { tokenOperations } from '../../services/token/operations.ts';
+import type { SourceDefinition } from './source.ts';
+
+/**
+ * Who the token of the target is, as the real products tell it. The landing contains the description instead of the response,
+ * which repeats the token.
+ */
+export const tokens: SourceDefinition = {
+  name: 'tokens',
+  kind: ['platform', 'secrets', 'scheduler', 'mesh'],
+  flavor: 'hashicorp',
+  operations: Object.values(tokenOperations),
+  async extract({ client, landing }) {
+    await landing.writeJson({}, JSON.stringify(await describeToken(client)));
+    landing.expectRows(1);
+  },
+  async checkAccess(client) {
+    await describeToken(client);
+    return undefined;
+  },
+};

@@ -1,0 +1,77 @@
+import type { UnknownPart } from '../../landing/store.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import type { OperationArgs } from '../../services/operation.ts';
+import { listItems, type ServiceResponse } from '../../services/response.ts';
+import { listPlugins } from '../../services/scheduler/bodies.ts';
+import { scheduler } from '../../services/scheduler/operations.ts';
+import { checkParts, listThenLand } from './shared/list-and-read.ts';
+import {
+  createPluginLookup,
+  fetchVolumes,
+  fetchVolumesOnce,
+  type ListedVolume,
+  parseListedVolume,
+} from './shared/plugins.ts';
+import { assertSubject, optionalString, type SourceDefinition } from './source.ts';
+
+/** CSI volumes and the allocations that claim them. The claims are returned only by reading each volume. */
+export const volumes: SourceDefinition = {
+  name: 'volumes',
+  kind: 'scheduler',
+  operations: [scheduler.volumes.list, scheduler.volumes.read, listPlugins],
+  unchanged: { list: 'ModifyIndex', unless: mayHaveClaims },
+  async extract(context) {
+    const { client, landing } = context;
+    const list = await fetchVolumesOnce(context);
+    for (const page of list.pages) await landing.writeJson({ kind: 'list' }, page);
+    landing.expectRows(list.volumes.length);
+    const findPlugin = await createPluginLookup(context);
+    await listThenLand(context, {
+      name: 'volumes',
+      items: list.volumes,
+      index: list.index,
+      relist: async () => (await fetchVolumes(context)).volumes,
+      toName: ({ id, namespace }) => (namespace ? `${namespace}/${id}` : id),
+      toObject: (volume) => ({ item: volume.item, parts: findPlugin(volume) }),
+      // The right to list volumes in all namespaces does not include the right to read them.
+      part: { column: 'namespace', value: ({ namespace }) => namespace ?? null },
+      describe: ({ id, namespace }) => `volume ${id} in namespace ${namespace ?? 'default'}`,
+      request: (volume) => ({
+        fields: { kind: 'read' },
+        read: (options) => client.call(scheduler.volumes.read, readArgs(volume), options),
+        check: (response) => assertSubject(response.json(), 'ID', volume.id, 'volumes'),
+      }),
+      isRow: false,
+    });
+  },
+  checkAccess: checkNamespaces,
+};
+
+/** Lists volumes, then reads the first one of each namespace. */
+async function checkNamespaces(
+  client: ServiceClient,
+  onUnknown: (part: UnknownPart) => void,
+): Promise<ServiceResponse> {
+  const response = await client.call(scheduler.volumes.list, { type: 'csi' });
+  const items = listItems(scheduler.volumes.list, response);
+  const volumes = items.map((item) => parseListedVolume(item, optionalString(item, 'ID') ?? ''));
+  const namespaces = new Map([...volumes].reverse().map((volume) => [volume.namespace ?? null, volume]));
+  await checkParts('namespace', [...namespaces.keys()], onUnknown, (namespace) =>
+    client.call(scheduler.volumes.read, readArgs(namespaces.get(namespace) as ListedVolume)),
+  );
+  return response;
+}
+
+/**
+ * An allocation of a claim changes, and ends, without a change of the volume's index: recorded answers of Nomad show an allocation
+ * with a later index than its volume's (docs/services/scheduler.md#unchanged-objects).
+ */
+function mayHaveClaims(item: unknown): boolean {
+  const { CurrentReaders, CurrentWriters } = item as Readonly<Record<string, unknown>>;
+  return Number(CurrentReaders ?? 1) !== 0 || Number(CurrentWriters ?? 1) !== 0;
+}
+
+/** The API documents have no parameter `namespace`, so it is sent only for a namespace other than `default`. */
+function readArgs({ id, namespace }: ListedVolume): OperationArgs<typeof scheduler.volumes.read> {
+  return { volume_id: id, ...(namespace !== undefined && namespace !== 'default' && { namespace }) };
+}

@@ -1,0 +1,95 @@
+import { formatTimestamp } from '../../core/clock.ts';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { plural } from '../../core/plural.ts';
+import { writeReportFiles } from '../../tell/reports/archive.ts';
+import type { ReportData, ReportState } from '../../tell/reports/data.ts';
+import { type Dataset, loadFleetReport } from '../../tell/reports/definitions.ts';
+import { formatNumber } from '../../tell/reports/format.ts';
+import { createRenderer, renderReport } from '../../tell/reports/renderer.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import type { Row } from '../../warehouse/values.ts';
+import type { FleetReader } from './duckdb.ts';
+
+export interface FleetReportOptions {
+  readonly engine: Pick<FleetReader, 'rows'>;
+  readonly files: SqlFiles;
+  /** Folder for the files. */
+  readonly out: string;
+  readonly generatedAt: Date;
+}
+
+export interface FleetReport {
+  /** Names of the files below `out`. */
+  readonly files: readonly string[];
+  readonly data: ReportData;
+}
+
+/**
+ * Writes `fleet.html`, `fleet.txt`, `fleet.json` and CSV files of long tables: the report of all organizations in a lake.
+ * @throws TidemarkError DATA if a query fails, or the lake has no published night
+ */
+export async function renderFleetReport({ engine, files, out, generatedAt }: FleetReportOptions): Promise<FleetReport> {
+  const report = await loadFleetReport(files);
+  const read = (dataset: Dataset) => readDataset(engine, dataset);
+  const [summary] = await read(report.summary);
+  if (typeof summary?.night !== 'string') {
+    throw new TidemarkError('DATA', 'the lake has no night', {
+      hint: 'publish a run with `tidemark lake publish`',
+    });
+  }
+  const datasets: [string, readonly Row[]][] = [];
+  for (const dataset of report.datasets) datasets.push([dataset.name, await read(dataset)]);
+  const asOf = `${summary.night.slice(0, 10)}T00:00:00Z`;
+  const data: ReportData = {
+    report: report.name,
+    as_of: asOf,
+    generated_at: formatTimestamp(generatedAt),
+    sources: [],
+    state: assessFleet(summary),
+    summary: { ...summary, headline: describeFleet(summary) },
+    ...Object.fromEntries(datasets),
+  };
+  const page = { params: {}, unlinked: new Set<string>(), stalenessAt: generatedAt };
+  const rendered = renderReport(report, data, page, await createRenderer(files.roots));
+  await writeReportFiles(out, report.name, rendered);
+  return { files: [...rendered.keys()], data };
+}
+
+/** @throws TidemarkError DATA naming the query; the engine's error is its cause */
+async function readDataset(engine: Pick<FleetReader, 'rows'>, { sql, file }: Dataset): Promise<readonly Row[]> {
+  const statement = sql.trim().replace(/;$/u, '');
+  try {
+    return await engine.rows(statement);
+  } catch (error) {
+    if (error instanceof TidemarkError) throw error;
+    const [line = ''] = errorMessage(error).split('\n', 1);
+    throw new TidemarkError('DATA', `queries/${file}.sql: duckdb: ${line}`, { cause: error });
+  }
+}
+
+/** What is stale or not assessed is not clean; a number is null where no target has it. */
+function assessFleet(summary: Row): ReportState {
+  const isAbove = (...columns: readonly string[]) => columns.some((column) => Number(summary[column]) > 0);
+  if (isAbove('critical')) return 'critical';
+  if (isAbove('warning')) return 'warning';
+  const isKnown = summary.critical !== null && summary.drifted !== null;
+  return !isKnown || isAbove('stale_targets', 'incomplete_targets', 'not_assessed', 'rules_not_assessed')
+    ? 'unknown'
+    : 'ok';
+}
+
+function describeFleet(summary: Row): string {
+  const count = (column: string) => Number(summary[column]);
+  const stale = count('stale_targets');
+  const services = count('services');
+  return [
+    services > 0
+      ? `${plural(count('organizations'), 'organization')} and ${plural(services, 'other service')}`
+      : plural(count('organizations'), 'organization'),
+    summary.critical === null ? 'findings are not known' : plural(count('critical'), 'critical finding'),
+    summary.drifted === null
+      ? 'drift is not known'
+      : `drift in ${formatNumber(count('drifted'))} of ${plural(count('workspaces'), 'workspace')}`,
+    ...(stale > 0 ? [`${plural(stale, 'target')} stale`] : []),
+  ].join(', ');
+}

@@ -1,0 +1,94 @@
+import type { ActivePull, PullStatus, RunContext } from '../extract/run-context.ts';
+import type { UnknownPart } from '../landing/store.ts';
+import { fillParams } from '../warehouse/sql-params.ts';
+import type { Delta } from './judge.ts';
+
+/** The result of a pull, as in the JSON output. */
+export interface PullOutcome {
+  readonly target: string;
+  readonly source: string;
+  readonly status: PullStatus;
+  readonly rows: number | null;
+  readonly expected_rows: number | null;
+  readonly requests: number;
+  readonly retries: number;
+  readonly throttle_wait_ms: number;
+  readonly bytes: number;
+  /** Objects that are as the last pull read them, and were not read again. */
+  readonly reused: number;
+  readonly inserted: number;
+  readonly changed: number;
+  readonly deleted: number;
+  readonly error: string | null;
+  /** What a reader of the rows should know although the pull is complete. */
+  readonly note: string | null;
+}
+
+export interface PullResult {
+  readonly status: PullStatus;
+  readonly delta?: Delta;
+  /** When the rows were extracted, ISO 8601. */
+  readonly extractedAt?: string;
+  readonly error?: string;
+  readonly note?: string | null;
+  readonly unknownParts?: readonly UnknownPart[] | undefined;
+}
+
+export function toPullOutcome(pull: ActivePull, { status, delta, error, note }: PullResult): PullOutcome {
+  const { target, source, metrics, expectedRows } = pull;
+  return {
+    target: target.name,
+    source: source.name,
+    status,
+    rows: delta?.rowsAfter ?? null,
+    expected_rows: expectedRows,
+    requests: metrics.requests,
+    retries: metrics.retries,
+    throttle_wait_ms: Math.round(metrics.throttleWaitMs),
+    bytes: metrics.bytes,
+    reused: metrics.reused,
+    inserted: delta?.inserted ?? 0,
+    changed: delta?.changed ?? 0,
+    deleted: delta?.deleted ?? 0,
+    error: error ?? null,
+    note: note ?? null,
+  };
+}
+
+/** Writes a row of `pulls`. */
+export async function recordPull(run: RunContext, pull: ActivePull, result: PullResult): Promise<PullOutcome> {
+  const { outcome, row } = describePull(run, pull, result);
+  await run.warehouse.database.script(await recordPullsStatement(run, [row]));
+  return outcome;
+}
+
+/** A row of `pulls`. */
+type PullRow = Readonly<Record<string, string | number | readonly UnknownPart[] | null>>;
+
+/** The outcome of a pull, and the row that records it. */
+export function describePull(
+  { runId, asOf, clock }: RunContext,
+  pull: ActivePull,
+  result: PullResult,
+): { readonly outcome: PullOutcome; readonly row: PullRow } {
+  const outcome = toPullOutcome(pull, result);
+  const row = {
+    ...outcome,
+    inserted: result.delta?.inserted ?? null,
+    changed: result.delta?.changed ?? null,
+    deleted: result.delta?.deleted ?? null,
+    run_id: runId,
+    started_at: pull.startedAt,
+    finished_at: clock.now().toISOString(),
+    as_of: asOf.toISOString(),
+    extracted_at: result.extractedAt ?? null,
+    throttled: pull.metrics.throttled,
+    unknown_parts: result.unknownParts ?? null,
+  };
+  return { outcome, row };
+}
+
+/** The statement that writes rows of `pulls`. */
+export async function recordPullsStatement({ warehouse }: RunContext, rows: readonly PullRow[]): Promise<string> {
+  return fillParams(await warehouse.files.read('warehouse/record_pulls'), { pulls: JSON.stringify(rows) });
+}

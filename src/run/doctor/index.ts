@@ -1,0 +1,243 @@
+import { existsSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import type { Config, Target } from '../../config/config.ts';
+import { parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
+import type { WorkContext } from '../../core/context.ts';
+import { formatError } from '../../core/errors.ts';
+import { overlayRoots } from '../../core/paths.ts';
+import { plural } from '../../core/plural.ts';
+import { secretWeakness } from '../../core/redact/redactor.ts';
+import { sources as builtInSources } from '../../extract/sources/index.ts';
+import { fitsTarget, hasSource, type SourceDefinition } from '../../extract/sources/source.ts';
+import type { ServiceError } from '../../http/errors.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import { ServiceClients } from '../../services/clients.ts';
+import type { TokenInfo } from '../../services/token/describe-token.ts';
+import { findUnprovenListings } from '../../tell/findings/evaluate.ts';
+import { readRules } from '../../tell/findings/rules.ts';
+import { formatAge } from '../../tell/reports/format.ts';
+import { openDatabase } from '../../warehouse/database.ts';
+import { warehouseFiles } from '../../warehouse/publish.ts';
+import { createSqlFiles, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { describeSealed, findSealed } from './check-seal.ts';
+import { askToken, type Check, CheckList, checkToken, reportToken, type TokenAnswer } from './check-token.ts';
+import { formatSourceSelection, probeSources, type SourceProbe } from './probe-sources.ts';
+
+export type { Check } from './check-token.ts';
+
+/** Checks every target and its sources with a few cheap calls, the warehouse and the mail server. Changes nothing. */
+export async function diagnose(
+  config: Config,
+  context: WorkContext,
+  sources: readonly SourceDefinition[] = builtInSources,
+): Promise<readonly Check[]> {
+  const log = { ...context.log, info: () => {} };
+  const clients = new ServiceClients(config, { ...context, log }, context.signal);
+  const files = createSqlFiles(overlayRoots(config.directory));
+  const checks = config.targets.map((target) => checkTarget({ ...context, files }, clients, target, sources));
+  const targets = await Promise.all(checks).finally(() => clients.close());
+  return [
+    ...checkSecrets(config),
+    ...checkApprovers(config),
+    ...targets.flat(),
+    ...(await checkWarehouse(config)),
+    ...(await checkMail(config)),
+  ];
+}
+
+/** Refuses secrets that cannot be masked wherever they appear. */
+function checkSecrets(config: Config): readonly Check[] {
+  const list = new CheckList('configuration');
+  for (const { name, secret } of listSecrets(config)) {
+    const weakness = secretWeakness(secret);
+    if (weakness === undefined) continue;
+    list.fail(name, `refused: it ${weakness}, so it is masked only as a whole value; use a longer, random one`);
+  }
+  return list.checks;
+}
+
+/** Says who may let what act. */
+function checkApprovers({ approvers }: Config): readonly Check[] {
+  const list = new CheckList('configuration');
+  if (approvers)
+    list.ok('approvers', `${approvers.approvals} of ${plural(approvers.people.length, 'approver')} must sign a plan`);
+  else
+    list.ok(
+      'approvers',
+      'none: whoever can write the data folder can approve any plan, in any name (docs/approvals.md)',
+    );
+  return list.checks;
+}
+
+function listSecrets({ targets, mail }: Config) {
+  const password = mail && parseSmtpUrl(mail.smtp)?.password;
+  return [
+    ...targets.flatMap(({ name, token, writeToken }) => [
+      { name: `token of ${name}`, secret: token },
+      { name: `writeToken of ${name}`, secret: writeToken },
+    ]),
+    { name: 'password of mail', secret: password },
+  ].flatMap(({ name, secret }) => (secret ? [{ name, secret }] : []));
+}
+
+async function checkWarehouse(config: Config): Promise<readonly Check[]> {
+  const list = new CheckList('warehouse');
+  const { published } = warehouseFiles(config.data);
+  if (!existsSync(published)) {
+    list.ok('published', `none yet at ${published}: \`tidemark pull\` creates it`);
+    return list.checks;
+  }
+  try {
+    (await openDatabase(published, { readOnly: true })).close();
+    list.ok('published', published);
+  } catch (error) {
+    list.fail('published', formatError(error));
+  }
+  const { size } = await stat(published);
+  const { bavail, bsize } = await statfs(config.data);
+  const free = bavail * bsize;
+  const detail = `${formatMebibytes(free)} free, the file takes ${formatMebibytes(size)}`;
+  if (free > 3 * size) list.ok('space', detail);
+  else list.fail('space', detail);
+  return list.checks;
+}
+
+/** `2 s ahead of the service`, `3 days behind the service` */
+function formatClockOffset(seconds: number): string {
+  if (seconds === 0) return 'as that of the service';
+  const size = Math.abs(seconds) < 120 ? `${Math.abs(seconds)} s` : formatAge(Math.abs(seconds) * 1000);
+  return `${size} ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
+}
+
+function formatMebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 / 1024)} MiB`;
+}
+
+const MAIL_TIMEOUT_MS = 5_000;
+
+/** Checks that the mail server is reachable. `tidemark mail JOB --to ADDRESS` tests the delivery. */
+async function checkMail({ mail }: Config): Promise<readonly Check[]> {
+  if (!mail) return [];
+  const { host, port } = parseSmtpUrl(mail.smtp) as SmtpServer; // validated with the configuration
+  const error = await new Promise<string | undefined>((done) => {
+    const socket = createConnection({ host, port, timeout: MAIL_TIMEOUT_MS });
+    socket.once('connect', () => done(undefined));
+    socket.once('timeout', () => done('timed out'));
+    socket.once('error', ({ message }) => done(message));
+    socket.once('connect', () => socket.destroy());
+    socket.once('timeout', () => socket.destroy());
+  });
+  return [{ ok: error === undefined, about: 'mail', check: 'reachable', detail: error ?? `${host}:${port}` }];
+}
+
+/** Checks one target: reachable, tokens, rate limit, clock, and each source. */
+async function checkTarget(
+  { redactor, clock, files }: Pick<WorkContext, 'redactor' | 'clock'> & { readonly files: SqlFiles },
+  clients: ServiceClients,
+  target: Target,
+  known: readonly SourceDefinition[],
+): Promise<readonly Check[]> {
+  const list = new CheckList(target.name);
+  const client = clients.get(target);
+  const sources = known.filter((source) => hasSource(target, source));
+  const answer = await askToken(client);
+  const token = answer !== 'unsupported' && 'info' in answer ? answer.info : undefined;
+  const probes = await probeSources(client, sources, { redactor, token });
+  const unreachable = findUnreachable(answer, probes);
+  if (unreachable) {
+    list.fail('reachable', redactor.text(formatError(unreachable)));
+    return list.checks;
+  }
+  list.ok('reachable', target.url);
+  const sealed = findSealed(answer, probes);
+  if (sealed) {
+    // A client that has found a server sealed does not ask it again for a while.
+    const other = clients.get({ ...target, name: `${target.name} (health)` });
+    list.fail('state', await describeSealed(other, sealed, redactor));
+    return list.checks;
+  }
+  const now = clock.now();
+  const isAccepted = checkToken(list, target, answer, probes, { now, redactor });
+  await checkWriteToken(list, clients, target, now);
+  checkHeaders(list, probes, now);
+  if (isAccepted) checkSources(list, target, probes);
+  if (isAccepted) await checkListings(list, files, target, permittedSources(probes), token);
+  checkSelection(list, target, known);
+  return list.checks;
+}
+
+/** The error, if nothing responded at all. */
+function findUnreachable(answer: TokenAnswer, probes: readonly SourceProbe[]): ServiceError | undefined {
+  const errors = probes.map(({ error }) => error);
+  if (answer !== 'unsupported') errors.push('error' in answer ? answer.error : undefined);
+  return errors.some((error) => error === undefined || error.status !== undefined) ? undefined : errors[0];
+}
+
+/** Reports the token that applies changes, without using it for anything else. */
+async function checkWriteToken(list: CheckList, clients: ServiceClients, target: Target, now: Date): Promise<void> {
+  const { writeToken, flavor } = target;
+  if (writeToken === undefined || flavor !== 'hashicorp') return;
+  const client: ServiceClient = clients.get({ ...target, name: `${target.name} (writeToken)`, token: writeToken });
+  const answer = await askToken(client);
+  if (answer === 'unsupported') return;
+  if ('info' in answer) reportToken(list, 'write token', target, answer.info, now);
+  else list.fail('write token', `refused: ${answer.error.serviceMessage || answer.error.failure}`);
+}
+
+/** A larger difference makes tokens, certificates and ages of agents wrong. */
+const MAX_CLOCK_OFFSET_S = 60;
+
+function checkHeaders(list: CheckList, probes: readonly SourceProbe[], now: Date): void {
+  const headers = probes.flatMap(({ response }) => (response ? [response.headers] : []));
+  const limit = headers.map((all) => all.get('x-ratelimit-limit')).find((value) => value !== null);
+  list.ok('rate limit', limit === undefined || limit === null ? 'not reported' : `${limit} requests per second`);
+  const date = headers.map((all) => Date.parse(all.get('date') ?? '')).find((value) => !Number.isNaN(value));
+  if (date === undefined) return;
+  const offS = Math.round((now.getTime() - date) / 1000);
+  const detail = formatClockOffset(offS);
+  if (Math.abs(offS) <= MAX_CLOCK_OFFSET_S) list.ok('clock', detail);
+  else list.fail('clock', detail);
+}
+
+function checkSources(list: CheckList, target: Target, probes: readonly SourceProbe[]): void {
+  for (const { source, availability, detail } of probes) {
+    if (availability === 'permitted') list.ok(source.name, detail);
+    else list.fail(source.name, detail);
+  }
+  const absent = probes.filter(({ availability }) => availability === 'absent').map(({ source }) => source.name);
+  if (absent.length === 0) return;
+  list.fail('sources', `add to this target: ${formatSourceSelection(target, absent)}`);
+}
+
+function isReadable(availability: SourceProbe['availability']): boolean {
+  return availability === 'permitted' || availability === 'partial';
+}
+
+function permittedSources(probes: readonly SourceProbe[]): readonly string[] {
+  return probes.filter(({ availability }) => isReadable(availability)).map(({ source }) => source.name);
+}
+
+/** Names the sources that the configuration leaves out. */
+function checkSelection(list: CheckList, target: Target, known: readonly SourceDefinition[]): void {
+  const left = known.filter((source) => fitsTarget(source, target) && !hasSource(target, source));
+  if (left.length > 0) list.ok('without', left.map(({ name }) => name).join(', '));
+}
+
+/**
+ * Warns of listings that may be a part of what the service has: rules that conclude from what is not listed stay unknown there.
+ * Sources from whose absence no rule concludes are left out.
+ */
+async function checkListings(
+  list: CheckList,
+  files: SqlFiles,
+  target: Target,
+  sources: readonly string[],
+  token: TokenInfo | undefined,
+): Promise<void> {
+  const { rules } = await readRules(files);
+  for (const { source, why } of await findUnprovenListings(files, target, sources, token)) {
+    const unknown = rules.filter(({ proves, asks }) => [...proves, ...asks].includes(source)).map(({ name }) => name);
+    if (unknown.length > 0) list.warn('sees', `${source}: ${why}; ${unknown.join(', ')} may stay unknown`);
+  }
+}

@@ -1,0 +1,182 @@
+import { meshMounts } from '../../config/config.ts';
+import { formatError } from '../../core/errors.ts';
+import { stripControls } from '../../core/log.ts';
+import type { Redactor } from '../../core/redact/redactor.ts';
+import { meshRoles } from '../../extract/sources/mesh-roles.ts';
+import type { SourceDefinition } from '../../extract/sources/source.ts';
+import { ServiceError } from '../../http/errors.ts';
+import { describePart, type UnknownPart } from '../../landing/store.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import type { ServiceResponse } from '../../services/response.ts';
+import { isAclDisabled, type TokenInfo, toFields } from '../../services/token/describe-token.ts';
+import { listMounts } from '../../services/token/operations.ts';
+
+/** Whether a source can be pulled. `partial`: but for some parts; `absent`: the service does not have it; `misplaced`: its engine is at another path. */
+export type Availability = 'permitted' | 'partial' | 'absent' | 'misplaced' | 'refused' | 'failed';
+
+export interface SourceProbe {
+  readonly source: SourceDefinition;
+  readonly availability: Availability;
+  readonly detail: string;
+  /** Where the engines of a source are, as `mounts` of the target names them; unless it names them already. */
+  readonly mount?: Readonly<Record<string, string | readonly string[]>>;
+  readonly response?: ServiceResponse;
+  readonly error?: ServiceError;
+}
+
+export interface ProbeOptions {
+  readonly redactor: Redactor;
+  /** What the service says about the token, if it does. */
+  readonly token?: TokenInfo | undefined;
+}
+
+/** Makes the cheapest calls of each source, and says why a source cannot be pulled. */
+export async function probeSources(
+  client: ServiceClient,
+  sources: readonly SourceDefinition[],
+  options: ProbeOptions,
+): Promise<readonly SourceProbe[]> {
+  const results = await Promise.all(sources.map((source) => callSource(source, client)));
+  const hasMounts =
+    (client.target.flavor === 'hashicorp' && sources.includes(meshRoles)) ||
+    results.some(({ error }) => error?.failure === 'wrong-mount');
+  const engines = hasMounts ? await readEngines(client) : undefined;
+  return results.map(({ source, response, error, unknown }) =>
+    error === undefined
+      ? { source, ...explainSuccess(client, source, unknown, { ...options, engines }), ...(response && { response }) }
+      : { source, error, ...explainFailure(client, source, error, { ...options, engines }) },
+  );
+}
+
+function explainSuccess(
+  { target }: ServiceClient,
+  source: SourceDefinition,
+  unknown: readonly UnknownPart[],
+  { redactor, engines }: ExplainOptions,
+): Explanation {
+  const more = source === meshRoles ? findEngines(engines, ENGINES.mesh.type, meshMounts(target)) : [];
+  if (unknown.length === 0 && more.length > 0) {
+    const mesh = [...meshMounts(target), ...more];
+    const detail = `permitted; other ${ENGINES.mesh.title}s are not read: \`mounts: { mesh: [${mesh.join(', ')}] }\` adds them`;
+    return { availability: 'permitted', detail: redactor.text(stripControls(detail)), mount: { mesh } };
+  }
+  if (unknown.length === 0) return { availability: 'permitted', detail: 'permitted' };
+  const parts = unknown.map(describePart).join('; ');
+  return { availability: 'partial', detail: `partial: ${redactor.text(stripControls(parts))}` };
+}
+
+async function callSource(source: SourceDefinition, client: ServiceClient) {
+  const unknown: UnknownPart[] = [];
+  try {
+    return { source, unknown, response: await source.checkAccess(client, (part) => unknown.push(part)) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { source, unknown, error };
+    throw error;
+  }
+}
+
+interface Engine {
+  readonly path: string;
+  readonly type: string;
+}
+
+/** The engines that the token can see; undefined if the service does not tell. */
+async function readEngines(client: ServiceClient): Promise<readonly Engine[] | undefined> {
+  try {
+    const body = toFields((await client.call(listMounts)).json());
+    const mounts = Object.entries(toFields(toFields(body.data).secret));
+    return mounts.map(([path, mount]) => ({ path: path.replace(/\/$/u, ''), type: String(toFields(mount).type) }));
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}
+
+type Explanation = Pick<SourceProbe, 'availability' | 'detail' | 'mount'>;
+type ExplainOptions = ProbeOptions & { readonly engines: readonly Engine[] | undefined };
+
+function explainFailure(
+  client: ServiceClient,
+  source: SourceDefinition,
+  error: ServiceError,
+  options: ExplainOptions,
+): Explanation {
+  const { target } = client;
+  if (error.failure === 'wrong-mount' && target.kind === 'secrets') return explainMount(client, source, options);
+  const absence = describeAbsence(client, source, error, options.token);
+  if (absence !== undefined) return { availability: 'absent', detail: `absent: ${absence}` };
+  const detail = options.redactor.text(formatError(error));
+  const isRefused = ['unauthorized', 'forbidden', 'not-found'].includes(error.failure);
+  return { availability: isRefused ? 'refused' : 'failed', detail };
+}
+
+const ENGINES = {
+  keymgmt: { title: 'key management engine', type: 'keymgmt' },
+  mesh: { title: 'mesh credentials engine', type: 'consul' },
+} as const;
+
+/** Paths of the engines of a type, but for those that the target names. */
+function findEngines(
+  engines: readonly Engine[] | undefined,
+  type: string,
+  named: readonly string[],
+): readonly string[] {
+  return (engines ?? []).flatMap((engine) =>
+    engine.type === type && !named.includes(engine.path) ? [engine.path] : [],
+  );
+}
+
+/** Tells an engine that does not exist from one that is mounted elsewhere. */
+function explainMount({ target }: ServiceClient, source: SourceDefinition, { engines }: ExplainOptions): Explanation {
+  const mount = source === meshRoles ? 'mesh' : 'keymgmt';
+  const { title, type } = ENGINES[mount];
+  const elsewhere = findEngines(engines, type, [target.mounts[mount]].flat());
+  const [first] = elsewhere;
+  if (first !== undefined) {
+    const found = mount === 'mesh' && elsewhere.length > 1 ? elsewhere : first;
+    const line = `mounts: { ${mount}: ${typeof found === 'string' ? found : `[${found.join(', ')}]`} }`;
+    const where = [found].flat().join('` and `');
+    const detail = `wrong mount: the ${title} is at \`${where}\`; add \`${line}\` to the target`;
+    return { availability: 'misplaced', detail, mount: { [mount]: found } };
+  }
+  const seen = engines === undefined ? '' : ', nor anywhere else that the token can see';
+  return {
+    availability: 'absent',
+    detail: `absent: this service has no ${title} at \`${[target.mounts[mount]].flat().join('` or `')}\`${seen}`,
+  };
+}
+
+/** A page that the router of a server sends for a path that it does not have; the API itself answers in JSON. */
+const UNKNOWN_PATH = /page not found|not a recognized HTTP API endpoint|cannot get/iu;
+
+/** Why the service does not have a source; undefined if the failure does not show that. */
+function describeAbsence(
+  { target }: ServiceClient,
+  { name }: SourceDefinition,
+  error: ServiceError,
+  token: TokenInfo | undefined,
+): string | undefined {
+  const { serviceMessage, failure } = error;
+  if (isAclDisabled(error)) return 'ACLs are disabled at this service';
+  if (target.kind === 'mesh' && /Connect must be enabled/iu.test(serviceMessage)) {
+    return 'the mesh is switched off at this agent';
+  }
+  if (failure !== 'not-found') return undefined;
+  if (UNKNOWN_PATH.test(serviceMessage)) return 'this service does not have the endpoint';
+  if (target.kind !== 'platform') return undefined;
+  const isPools = name === 'agent_pools' || name === 'agents';
+  if (isPools && token?.rights?.agents === false) {
+    return `the plan of the organization ${target.organization} includes no agents`;
+  }
+  const isOwner = token?.is_management === true;
+  return isOwner ? `an organization token gets 404, so ${target.organization} does not have it` : undefined;
+}
+
+/** The line that removes absent sources from a target. */
+export function formatSourceSelection(
+  { sources, without }: { readonly sources?: readonly string[] | undefined; readonly without: readonly string[] },
+  absent: readonly string[],
+): string {
+  if (sources) return `sources: [${sources.filter((name) => !absent.includes(name)).join(', ')}]`;
+  return `without: [${[...new Set([...without, ...absent])].join(', ')}]`;
+}

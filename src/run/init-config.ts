@@ -1,0 +1,133 @@
+import { dirname, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { createTargets, type Target, type TargetKind } from '../config/config.ts';
+import { withEnvFile } from '../config/references.ts';
+import type { Context } from '../core/context.ts';
+import { sources as builtInSources } from '../extract/sources/index.ts';
+import { hasSource } from '../extract/sources/source.ts';
+import { ServiceClients } from '../services/clients.ts';
+import { askToken } from './doctor/check-token.ts';
+import { type Availability, probeSources, type SourceProbe } from './doctor/probe-sources.ts';
+
+/** A target as `tidemark init` receives it. */
+export interface InitTarget {
+  readonly kind: TargetKind;
+  readonly url: string;
+  readonly organization?: string;
+  readonly services?: readonly string[];
+}
+
+/** A target of the new configuration, and what its service has. */
+export interface ProbedTarget {
+  readonly name: string;
+  /** The target as YAML contains it. */
+  readonly document: Readonly<Record<string, unknown>>;
+  /** The variable that the configuration needs and that is not set; null if there is none. */
+  readonly missingVariable: string | null;
+  /** Why the service could not be asked; null if it was. */
+  readonly problem: string | null;
+  /** Sources that the service does not have. */
+  readonly without: readonly string[];
+  /** Sources that could not be read, so that nothing is known of them. */
+  readonly unread: readonly string[];
+}
+
+/** The name of a target, and the variable with its token. */
+const DEFAULTS: Readonly<Record<TargetKind, { readonly name: string; readonly variable: string | null }>> = {
+  platform: { name: 'platform', variable: 'TFE_TOKEN' },
+  secrets: { name: 'vault', variable: 'VAULT_TOKEN' },
+  scheduler: { name: 'nomad', variable: 'NOMAD_TOKEN' },
+  autoscaler: { name: 'scaler', variable: null },
+  mesh: { name: 'consul', variable: 'CONSUL_HTTP_TOKEN' },
+};
+
+/** Asks each service what it has. Reads the tokens from the environment and `.env`; nothing is changed. */
+export async function probeTargets(context: Context, given: readonly InitTarget[]): Promise<readonly ProbedTarget[]> {
+  const clients = new ServiceClients(
+    { maxWait: 10 },
+    { ...context, log: { ...context.log, info: () => {} } },
+    context.signal,
+  );
+  try {
+    return await Promise.all(given.map((target) => probeTarget(context, clients, target)));
+  } finally {
+    await clients.close();
+  }
+}
+
+async function probeTarget(context: Context, clients: ServiceClients, given: InitTarget): Promise<ProbedTarget> {
+  const { kind, url, organization, services } = given;
+  const { variable } = DEFAULTS[kind];
+  const name = organization ?? DEFAULTS[kind].name;
+  const env = withEnvFile(dirname(resolve(context.cwd, context.configFile)), context.env);
+  const token = variable === null ? undefined : env[variable];
+  const describe = (needsToken: boolean) => ({
+    name,
+    kind,
+    url,
+    ...(organization !== undefined && { organization }),
+    ...(variable !== null && needsToken && { token: `\${${variable}}` }),
+    ...(kind === 'scheduler' && { namespace: '*' }),
+    ...(services && services.length > 0 && { services: [...services] }),
+    flavor: 'hashicorp',
+  });
+  const document = describe(Boolean(token) || isRequired(kind));
+  const unknown = { name, document, missingVariable: null, without: [], unread: [] };
+  if (isRequired(kind) && !token) return { ...unknown, missingVariable: variable, problem: `${variable} is not set` };
+  const { token: _reference, ...plain } = document as typeof document & { readonly token?: string };
+  const [target] = createTargets([{ ...plain, ...(token && { token }) }]);
+  if (!target) return { ...unknown, problem: 'the target is not valid' };
+  const probes = await probe(context, clients, target);
+  if (!token && variable !== null && probes.some(({ availability }) => availability === 'refused')) {
+    const problem = `it refuses requests without a token, and ${variable} is not set`;
+    return { ...unknown, document: describe(true), missingVariable: variable, problem };
+  }
+  const select = (...wanted: readonly Availability[]) =>
+    probes.filter(({ availability }) => wanted.includes(availability)).map(({ source }) => source.name);
+  const without = select('absent');
+  const mounts = Object.assign({}, ...probes.map(({ mount }) => mount ?? {})) as object;
+  return {
+    name,
+    document: {
+      ...document,
+      ...(Object.keys(mounts).length > 0 && { mounts }),
+      ...(without.length > 0 && { without }),
+    },
+    missingVariable: null,
+    problem: select('permitted', 'partial', 'absent').length > 0 ? null : (probes[0]?.detail ?? 'it has no sources'),
+    without,
+    unread: select('refused', 'failed'),
+  };
+}
+
+function isRequired(kind: TargetKind): boolean {
+  return kind === 'platform' || kind === 'secrets';
+}
+
+async function probe({ redactor }: Context, clients: ServiceClients, target: Target): Promise<readonly SourceProbe[]> {
+  const client = clients.get(target);
+  const answer = await askToken(client);
+  const token = answer !== 'unsupported' && 'info' in answer ? answer.info : undefined;
+  const sources = builtInSources.filter((source) => hasSource(target, source));
+  return probeSources(client, sources, { redactor, token });
+}
+
+/** The template with these targets in place of its examples; with the examples where there are none. */
+export function renderConfigFile(template: string, targets: readonly ProbedTarget[]): string {
+  if (targets.length === 0) return template;
+  const start = template.indexOf('targets:\n');
+  const end = template.indexOf('# mail:');
+  const list = targets.map(({ document, problem, name }) => {
+    const note = problem === null ? '' : `  # ${name} was not asked: ${problem.replaceAll(/\s+/gu, ' ')}\n`;
+    const lines = stringify([document], { flowCollectionPadding: false, collectionStyle: 'any' }).trimEnd();
+    return `${note}${lines.replaceAll(/^/gmu, '  ')}\n`;
+  });
+  return `${template.slice(0, start)}targets:\n${list.join('\n')}\n${template.slice(end)}`;
+}
+
+/** The template with the variables that the targets do not refer to as comments. */
+export function renderEnvExample(template: string, targets: readonly ProbedTarget[]): string {
+  if (targets.length === 0) return template;
+  const used = new Set(targets.map(({ document }) => document.token));
+  return template.replaceAll(/^(\w+)=/gmu, (line, name: string) => (used.has(`\${${name}}`) ? line : `# ${line}`));
+}

@@ -1,0 +1,253 @@
+import type { GuardRead, Playbook } from '../act/define.ts';
+import type { Target } from '../config/config.ts';
+import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
+import { operations } from '../services/index.ts';
+import type { Operation } from '../services/operation.ts';
+import { ORGANIZATION_ACCESS, permissionOf, type Right } from '../services/permission.ts';
+import { policyPaths } from '../services/token/describe-token.ts';
+
+/** A right, and the sources and playbooks that need it. */
+interface NeededRight {
+  readonly right: TargetRight;
+  readonly neededBy: readonly string[];
+}
+
+/** The rights that one token of a target needs. */
+interface TokenRights {
+  readonly target: Target;
+  /** `token` reads; `writeToken` applies the actions of playbooks. */
+  readonly token: 'token' | 'writeToken';
+  readonly rights: readonly NeededRight[];
+  /** Sources of plugins that do not declare their operations. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * The least rights for the sources of a target and for playbooks. A playbook reads with `token` and changes with `writeToken`, if
+ * the target has one.
+ */
+export function collectRights(
+  target: Target,
+  sources: readonly SourceDefinition[],
+  playbooks: readonly Playbook[],
+): readonly TokenRights[] {
+  const own = sources.filter((source) => hasSource(target, source));
+  const uses = own.flatMap(({ name, operations: called = [] }) => called.map((operation) => ({ by: name, operation })));
+  const reads = playbooks.flatMap((playbook) => playbookOperations(playbook, 'read'));
+  const writes = playbooks.flatMap((playbook) => playbookOperations(playbook, 'write'));
+  const unknown = own.filter(({ operations: called }) => called === undefined).map(({ name }) => name);
+  const common = { target, unknown };
+  if (target.writeToken === undefined) {
+    return [{ ...common, token: 'token', rights: mergeRights(target, [...uses, ...reads, ...writes]) }];
+  }
+  const writing = mergeRights(target, writes);
+  return [
+    { ...common, token: 'token', rights: mergeRights(target, [...uses, ...reads]) },
+    ...(writing.length === 0 ? [] : [{ ...common, token: 'writeToken' as const, rights: writing, unknown: [] }]),
+  ];
+}
+
+interface Use {
+  readonly by: string;
+  readonly operation: Operation;
+}
+
+function playbookOperations({ name, actions }: Playbook, kind: 'read' | 'write'): readonly Use[] {
+  const names = actions.flatMap(({ operation, reads }) =>
+    kind === 'write' ? [operation] : Object.values(reads).flatMap(guardOperations),
+  );
+  return [...new Set(names)].flatMap((one) => {
+    const operation = operations.get(one);
+    return operation ? [{ by: name, operation }] : [];
+  });
+}
+
+/** A read, and the list that proves that its subject is gone. */
+function guardOperations({ operation, absence }: GuardRead): readonly string[] {
+  return absence?.list ? [operation, absence.list.operation] : [operation];
+}
+
+function mergeRights(target: Target, uses: readonly Use[]): readonly NeededRight[] {
+  const merged = new Map<string, { readonly right: TargetRight; readonly neededBy: Set<string> }>();
+  for (const { by, operation } of uses.filter((use) => use.operation.kind === target.kind)) {
+    for (const right of requiredRights(operation, target)) {
+      const key = JSON.stringify(right);
+      const entry = merged.get(key) ?? { right, neededBy: new Set() };
+      entry.neededBy.add(by);
+      merged.set(key, entry);
+    }
+  }
+  return dropImplied([...merged.values()].map(({ right, neededBy }) => ({ right, neededBy: [...neededBy] })));
+}
+
+/** What another right already includes: Nomad's `csi-mount-volume` reads and lists volumes, `csi-read-volume` lists them. */
+const IMPLIED_BY: Readonly<Record<string, readonly string[]>> = {
+  'csi-list-volume': ['csi-read-volume', 'csi-mount-volume'],
+  'csi-read-volume': ['csi-mount-volume'],
+};
+
+/** Leaves out what another right includes, which is then needed by the same sources as well. */
+function dropImplied(needed: readonly NeededRight[]): readonly NeededRight[] {
+  const kept = needed.filter(({ right }) => !needed.some((other) => includes(other.right, right)));
+  return kept.map(({ right, neededBy }) => {
+    const weaker = needed.filter((other) => includes(right, other.right)).flatMap((other) => other.neededBy);
+    return { right, neededBy: [...new Set([...neededBy, ...weaker])] };
+  });
+}
+
+/** Whether a right includes another one, and is not the same. */
+function includes(right: TargetRight, other: TargetRight): boolean {
+  if (right.scope === 'namespace' && other.scope === 'namespace') {
+    return (IMPLIED_BY[other.capability] ?? []).includes(right.capability);
+  }
+  const isPolicy = right.scope === 'plugin' || right.scope === 'service';
+  return isPolicy && other.scope === right.scope && isStronger(right.policy, other.policy);
+}
+
+const POLICIES = ['list', 'read', 'write'];
+
+function isStronger(policy: string, than: string): boolean {
+  return POLICIES.indexOf(policy) > POLICIES.indexOf(than);
+}
+
+/** The rights of a token in the language of its service, ready to use. */
+export interface PermissionText {
+  readonly target: string;
+  readonly kind: string;
+  readonly token: 'token' | 'writeToken';
+  /** What to do with the text, such as `vault policy write tidemark FILE`. */
+  readonly usage: string;
+  /** HCL, or lines for the platform; comments say what needs each right. */
+  readonly text: string;
+}
+
+export function formatPermissions(needed: TokenRights): PermissionText {
+  const { target, token } = needed;
+  const { usage, lines } = FORMATS[target.kind](needed);
+  const notes = [
+    ...needed.rights.flatMap(({ right, neededBy }) =>
+      right.scope === 'other' ? [`# ${neededBy.join(', ')}: add the permission "${right.permission}"`] : [],
+    ),
+    ...needed.unknown.map((name) => `# unknown: the source ${name} does not declare its operations`),
+  ];
+  return { target: target.name, kind: target.kind, token, usage, text: `${[...lines, ...notes].join('\n')}\n` };
+}
+
+interface Format {
+  readonly usage: string;
+  readonly lines: readonly string[];
+}
+
+const NOTHING = ['# no rights are needed'];
+
+const FORMATS: Readonly<Record<TokenRights['target']['kind'], (needed: TokenRights) => Format>> = {
+  secrets: formatVaultPolicy,
+  scheduler: formatNomadPolicy,
+  mesh: formatConsulRules,
+  platform: formatTeamAccess,
+  autoscaler: () => ({ usage: 'the service takes no token', lines: NOTHING }),
+};
+
+function reason({ neededBy }: Pick<NeededRight, 'neededBy'>): string {
+  return `# ${neededBy.join(', ')}`;
+}
+
+/** A policy for each token: applied under one name, the second would replace the first. */
+function policyName(token: TokenRights['token']): string {
+  return token === 'token' ? 'tidemark' : 'tidemark-write';
+}
+
+function formatVaultPolicy({ rights, target, token }: TokenRights): Format {
+  const paths = new Map<string, { readonly capabilities: string[]; readonly neededBy: Set<string> }>();
+  for (const { right, neededBy } of rights) {
+    if (right.scope !== 'path') continue;
+    const entry = paths.get(right.path) ?? { capabilities: [], neededBy: new Set() };
+    entry.capabilities.push(right.capability);
+    for (const name of neededBy) entry.neededBy.add(name);
+    paths.set(right.path, entry);
+  }
+  const lines = [...paths].flatMap(([path, { capabilities, neededBy }]) => [
+    reason({ neededBy: [...neededBy] }),
+    `path "${path}" {`,
+    `  capabilities = [${quoteAll(capabilities)}]`,
+    '}',
+  ]);
+  const namespace = target.namespace === undefined ? '' : ` -namespace=${target.namespace}`;
+  return {
+    usage: `vault policy write${namespace} ${policyName(token)} FILE`,
+    lines: lines.length === 0 ? NOTHING : lines,
+  };
+}
+
+function quoteAll(names: readonly string[]): string {
+  return [...new Set(names)]
+    .sort()
+    .map((name) => `"${name}"`)
+    .join(', ');
+}
+
+function formatNomadPolicy({ rights, target, token }: TokenRights): Format {
+  const inNamespace = rights.filter(({ right }) => right.scope === 'namespace');
+  const capabilities = inNamespace.flatMap(({ right }) => (right.scope === 'namespace' ? [right.capability] : []));
+  const plugin = rights.filter(({ right }) => right.scope === 'plugin');
+  const management = rights.filter(({ right }) => right.scope === 'management');
+  const lines = [
+    ...management.map(
+      ({ neededBy }) => `# no policy grants ${neededBy.join(', ')}: use a token of type management, or leave it out`,
+    ),
+    ...(inNamespace.length === 0
+      ? []
+      : [reason({ neededBy: [...new Set(inNamespace.flatMap((one) => one.neededBy))] })]),
+    ...(capabilities.length === 0
+      ? []
+      : [`namespace "${target.namespace ?? 'default'}" {`, `  capabilities = [${quoteAll(capabilities)}]`, '}']),
+    ...plugin.flatMap(({ right, neededBy }) => [
+      reason({ neededBy }),
+      'plugin {',
+      `  policy = "${right.scope === 'plugin' ? right.policy : ''}"`,
+      '}',
+    ]),
+  ];
+  return { usage: `nomad acl policy apply ${policyName(token)} FILE`, lines: lines.length === 0 ? NOTHING : lines };
+}
+
+function formatConsulRules({ rights, target, token }: TokenRights): Format {
+  const lines = rights.flatMap(({ right, neededBy }) => {
+    if (target.services.length === 0) return [];
+    if (right.scope === 'prefix') {
+      return [reason({ neededBy }), `${right.kind} "" {\n  policy = "${right.policy}"\n}`];
+    }
+    if (right.scope !== 'service') return [];
+    const blocks = target.services.map((name) => `service ${JSON.stringify(name)} {\n  policy = "${right.policy}"\n}`);
+    return [reason({ neededBy }), ...blocks];
+  });
+  return {
+    usage: `consul acl policy create -name ${policyName(token)} -rules @FILE`,
+    lines: lines.length === 0 ? NOTHING : lines,
+  };
+}
+
+function formatTeamAccess({ rights, target }: TokenRights): Format {
+  const lines = rights.flatMap(({ right, neededBy }) =>
+    right.scope === 'organization'
+      ? [reason({ neededBy }), `${right.access}  (${ORGANIZATION_ACCESS[right.access]})`]
+      : [],
+  );
+  return {
+    usage: `organization access of the team that the token belongs to, in ${target.organization}`,
+    lines: lines.length === 0 ? NOTHING : lines,
+  };
+}
+
+/** A right of a target: that on a path names the path. */
+type TargetRight =
+  | Exclude<Right, { readonly scope: 'path' }>
+  | (Right & { readonly scope: 'path'; readonly path: string });
+
+/** The rights that an operation needs. */
+export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
+  const paths = () => policyPaths(operation.path, target);
+  return permissionOf(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
+    right.scope === 'path' ? paths().map((path) => ({ ...right, path })) : [right],
+  );
+}

@@ -1,0 +1,99 @@
+import { pathToFileURL } from 'node:url';
+import type { Playbook } from '../../act/define.ts';
+import { builtInPlaybooks } from '../../act/playbooks/index.ts';
+import { loadPlaybooks } from '../../act/registry.ts';
+import type { Config, Target } from '../../config/config.ts';
+import type { Job } from '../../config/job.ts';
+import { suggestName } from '../../config/suggest.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { sources as builtInSources } from '../../extract/sources/index.ts';
+import { fitsTarget, type SourceDefinition } from '../../extract/sources/source.ts';
+import { describePlugin, toRemoteSources } from './remote.ts';
+
+/** The sources and playbooks that runs and commands can use. */
+export interface Definitions {
+  readonly sources: readonly SourceDefinition[];
+  readonly playbooks: readonly Playbook[];
+}
+
+export const BUILT_IN: Definitions = { sources: builtInSources, playbooks: builtInPlaybooks };
+
+/** The default export of a module under `plugins:`. */
+export type Plugin = Partial<Definitions>;
+
+/** Checks the type of a plugin. */
+export function definePlugin(plugin: Plugin): Plugin {
+  return plugin;
+}
+
+/**
+ * The definitions of the package, of the modules under `plugins:` and of `extra`, in this order. Sources of modules run in threads of
+ * their own. A playbook of a module runs in this one, because its guards are asked in the middle of an action: its module is loaded
+ * here only if one of its playbooks is used.
+ * @param usesPlaybook whether a playbook may be planned or applied; of others, only the declarations are known
+ * @throws TidemarkError CONFIG if a module cannot be loaded, or a definition is not valid.
+ */
+export async function loadDefinitions(
+  config: Config,
+  extra: Plugin = {},
+  usesPlaybook: (name: string) => boolean = () => true,
+): Promise<Definitions> {
+  const modules = await Promise.all(
+    config.plugins.map((file, index) => loadPlugin(file, `plugins[${index}]`, usesPlaybook)),
+  );
+  const plugins = [BUILT_IN, ...modules, extra];
+  const sources = plugins.flatMap((plugin) => plugin.sources ?? []);
+  assertTargetSources(config, sources);
+  if (plugins.length === 2 && !extra.sources && !extra.playbooks) return BUILT_IN;
+  const playbooks = plugins.flatMap((plugin) => plugin.playbooks ?? []);
+  assertUniqueSources(sources);
+  return { sources, playbooks: await loadPlaybooks(config, playbooks) };
+}
+
+/** The definitions for these jobs. */
+export function loadJobDefinitions(config: Config, jobs: readonly Job[]): Promise<Definitions> {
+  return loadDefinitions(config, {}, (name) =>
+    jobs.some(({ playbooks }) => playbooks.some((one) => one.name === name)),
+  );
+}
+
+async function loadPlugin(file: string, field: string, usesPlaybook: (name: string) => boolean): Promise<Plugin> {
+  const info = await describePlugin(file, field);
+  const isUsed = info.playbooks?.some(({ name }) => usesPlaybook(name));
+  const playbooks = isUsed ? await importPlaybooks(file) : (info.playbooks ?? []);
+  return { sources: toRemoteSources(file, info), playbooks };
+}
+
+/** Of a module that a thread has loaded. */
+async function importPlaybooks(file: string): Promise<readonly Playbook[]> {
+  const module = (await import(pathToFileURL(file).href)) as { readonly default: Plugin };
+  return module.default.playbooks ?? [];
+}
+
+function assertUniqueSources(sources: readonly SourceDefinition[]): void {
+  const names = new Set<string>();
+  for (const { name } of sources) {
+    if (names.has(name)) throw new TidemarkError('CONFIG', `the source ${name} is defined twice`);
+    names.add(name);
+  }
+}
+
+/** Checks the names under `sources` and `without` of each target. @throws TidemarkError CONFIG with one line per unknown name */
+function assertTargetSources({ targets }: Config, sources: readonly SourceDefinition[]): void {
+  const issues = targets.flatMap((target, index) => {
+    const known = sources.filter((source) => fitsTarget(source, target)).map(({ name }) => name);
+    return unknownSources(target, known).map(
+      ({ field, name }) =>
+        `targets[${index}].${field}: a target of kind ${target.kind} has no source ${name}; ${suggestName(name, known)}`,
+    );
+  });
+  if (issues.length > 0) throw new TidemarkError('CONFIG', issues.join('\n'));
+}
+
+function unknownSources({ sources = [], without }: Target, known: readonly string[]) {
+  const named = [
+    ...sources.map((name) => ({ field: 'sources', name })),
+    ...without.map((name) => ({ field: 'without', name })),
+  ];
+  return named.filter(({ name }) => !known.includes(name));
+}

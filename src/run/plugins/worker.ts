@@ -1,0 +1,203 @@
+import { pathToFileURL } from 'node:url';
+import { parentPort, workerData } from 'node:worker_threads';
+import pLimit from 'p-limit';
+import type { Playbook } from '../../act/define.ts';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import type { ExtractContext, ListedObject, ObjectList, SourceDefinition } from '../../extract/sources/source.ts';
+import type { ServiceClient } from '../../services/client.ts';
+import { operations } from '../../services/index.ts';
+import type { Args, Operation } from '../../services/operation.ts';
+import type { ResponsePage } from '../../services/response.ts';
+import { Bridge } from './bridge.ts';
+import type { PluginInfo, RemoteClient, RemoteContext, SourceInfo, Task } from './protocol.ts';
+
+/**
+ * The program of a thread that runs a plugin. What goes wrong in it ends the thread: it has no warehouse, no connection and no file of
+ * the landing open.
+ */
+
+const ALIVE_MS = 1_000;
+// A thread that computes without an end cannot send it.
+setInterval(() => parentPort?.postMessage({ kind: 'alive' }), ALIVE_MS);
+if (parentPort) new Bridge(parentPort, (task) => run(task as Task));
+
+async function run(task: Task): Promise<unknown> {
+  const module = await load(String(workerData));
+  if (task.kind === 'describe') return describe(module.default);
+  const source = (module.default as { readonly sources: readonly SourceDefinition[] }).sources[task.source];
+  if (!source) throw new TidemarkError('DATA', 'the plugin has another number of sources than before');
+  if (task.kind === 'check') return source.checkAccess(toClient(task.client), task.onUnknown);
+  const extract = task.fallback === undefined ? source.extract : source.fallbacks?.[task.fallback];
+  return extract?.(toContext(task.context, source));
+}
+
+async function load(file: string): Promise<{ readonly default?: unknown }> {
+  try {
+    return (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+  } catch (cause) {
+    const { code } = Object(cause) as { readonly code?: unknown };
+    if (code !== 'ERR_UNKNOWN_FILE_EXTENSION' || !/\.[cm]?ts$/u.test(file)) {
+      throw new TidemarkError('CONFIG', `cannot be loaded: ${errorMessage(cause)}`, { cause });
+    }
+    throw new TidemarkError('CONFIG', 'is TypeScript, which this version of Node cannot run', {
+      cause,
+      hint: 'use Node 22.18 or newer, or compile the plugin to JavaScript',
+    });
+  }
+}
+
+/** @throws TidemarkError CONFIG that ends a sentence about the file */
+function describe(plugin: unknown): PluginInfo {
+  const { sources, playbooks } = Object(plugin) as Readonly<Record<string, unknown>>;
+  const lists = [sources, playbooks].filter((list) => list !== undefined);
+  if (lists.length === 0 || !lists.every(Array.isArray)) {
+    throw new TidemarkError('CONFIG', 'has no default export with `sources` or `playbooks`', {
+      hint: 'write `export default definePlugin({ sources: […], playbooks: […] })`',
+    });
+  }
+  return {
+    sources: (sources as readonly unknown[] | undefined)?.map(describeSource),
+    playbooks: (playbooks as readonly unknown[] | undefined)?.map(describePlaybook),
+  };
+}
+
+function describeSource(source: unknown, index: number): SourceInfo {
+  const {
+    name,
+    kind,
+    flavor,
+    operations: called,
+    unchanged,
+    fallbacks,
+    extract,
+    checkAccess,
+  } = Object(source) as SourceDefinition;
+  const isSource =
+    typeof name === 'string' && kind !== undefined && [extract, checkAccess].every((one) => typeof one === 'function');
+  if (!isSource)
+    throw new TidemarkError(
+      'CONFIG',
+      `sources[${index}] is not a source: it needs name, kind, extract and checkAccess`,
+    );
+  return {
+    name,
+    kind,
+    ...(flavor && { flavor }),
+    operations: withoutFunctions(called) as readonly Operation[] | undefined,
+    unchanged: withoutFunctions(unchanged) as SourceInfo['unchanged'],
+    fallbacks: fallbacks?.length,
+  };
+}
+
+function describePlaybook(playbook: unknown, index: number): Playbook {
+  const { name, actions, plan } = Object(playbook) as Playbook;
+  const isPlaybook = typeof name === 'string' && Array.isArray(actions) && typeof plan === 'function';
+  if (isPlaybook) return withoutFunctions(playbook) as Playbook;
+  throw new TidemarkError('CONFIG', `playbooks[${index}] is not what \`definePlaybook\` returns`);
+}
+
+/** What can be copied of a value: a schema, which is an object of a class, cannot. */
+function withoutFunctions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutFunctions);
+  if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
+  const kept = Object.entries(value).filter(([, inner]) => typeof inner !== 'function' && !isInstance(inner));
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutFunctions(inner)]));
+}
+
+function isInstance(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof RegExp) &&
+    Object.getPrototypeOf(value) !== Object.prototype
+  );
+}
+
+function toContext(remote: RemoteContext, source: SourceDefinition): ExtractContext {
+  const { concurrency, ...shared } = remote;
+  return {
+    ...shared,
+    client: toClient(remote.client),
+    objects: async (list) => {
+      const reader = await remote.objects(markChangeable(list, source));
+      return {
+        land: (key, { fields, read, check }) =>
+          reader.land(key, {
+            fields,
+            read: async (options) => {
+              const response = await read(options);
+              if (response.status !== 304) check?.(response);
+              return response;
+            },
+          }),
+      };
+    },
+    forEachLimited: (items, work) => forEachLimited(items, work, concurrency),
+  } as ExtractContext;
+}
+
+/** Nothing proves that an object is unchanged of which a part is undefined: the source says so of each here, where its functions are. */
+function markChangeable(list: ObjectList, { unchanged }: SourceDefinition): ObjectList {
+  const mark = (object: ListedObject) =>
+    unchanged?.unless?.(object.item) ? { ...object, parts: [undefined] } : object;
+  return { ...list, objects: list.objects.map(mark) };
+}
+
+/** The first failure starts no more items, and is thrown once those in progress have ended. */
+async function forEachLimited<T>(items: readonly T[], work: (item: T) => Promise<void>, concurrency: number) {
+  const failures: unknown[] = [];
+  await pLimit(concurrency).map(items, async (item) => {
+    if (failures.length > 0) return;
+    await Promise.resolve(item)
+      .then(work)
+      .catch((error: unknown) => failures.push(error));
+  });
+  if (failures.length > 0) throw failures[0];
+}
+
+function toClient({ target, call, download, openPages }: RemoteClient): ServiceClient {
+  return {
+    target,
+    call: async (operation, args, options) =>
+      call(prepare(operation, target, args, options?.body), args, toData(options)) as never,
+    download: async (operation, args, file, options) =>
+      download(prepare(operation, target, args, options?.body), args, file, toData(options)),
+    async *pages(operation, args, options) {
+      const cursor = await openPages(prepare(operation, target, args, options?.body), args, toData(options));
+      try {
+        for (let page = await cursor.next(); page !== undefined; page = await cursor.next()) yield page as ResponsePage;
+      } finally {
+        await cursor.close();
+      }
+    },
+    close: async () => {},
+  };
+}
+
+/** Metrics, a signal and functions belong to the other side. */
+function toData<T extends object>(options: T | undefined): T | undefined {
+  return options && (withoutFunctions({ ...options, metrics: undefined, signal: undefined }) as T);
+}
+
+/**
+ * An operation as it crosses: one of the package by its name, another with the results of its functions, which stay here.
+ * @throws TidemarkError USAGE for what it does not accept
+ */
+function prepare<O extends Operation>(operation: O, target: ServiceClient['target'], args: unknown, body: unknown): O {
+  if (operations.has(operation.name)) return { name: operation.name } as O;
+  const given = (args ?? {}) as Args;
+  const issues = operation.validate?.(given, body, target).filter(({ isWarning }) => !isWarning) ?? [];
+  const parsed = body === undefined ? undefined : operation.body?.schema.safeParse(body);
+  const problems = [
+    ...issues.map(({ path, message }) => `${path} ${message}`),
+    ...(parsed?.error?.issues ?? []).map(({ path, message }) => `body.${path.join('.')} ${message}`),
+  ];
+  if (problems.length > 0) throw new TidemarkError('USAGE', `${operation.name}: ${problems.join('; ')}`);
+  const { queryEncoder } = operation;
+  const handled = queryEncoder && Object.keys(given).filter((name) => queryEncoder.handles(name));
+  return {
+    ...(withoutFunctions(operation) as O),
+    ...(queryEncoder && { encoded: { handled, pairs: queryEncoder.encode(given) } }),
+  };
+}

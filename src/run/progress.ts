@@ -1,0 +1,224 @@
+import type { createLogUpdate } from 'log-update';
+import type { Context } from '../core/context.ts';
+import type { Log } from '../core/log.ts';
+import { plural } from '../core/plural.ts';
+import { isLoaded } from '../extract/run-context.ts';
+import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { PullOutcome } from '../load/record-pulls.ts';
+
+/** Shows the pulls of a run: a live display on a terminal, plain lines elsewhere. */
+export interface Progress {
+  /** @returns a function to call with the outcome. */
+  start(target: string, source: string, metrics: RequestMetrics): (outcome: PullOutcome) => void;
+  /** On a terminal, writes above the live display. */
+  readonly log: Log;
+  /** Removes the live display. */
+  end(): void;
+}
+
+/** Loads the drawing library only if there is a terminal. */
+export async function createProgress({ terminal, log }: Pick<Context, 'terminal' | 'log'>): Promise<Progress> {
+  if (terminal) return createTerminalProgress({ terminal, log });
+  const outcomes = new OutcomeLog(log);
+  return { log, start: (target) => outcomes.start(target), end: () => outcomes.flush() };
+}
+
+export interface TerminalOptions {
+  readonly terminal: NodeJS.WriteStream;
+  readonly log: Log;
+  /** Milliseconds between two updates. @default 120 */
+  readonly intervalMs?: number;
+  /** A monotonic clock in milliseconds. @default performance.now */
+  readonly now?: () => number;
+}
+
+export async function createTerminalProgress(options: TerminalOptions): Promise<Progress> {
+  const library = await import('log-update');
+  return new TerminalProgress(options, library.createLogUpdate(options.terminal, { showCursor: true }));
+}
+
+interface DisplayedPull {
+  readonly name: string;
+  readonly metrics: RequestMetrics;
+  readonly startedMs: number;
+}
+
+/** Rows of the terminal that the display leaves free. */
+const SPARE_ROWS = 4;
+
+/**
+ * One line per pull in progress, redrawn in place; the line of a pull that ends stays above. Log lines go above the display, and stdout
+ * may be a file: that is why a task runner such as listr2 does not fit.
+ */
+class TerminalProgress implements Progress {
+  readonly log: Log;
+  readonly #terminal: NodeJS.WriteStream;
+  readonly #outcomes: OutcomeLog;
+  readonly #now: () => number;
+  readonly #draw: ReturnType<typeof createLogUpdate>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #pulls = new Set<DisplayedPull>();
+
+  constructor(
+    { terminal, log, intervalMs = 120, now = () => performance.now() }: TerminalOptions,
+    draw: ReturnType<typeof createLogUpdate>,
+  ) {
+    this.#terminal = terminal;
+    this.#outcomes = new OutcomeLog(log);
+    this.#now = now;
+    this.#draw = draw;
+    this.#timer = setInterval(() => this.#redraw(), intervalMs);
+    this.#timer.unref();
+    this.log = {
+      info: (line) => this.#above(() => log.info(line)),
+      warn: (line) => this.#above(() => log.warn(line)),
+      error: (line) => this.#above(() => log.error(line)),
+    };
+  }
+
+  start(target: string, source: string, metrics: RequestMetrics): (outcome: PullOutcome) => void {
+    const pull = { name: `${target}: ${source}`, metrics, startedMs: this.#now() };
+    this.#pulls.add(pull);
+    const done = this.#outcomes.start(target);
+    return (outcome) => {
+      this.#pulls.delete(pull);
+      this.#above(() => done(outcome));
+    };
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#draw.clear();
+    this.#outcomes.flush();
+  }
+
+  #redraw(): void {
+    if (this.#pulls.size === 0) return;
+    const { rows = 24, columns = 80 } = this.#terminal;
+    const shown = [...this.#pulls].slice(0, Math.max(1, rows - SPARE_ROWS));
+    const lines = shown.map((pull) => clip(formatProgress(pull, this.#now()), columns));
+    const hidden = this.#pulls.size - shown.length;
+    this.#draw([...lines, ...(hidden > 0 ? [`  and ${hidden} more`] : [])].join('\n'));
+  }
+
+  #above(write: () => void): void {
+    this.#draw.clear();
+    write();
+    this.#redraw();
+  }
+}
+
+/** `acme: agents  36 rows, 9 requests, 4.5/s, waited 1.2 s` */
+function formatProgress({ name, metrics, startedMs }: DisplayedPull, nowMs: number): string {
+  const { rows, requests, retries, throttleWaitMs } = metrics;
+  const seconds = Math.max(0.001, (nowMs - startedMs) / 1000);
+  const waited = throttleWaitMs >= 100 ? `, waited ${(throttleWaitMs / 1000).toFixed(1)} s` : '';
+  const retried = retries > 0 ? `, ${retries} retried` : '';
+  return `  ${name}  ${plural(rows, 'row')}, ${plural(requests, 'request')}, ${(requests / seconds).toFixed(1)}/s${retried}${waited}`;
+}
+
+/** A line that wraps would take two rows, and clearing would leave one of them. */
+function clip(line: string, columns: number): string {
+  return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
+}
+
+/**
+ * Logs the outcomes of pulls. The failures of a target wait until its last pull ends, because those with the same reason are one line:
+ * a token that is refused fails every source.
+ */
+class OutcomeLog {
+  readonly #log: Log;
+  readonly #running = new Map<string, number>();
+  readonly #failures = new Map<string, PullOutcome[]>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** @returns a function to call with the outcome. */
+  start(target: string): (outcome: PullOutcome) => void {
+    this.#running.set(target, (this.#running.get(target) ?? 0) + 1);
+    return (outcome) => {
+      const running = (this.#running.get(target) ?? 1) - 1;
+      this.#running.set(target, running);
+      if (outcome.status === 'complete') this.#log.info(formatOutcome(outcome));
+      else if (outcome.status === 'failed') this.#hold(outcome);
+      else this.#log.warn(formatOutcome(outcome));
+      if (running === 0) this.#flushTarget(target);
+    };
+  }
+
+  /** Logs the held messages while pulls are running. */
+  flush(): void {
+    for (const target of this.#failures.keys()) this.#flushTarget(target);
+  }
+
+  #hold(outcome: PullOutcome): void {
+    this.#failures.set(outcome.target, [...(this.#failures.get(outcome.target) ?? []), outcome]);
+  }
+
+  #flushTarget(target: string): void {
+    const groups = groupByReason(this.#failures.get(target) ?? []);
+    this.#failures.delete(target);
+    for (const [reason, outcomes] of groups) this.#log.warn(formatFailures(target, reason, outcomes));
+  }
+}
+
+/** What a service is asked for, which differs between the sources that fail for the same reason. */
+const OPERATION = /^\S+ at \S+: /u;
+const PERMISSION = /: the token lacks the permission "([^"]*)"(?:, or is not valid)?/u;
+const MAX_PERMISSIONS = 4;
+
+/** The reason of a failure without the operation, and the permission that is missing for it. */
+function splitError(error: string): { readonly reason: string; readonly permission: string | undefined } {
+  const permission = PERMISSION.exec(error)?.[1];
+  return { reason: error.replace(OPERATION, '').replace(PERMISSION, ''), permission };
+}
+
+interface Failure {
+  readonly error: string | null;
+}
+
+/** The failures of a target by their reason, without the operation that failed. */
+export function groupByReason<T extends Failure>(failures: readonly T[]): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const failure of failures) {
+    const { reason } = splitError(failure.error ?? '');
+    groups.set(reason, [...(groups.get(reason) ?? []), failure]);
+  }
+  return groups;
+}
+
+/** The reason with the permissions that are missing for these failures. */
+export function formatReason(reason: string, failures: readonly Failure[]): string {
+  const permissions = new Set(failures.flatMap(({ error }) => splitError(error ?? '').permission ?? []));
+  return permissions.size === 0 ? reason : `${reason}: ${formatMissing([...permissions])}`;
+}
+
+/** `acme: 8 sources failed: 401 unauthorized: … (agents, workspaces, …; 8 requests)` */
+function formatFailures(target: string, reason: string, outcomes: readonly PullOutcome[]): string {
+  const [first, ...others] = outcomes;
+  if (first && others.length === 0) return formatOutcome(first);
+  const names = outcomes.map(({ source }) => source).sort();
+  const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
+  return `${target}: ${names.length} sources failed: ${formatReason(reason, outcomes)} (${names.join(', ')}; ${plural(requests, 'request')})`;
+}
+
+/** `acme: workspaces: 240 rows (+3 ~12 -1), 2 requests`, or the error. */
+function formatOutcome(outcome: PullOutcome): string {
+  const { target, source, status, rows, inserted, changed, deleted, requests, retries, throttle_wait_ms } = outcome;
+  const retried = retries > 0 ? `, ${retries} retried` : '';
+  const waited = throttle_wait_ms >= 1000 ? `, waited ${(throttle_wait_ms / 1000).toFixed(1)} s` : '';
+  const traffic = `${plural(requests, 'request')}${retried}${waited}`;
+  if (!isLoaded(status)) return `${target}: ${source}: ${status}: ${outcome.error} (${traffic})`;
+  const note = outcome.note === null ? '' : `; note: ${outcome.note}`;
+  const partial = status === 'partial' ? 'partial: ' : '';
+  return `${target}: ${source}: ${partial}${plural(Number(rows), 'row')} (+${inserted} ~${changed} -${deleted}), ${traffic}${note}`;
+}
+
+function formatMissing(permissions: readonly string[]): string {
+  const more = permissions.length - MAX_PERMISSIONS;
+  const listed = permissions.slice(0, MAX_PERMISSIONS).map((permission) => `"${permission}"`);
+  const named = `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `the token lacks the permission${permissions.length === 1 ? '' : 's'} ${named}, or is not valid`;
+}

@@ -1,0 +1,193 @@
+import { formatError, TidemarkError } from '../core/errors.ts';
+import {
+  type Connection,
+  canRetryWith,
+  createOnce,
+  extract,
+  isInvalidData,
+  openLanding,
+  type Strategy,
+  withRejectedHint,
+} from '../extract/extract.ts';
+import type { ActivePull, RunContext } from '../extract/run-context.ts';
+import { MissingColumnError } from '../extract/sources/explorer/csv-export.ts';
+import { type Manifest, quarantineLanding, verifyLanding } from '../landing/store.ts';
+import { EmptiedTableError, RowDropError } from '../load/judge.ts';
+import type { LoadQueue } from '../load/load-queue.ts';
+import { isPartial } from '../load/pull-notes.ts';
+import { type PullOutcome, recordPull, toPullOutcome } from '../load/record-pulls.ts';
+import { classifyStorageError } from '../warehouse/integrity.ts';
+import type { Siblings } from './siblings.ts';
+
+export interface PullSourceOptions extends Connection {
+  readonly loads: LoadQueue;
+  /** The pulls of the target in this run. */
+  readonly siblings: Siblings;
+  /** Loads a mass disappearance of rows instead of quarantining it. */
+  readonly acceptDrop: boolean;
+  /** Loads this landing of an earlier run again, without the network; why not, if that run has none that can be loaded. */
+  readonly replay?: Manifest | TidemarkError;
+  /** What an interrupted run of the job has landed. */
+  readonly resumable?: Manifest;
+}
+
+/**
+ * Brings one source of one target into the warehouse, or records why not. A failed pull leaves its tables unchanged.
+ * @throws storage failures only: a full disk, a corrupt working file.
+ */
+export async function pullSource(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
+  try {
+    if (options.replay) return await replayLanding(run, pull, options, options.replay);
+    return (await resumeLanding(run, pull, options)) ?? (await extractWithRetry(run, pull, options));
+  } catch (error) {
+    if (classifyStorageError(error)) throw error;
+    const isQuarantined = error instanceof RowDropError || error instanceof MissingColumnError;
+    const status = isQuarantined ? 'quarantined' : 'failed';
+    return run.writes(() => recordPull(run, pull, { status, error: run.redactor.text(formatError(error)) }));
+  }
+}
+
+/** Extracts and loads. If the data is invalid, or the service fails, tries again with the next strategy; rejected files are kept. */
+async function extractWithRetry(run: RunContext, pull: ActivePull, options: PullSourceOptions): Promise<PullOutcome> {
+  const { source, target, metrics } = pull;
+  let { once, reuse } = options;
+  let strategies: readonly Strategy[] = [source.extract, ...(source.fallbacks ?? [source.extract])];
+  let missing: MissingColumnError | undefined;
+  for (;;) {
+    const [strategy, ...rest] = strategies as [Strategy, ...Strategy[]];
+    const landing = openLanding(run, pull);
+    let manifest: Manifest | undefined;
+    try {
+      manifest = await extract(run, pull, { client: options.client, once, reuse }, strategy, landing);
+      return await loadOrWait(pull, manifest, options);
+    } catch (error) {
+      const isQuarantined = error instanceof RowDropError;
+      if (manifest && isQuarantined) await quarantineLanding(run.config, manifest, error.message);
+      if (manifest && (isQuarantined || !isInvalidData(error))) throw error; // its landing can be loaded later
+      await (classifyStorageError(error) ? landing.discard() : landing.reject());
+      if (error instanceof MissingColumnError) missing ??= error;
+      strategies = rest.filter((next) => canRetryWith(next, strategy, error));
+      if (run.signal.aborted || classifyStorageError(error)) throw error;
+      // that another strategy failed as well does not make the missing column unimportant
+      if (strategies.length === 0) throw withRejectedHint(missing ?? error, run, pull);
+      run.log.info(`${target.name}: ${source.name}: ${formatError(error)}; retrying`);
+      metrics.retries++;
+      reuse = undefined;
+      once = createOnce(); // a shared result may be what was wrong
+    }
+  }
+}
+
+/**
+ * Loads a landing. A table that would lose all rows waits for the other sources of the target: where one of them failed, whatever
+ * answered in its place may have answered here as well.
+ */
+async function loadOrWait(pull: ActivePull, manifest: Manifest, options: PullSourceOptions): Promise<PullOutcome> {
+  const { loads, siblings, acceptDrop } = options;
+  try {
+    return await loads.add(pull, manifest, acceptDrop);
+  } catch (error) {
+    if (!(error instanceof EmptiedTableError)) throw error;
+    const failed = await siblings.failed();
+    if (failed.length === 0) return loads.add(pull, manifest, acceptDrop, true);
+    const what = `${error.message}, and ${failed.join(', ')} of the same target failed`;
+    throw new RowDropError('DATA', what, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
+  }
+}
+
+/**
+ * Loads an earlier landing again, unless newer rows are loaded: history is never written backwards. Where nothing is loaded, the state of
+ * the source stays as it is.
+ */
+async function replayLanding(
+  run: RunContext,
+  pull: ActivePull,
+  options: PullSourceOptions,
+  replay: Manifest | TidemarkError,
+): Promise<PullOutcome> {
+  const refuse = (error: TidemarkError) =>
+    toPullOutcome(pull, { status: 'failed', error: run.redactor.text(formatError(error)) });
+  if (replay instanceof TidemarkError) return refuse(replay);
+  const newer = await findNewerRows(run, pull, replay);
+  return newer ? refuse(newer) : loadLanding(run, pull, options, replay);
+}
+
+async function findNewerRows(
+  run: RunContext,
+  pull: ActivePull,
+  manifest: Manifest,
+): Promise<TidemarkError | undefined> {
+  const { at, age } = await currentVersion(run, pull, manifest);
+  if (age !== 'newer') return undefined;
+  return new TidemarkError('DATA', `the loaded rows are of ${at}, after that run`, {
+    hint: 'see the past with `tidemark sql --as-of`',
+  });
+}
+
+/** Loads a landing of an earlier run. @throws RowDropError if it was quarantined, and nobody accepts it */
+async function loadLanding(
+  { config }: RunContext,
+  pull: ActivePull,
+  options: PullSourceOptions,
+  manifest: Manifest,
+): Promise<PullOutcome> {
+  const { quarantined, source, run_id } = manifest;
+  if (quarantined !== undefined && !options.acceptDrop) {
+    throw new RowDropError('DATA', quarantined, {
+      hint: `if this is correct, accept it with \`tidemark pull --from ${run_id} --accept-shrink ${source}\``,
+    });
+  }
+  await verifyLanding(config, manifest);
+  return loadOrWait(pull, manifest, options);
+}
+
+/**
+ * Uses what an interrupted run has landed: copies its pull if the landing was loaded already, else loads it.
+ * @returns undefined if the source has to be extracted: the landing is invalid, or older than the loaded rows.
+ */
+async function resumeLanding(
+  run: RunContext,
+  pull: ActivePull,
+  options: PullSourceOptions,
+): Promise<PullOutcome | undefined> {
+  const { resumable: manifest } = options;
+  if (!manifest) return undefined;
+  const { age } = await currentVersion(run, pull, manifest);
+  if (age === 'same') return run.writes(() => carryForward(run, pull, manifest));
+  if (age === 'newer') return undefined;
+  try {
+    return await loadLanding(run, pull, options, manifest);
+  } catch (error) {
+    const isRejected = error instanceof TidemarkError && error.code === 'DATA';
+    if (!isRejected || classifyStorageError(error) || run.signal.aborted) throw error;
+    run.log.info(`${pull.target.name}: ${pull.source.name}: ${formatError(error)}; extracting again`);
+    return undefined;
+  }
+}
+
+/** When the loaded rows were extracted, and whether that is before, at or after the time of a landing. */
+async function currentVersion(
+  { warehouse: { database, files }, writes }: RunContext,
+  { target, source }: ActivePull,
+  manifest: Manifest,
+): Promise<{ readonly at: unknown; readonly age: 'older' | 'same' | 'newer' }> {
+  const params = { target: target.name, source: source.name };
+  const [row] = await writes(async () => database.rows(await files.read('warehouse/extracted_at'), params));
+  const at = row?.extracted_at ?? null;
+  const aheadMs = at === null ? Number.NEGATIVE_INFINITY : Date.parse(String(at)) - Date.parse(manifest.as_of);
+  return { at, age: aheadMs < 0 ? 'older' : aheadMs > 0 ? 'newer' : 'same' };
+}
+
+async function carryForward(run: RunContext, pull: ActivePull, manifest: Manifest): Promise<PullOutcome> {
+  const { database, files } = run.warehouse;
+  const [row] = await database.rows(await files.read('warehouse/copy_pull'), {
+    target: pull.target.name,
+    source: pull.source.name,
+    run_id: run.runId,
+    extracted_at: manifest.as_of,
+    now: run.clock.now().toISOString(),
+  });
+  pull.expectedRows = manifest.expected_rows;
+  const status = isPartial(manifest) ? 'partial' : 'complete';
+  return { ...toPullOutcome(pull, { status }), rows: Number(row?.rows) };
+}

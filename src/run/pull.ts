@@ -1,0 +1,238 @@
+import type { LimitFunction } from 'p-limit';
+import type { Config } from '../config/config.ts';
+import { linkSignals } from '../core/abort.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, type ExitCode, TidemarkError } from '../core/errors.ts';
+import { createOnce, startRunBound } from '../extract/extract.ts';
+import { clearInFlight, findResumable } from '../extract/resume.ts';
+import { prepareReuse, type ReuseTools } from '../extract/reuse.ts';
+import type { Pull, RunContext } from '../extract/run-context.ts';
+import { sources as builtInSources, findLeftOut } from '../extract/sources/index.ts';
+import { type ExtractContext, hasSource, type SourceDefinition } from '../extract/sources/source.ts';
+import { limitTargets } from '../extract/target-limit.ts';
+import { createRequestMetrics } from '../http/request-metrics.ts';
+import { type Landing, type Manifest, readLanding } from '../landing/store.ts';
+import { LoadQueue } from '../load/load-queue.ts';
+import type { PullOutcome } from '../load/record-pulls.ts';
+import { ServiceClients } from '../services/clients.ts';
+import { withWarehouseLock } from '../warehouse/session.ts';
+import { isUnpublished, type LakeResult, lakeStage } from './lake.ts';
+import { createProgress, type Progress } from './progress.ts';
+import { pullSource } from './pull-source.ts';
+import { exitCode, type RunResult, withRun } from './run.ts';
+import { Siblings } from './siblings.ts';
+
+/** The pulls of the selected targets and sources. @default all */
+export function selectPulls(
+  config: Config,
+  selected: { readonly targets?: readonly string[]; readonly sources?: readonly string[] },
+  sources: readonly SourceDefinition[] = builtInSources,
+): readonly Pull[] {
+  const targets = config.targets.filter(({ name }) => !selected.targets?.length || selected.targets.includes(name));
+  return targets.flatMap((target) =>
+    sources
+      .filter(
+        (source) => hasSource(target, source) && (!selected.sources?.length || selected.sources.includes(source.name)),
+      )
+      .map((source) => ({ target, source })),
+  );
+}
+
+/** @throws TidemarkError USAGE if the selection is empty. In a shard it may be: other shards have the targets of the selection. */
+export function assertPulls({ shard }: Config, pulls: readonly Pull[]): readonly Pull[] {
+  if (pulls.length > 0 || shard !== undefined) return pulls;
+  throw new TidemarkError('USAGE', 'the selected targets have none of the selected sources');
+}
+
+export interface PullOptions {
+  readonly pulls: readonly Pull[];
+  /** Sources whose mass disappearance of rows is accepted. */
+  readonly acceptShrink?: readonly string[];
+  /** Extracts everything, even what an interrupted run has landed. */
+  readonly fresh?: boolean;
+}
+
+export interface PullRunResult extends RunResult {
+  /** The publish to the lake; null without one. */
+  readonly lake: LakeResult | null;
+}
+
+/** The exit code of the pulls; `incomplete` as well if the publish to the lake failed. */
+export function pullExitCode(result: PullRunResult): ExitCode {
+  const pulled = exitCode(result);
+  return pulled === EXIT.done && isUnpublished(result.lake) ? EXIT.incomplete : pulled;
+}
+
+/** Runs `tidemark pull`. `from` names a run whose landing is loaded again, without the network. */
+export async function runPulls(
+  config: Config,
+  context: Context,
+  { from, ...options }: PullOptions & { readonly from?: string },
+): Promise<PullRunResult> {
+  const replay = from === undefined ? undefined : await readLanding(config, from);
+  const { pulls } = options;
+  const { clock, log } = context;
+  const lock = { config, purpose: 'pull', now: clock.now(), log };
+  const run = { config, context, job: 'pull', pulls, ...(replay && { asOf: replay.asOf }) };
+  return withWarehouseLock(lock, async (writer) => {
+    const { result } = await withRun(run, writer, async (begun) => ({
+      pulls: await pullSources(begun, options, replay),
+    }));
+    if (result.status === 'interrupted') return { ...result, lake: null };
+    await clearInFlight(config, 'pull');
+    return { ...result, lake: await lakeStage(config, context) };
+  });
+}
+
+/**
+ * Extracts the sources of many targets concurrently, each within its target's rate limit, and loads what has landed meanwhile. A failed
+ * source is recorded and does not stop the others; a storage failure stops all of them.
+ */
+export async function pullSources(
+  run: RunContext,
+  { pulls, acceptShrink = [], fresh = false }: PullOptions,
+  replay?: Landing,
+): Promise<readonly PullOutcome[]> {
+  const { config, job, asOf } = run;
+  const keys = new Set(fresh || replay ? [] : pulls.map(pullKey));
+  const resumable = await findResumable({ config, job, runId: run.runId, asOf, log: run.log, selected: keys });
+  const progress = await createProgress(run);
+  const halt = new AbortController();
+  const late = new AbortController();
+  const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
+  const timer = startRunBound(config.maxRunTime, late);
+  const running: RunContext = { ...run, log: progress.log, signal };
+  // Services respond while the schema is migrated.
+  const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
+  const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
+  const reuse = canReuse ? prepareReuse(run) : undefined;
+  const clients = new ServiceClients(config, run, running.signal);
+  const shared = new Map<string, ExtractContext['once']>(config.targets.map(({ name }) => [name, createOnce()]));
+  const loads = new LoadQueue(running);
+  const siblings = groupSiblings(pulls);
+  const tools = { running, loads, siblings, clients, shared, progress, resumable, acceptShrink, replay, reuse };
+  const targets = limitTargets();
+  try {
+    const pullOrHalt = (pull: Pull) =>
+      pullOne(pull, tools).catch((error: unknown) => {
+        halt.abort(error); // only the first call sets the reason
+        throw error;
+      });
+    const releaseTarget = async (target: string) => {
+      shared.delete(target); // it has pages of the target
+      await clients.release(target);
+    };
+    const ends = await settleByTarget(pulls, targets.limit, pullOrHalt, releaseTarget);
+    await migrated;
+    await recordLeftOut(run);
+    if (halt.signal.aborted) throw halt.signal.reason;
+    return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  } finally {
+    clearTimeout(timer);
+    targets.stop();
+    release();
+    await clients.close();
+    progress.end();
+  }
+}
+
+/**
+ * Works on all pulls of some targets at a time.
+ * @param limit of targets
+ * @param onEnd called when all pulls of a target have ended
+ * @returns how each ended, target by target
+ */
+export async function settleByTarget<T>(
+  pulls: readonly Pull[],
+  limit: LimitFunction,
+  work: (pull: Pull) => Promise<T>,
+  onEnd: (target: string) => Promise<void>,
+): Promise<readonly PromiseSettledResult<T>[]> {
+  const names = new Set(pulls.map(({ target }) => target.name));
+  const ends = await limit.map([...names], async (name) => {
+    const ended = await Promise.allSettled(pulls.filter(({ target }) => target.name === name).map(work));
+    await onEnd(name);
+    return ended;
+  });
+  return ends.flat();
+}
+
+/** What the pulls of one run share. */
+interface PullTools {
+  readonly running: RunContext;
+  readonly loads: LoadQueue;
+  /** By target. */
+  readonly siblings: ReadonlyMap<string, Siblings>;
+  readonly clients: ServiceClients;
+  readonly shared: ReadonlyMap<string, ExtractContext['once']>;
+  readonly progress: Progress;
+  readonly resumable: ReadonlyMap<string, Manifest>;
+  readonly acceptShrink: readonly string[];
+  readonly replay: Landing | undefined;
+  readonly reuse: ReuseTools | undefined;
+}
+
+async function pullOne(
+  pull: Pull,
+  { running, loads, siblings: ofTargets, clients, shared, progress, resumable, acceptShrink, replay, reuse }: PullTools,
+): Promise<PullOutcome> {
+  const { target, source } = pull;
+  const active = {
+    ...pull,
+    metrics: createRequestMetrics(),
+    startedAt: running.clock.now().toISOString(),
+    expectedRows: null,
+  };
+  const done = progress.start(target.name, source.name, active.metrics);
+  const manifest = resumable.get(pullKey(pull));
+  const siblings = ofTargets.get(target.name) ?? new Siblings(1);
+  const options = {
+    loads,
+    siblings,
+    client: clients.get(target),
+    once: shared.get(target.name) ?? createOnce(),
+    reuse,
+    acceptDrop: acceptShrink.includes(source.name),
+    ...(replay && { replay: findReplay(replay, pull) }),
+    ...(manifest && { resumable: manifest }),
+  };
+  const outcome = await siblings.run(source.name, () => pullSource(running, active, options));
+  done(outcome);
+  return outcome;
+}
+
+function groupSiblings(pulls: readonly Pull[]): ReadonlyMap<string, Siblings> {
+  const counts = new Map<string, number>();
+  for (const { target } of pulls) counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
+  return new Map([...counts].map(([target, count]) => [target, new Siblings(count)]));
+}
+
+function findReplay({ manifests }: Landing, pull: Pull): Manifest | TidemarkError {
+  const missing = () =>
+    new TidemarkError('DATA', 'that run did not land this source', {
+      hint: `extract it with \`tidemark pull --target ${pull.target.name} --source ${pull.source.name}\``,
+    });
+  return manifests.get(pullKey(pull)) ?? missing();
+}
+
+/**
+ * A source or target that the configuration leaves out has no state, so that nothing reports it as failed or stale. The targets of a shard
+ * say nothing about others.
+ */
+async function recordLeftOut({
+  config,
+  runId,
+  asOf,
+  warehouse: { database, files },
+  writes,
+}: RunContext): Promise<void> {
+  const { pairs } = findLeftOut(config.targets);
+  const targets = config.shard ? null : config.targets.map(({ name }) => name);
+  const params = { run_id: runId, as_of: asOf.toISOString(), left_out: JSON.stringify(pairs), targets };
+  await writes(async () => database.run(await files.read('warehouse/record_left_out'), params));
+}
+
+/** The key of manifests: `TARGET/SOURCE`. */
+function pullKey({ target, source }: Pull): string {
+  return `${target.name}/${source.name}`;
+}

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import pLimit from 'p-limit';
+import { prunePlans } from '../act/plan-store.ts';
+import type { Config } from '../config/config.ts';
+import type { Context } from '../core/context.ts';
+import { EXIT, type ExitCode } from '../core/errors.ts';
+import { listInFlight, markInFlight } from '../extract/resume.ts';
+import { isLoaded, type Pull, type RunContext } from '../extract/run-context.ts';
+import { landingDirectory, pruneLandings, recordPlanned } from '../landing/store.ts';
+import type { PullOutcome } from '../load/record-pulls.ts';
+import type { Warehouse, WarehouseWriter } from '../warehouse/session.ts';
+
+export type RunStatus = 'complete' | 'incomplete' | 'failed' | 'interrupted';
+
+export interface RunResult {
+  readonly run_id: string;
+  readonly job: string;
+  readonly status: RunStatus;
+  /** `valid_from` of what the run changed, ISO 8601. */
+  readonly as_of: string;
+  readonly pulls: readonly PullOutcome[];
+}
+
+export interface RunOptions {
+  readonly config: Config;
+  readonly context: Context;
+  /** Recorded in `runs`: the job's name, or `pull`. */
+  readonly job: string;
+  readonly pulls: readonly Pull[];
+  /** Time of the landing that is loaded again: such a run is not resumed. @default now */
+  readonly asOf?: Date;
+}
+
+interface EndedRun<T> {
+  readonly result: RunResult;
+  /** What the stages returned. */
+  readonly stages: T;
+}
+
+/**
+ * Records a run around `work`, and publishes the result. The run stays marked as unfinished: the caller clears the mark when all that
+ * the run promised is done.
+ * @returns the run as recorded, and what `work` returned.
+ */
+export async function withRun<T extends { readonly pulls: readonly PullOutcome[] }>(
+  options: RunOptions,
+  writer: WarehouseWriter,
+  work: (run: RunContext) => Promise<T>,
+): Promise<EndedRun<T>> {
+  const now = options.context.clock.now();
+  const ended = await writer.write(async (warehouse) => recordRun(await beginRun(options, warehouse, now), work), {
+    deferMigration: true,
+    compactUnless: options.context.signal,
+  });
+  await pruneLandings(options.config, now);
+  await prunePlans(options.config, { now, log: options.context.log });
+  return ended;
+}
+
+async function beginRun(options: RunOptions, warehouse: Warehouse, now: Date): Promise<RunContext> {
+  const { config, context, job, pulls } = options;
+  const { database, files } = warehouse;
+  const unfinished = (await listInFlight(config)).map(({ run_id }) => run_id);
+  await database.run(await files.read('warehouse/interrupt_runs'), { now: now.toISOString(), run_ids: unfinished });
+  const asOf = await chooseValidFrom(warehouse, options.asOf ?? now);
+  const runId = await allocateRunId(warehouse, config, asOf);
+  await database.run(await files.read('warehouse/begin_run'), {
+    run_id: runId,
+    target: [...new Set(pulls.map(({ target }) => target.name))].join(', '),
+    job,
+    started_at: asOf.toISOString(),
+  });
+  if (!options.asOf) {
+    await recordPlanned(
+      config,
+      runId,
+      pulls.map(({ target, source }) => `${target.name}/${source.name}`),
+    );
+    await markInFlight(config, { run_id: runId, job, started_at: asOf.toISOString() });
+  }
+  return { ...context, config, job, runId, asOf, warehouse, writes: pLimit(1) };
+}
+
+async function recordRun<T extends { readonly pulls: readonly PullOutcome[] }>(
+  run: RunContext,
+  work: (run: RunContext) => Promise<T>,
+): Promise<EndedRun<T>> {
+  const { runId, job, asOf } = run;
+  try {
+    const stages = await work(run);
+    const status = runStatus(stages.pulls, run.signal);
+    await finishRun(run, status);
+    return { result: { run_id: runId, job, status, as_of: asOf.toISOString(), pulls: stages.pulls }, stages };
+  } catch (error) {
+    await finishRun(run, 'failed').catch(() => undefined); // the database may be what failed
+    throw error;
+  }
+}
+
+async function finishRun({ runId, asOf, clock, warehouse: { database, files } }: RunContext, status: RunStatus) {
+  const finishedAt = new Date(Math.max(clock.now().getTime(), asOf.getTime())).toISOString();
+  await database.run(await files.read('warehouse/finish_run'), { run_id: runId, status, finished_at: finishedAt });
+}
+
+/**
+ * The `valid_from` of a run: now, but always later than anything in the warehouse. So neither a clock that went back nor two runs
+ * within one millisecond reorder or overlap history.
+ */
+async function chooseValidFrom({ database, files }: Warehouse, now: Date): Promise<Date> {
+  const [row] = await database.rows(await files.read('warehouse/latest_run'));
+  const latest = typeof row?.latest === 'string' ? Date.parse(row.latest) : Number.NEGATIVE_INFINITY;
+  return now.getTime() > latest ? now : new Date(latest + 1);
+}
+
+/** Adds a counter if the warehouse has a run of the same second, or a landing has the name. */
+async function allocateRunId({ database, files }: Warehouse, config: Config, asOf: Date): Promise<string> {
+  // The runs of all shards meet in the lake.
+  const base = config.shard ? `${formatRunId(asOf)}-s${config.shard.index}` : formatRunId(asOf);
+  const [row] = await database.rows(await files.read('warehouse/count_run_ids'), { run_id: base });
+  for (let counter = Number(row?.taken) + 1; ; counter++) {
+    const candidate = counter === 1 ? base : `${base}-${counter}`;
+    if (!existsSync(landingDirectory(config, candidate))) return candidate;
+  }
+}
+
+/** `20261120T021500Z`: sorts by time, and is a valid folder name everywhere. */
+function formatRunId(asOf: Date): string {
+  return `${asOf.toISOString().replaceAll(/[-:]/gu, '').slice(0, 15)}Z`;
+}
+
+function runStatus(outcomes: readonly PullOutcome[], signal: AbortSignal): RunStatus {
+  if (signal.aborted) return 'interrupted';
+  if (outcomes.every(({ status }) => status === 'complete')) return 'complete';
+  return outcomes.some(({ status }) => isLoaded(status)) ? 'incomplete' : 'failed';
+}
+
+/** `done` if every pull is complete, `incomplete` if some are, `unavailable` if none is. */
+export function exitCode({ status, pulls }: RunResult): ExitCode {
+  if (status === 'complete') return EXIT.done;
+  const hasQuarantined = pulls.some((pull) => pull.status === 'quarantined');
+  return status === 'failed' && !hasQuarantined ? EXIT.unavailable : EXIT.incomplete;
+}

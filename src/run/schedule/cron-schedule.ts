@@ -1,0 +1,140 @@
+import { createTask, parse } from 'node-cron';
+import { splitCron } from '../../config/job.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
+
+/** 29 February is at most eight years away (1896 to 1904, 2096 to 2104). */
+const MAX_DAYS = 8 * 366 + 2;
+const MAX_CACHED_DAYS = 4;
+
+/**
+ * Due times of a cron expression of five fields in a time zone. node-cron decides about days, at UTC, where it is exact; the
+ * changes of the clock are handled here, since node-cron's own search skips a time that the spring change skips (measured with
+ * 4.6.0).
+ *
+ * A daily time runs once on both changes: a skipped time runs where it would have been (02:30 at 03:30), a repeated time runs the
+ * first time only. A schedule of every hour follows elapsed hours instead: it skips none and repeats none.
+ */
+export class CronSchedule {
+  readonly #wall: WallClock;
+  readonly #hours: readonly number[];
+  readonly #minutes: readonly number[];
+  readonly #isDueOn: (day: number) => boolean;
+  readonly #cache = new Map<number, readonly number[]>();
+
+  constructor(expression: string, timeZone: string) {
+    const { hour, minute } = parse(expression);
+    this.#wall = new WallClock(timeZone);
+    this.#hours = hour;
+    this.#minutes = minute;
+    this.#isDueOn = createDayTest(expression);
+  }
+
+  /** The first due time later than this one; undefined where there is none within eight years. */
+  nextAfter(instant: Date): Date | undefined {
+    const after = instant.getTime();
+    const today = Math.floor(this.#wall.toWall(after) / DAY_MS) * DAY_MS;
+    // A skipped time may move past midnight: the day before still counts, and the day after a match may hold an earlier one.
+    for (let day = today - DAY_MS; day < today + MAX_DAYS * DAY_MS; day += DAY_MS) {
+      if (!this.#instantsOn(day).some((due) => due > after)) continue;
+      const candidates = [...this.#instantsOn(day), ...this.#instantsOn(day + DAY_MS)];
+      return new Date(Math.min(...candidates.filter((due) => due > after)));
+    }
+    return undefined;
+  }
+
+  /** The due times of one day, in no order; one appears twice where two wall times are the same instant. */
+  #instantsOn(day: number): readonly number[] {
+    const cached = this.#cache.get(day);
+    if (cached) return cached;
+    const instants = this.#isDueOn(day) ? this.#computeInstants(day) : [];
+    if (this.#cache.size >= MAX_CACHED_DAYS) this.#cache.clear();
+    this.#cache.set(day, instants);
+    return instants;
+  }
+
+  #computeInstants(day: number): readonly number[] {
+    const isHourly = this.#hours.length === 24;
+    const wallTimes = this.#hours.flatMap((hour) =>
+      this.#minutes.map((minute) => day + hour * HOUR_MS + minute * MINUTE_MS),
+    );
+    return wallTimes.flatMap((time) => this.#wall.toInstants(time).slice(0, isHourly ? undefined : 1));
+  }
+}
+
+/** Whether day of month, month and day of week all match a day, given as its midnight in wall time. */
+function createDayTest(expression: string): (day: number) => boolean {
+  const [, , ...dayFields] = splitCron(expression);
+  const task = createTask(`0 0 ${dayFields.join(' ')}`, () => {}, { timezone: 'UTC' });
+  void task.destroy(); // used for matching only: it need not remain in the library's registry
+  return (day) => task.match(new Date(day));
+}
+
+/**
+ * The local time of a time zone. A wall time is written as the milliseconds that the same reading has in UTC, so that
+ * calculations with wall times are plain; only `toInstants` knows that some of them occur twice and some never.
+ */
+class WallClock {
+  readonly #format: Intl.DateTimeFormat;
+
+  constructor(timeZone: string) {
+    this.#format = new Intl.DateTimeFormat('en-CA', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    });
+  }
+
+  toWall(instantMs: number): number {
+    const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (
+      this.#format.format(instantMs).match(/\d+/gu) ?? []
+    ).map(Number);
+    return Date.UTC(year, month - 1, day, hour, minute, second);
+  }
+
+  /**
+   * The instants of a wall time: usually one; two, in order, where the clock is set back over it. Where the clock is set forward
+   * over it, the instant that it would have had without the change: 02:30 skipped is 03:30.
+   */
+  toInstants(wallMs: number): readonly number[] {
+    const before = this.#offsetAt(wallMs - DAY_MS);
+    const after = this.#offsetAt(wallMs + DAY_MS);
+    const shown = [...new Set([before, after])]
+      .map((offset) => wallMs - offset)
+      .filter((instant) => this.toWall(instant) === wallMs);
+    return shown.length > 0 ? shown.sort((a, b) => a - b) : [wallMs - before];
+  }
+
+  #offsetAt(instantMs: number): number {
+    return this.toWall(instantMs) - Math.floor(instantMs / 1000) * 1000;
+  }
+}
+
+/** A job's next due time, as `tidemark status` and the log of the scheduler show it. */
+export interface NextRun {
+  readonly job: string;
+  readonly timezone: string;
+  /** ISO 8601, UTC. */
+  readonly next: string;
+}
+
+/** The next due time of each job that has a schedule, the earliest first. */
+export function nextRuns(
+  jobs: Iterable<{ readonly name: string; readonly schedule?: string | undefined; readonly timezone: string }>,
+  now: Date,
+): readonly NextRun[] {
+  const upcoming = [...jobs].flatMap(({ name, schedule, timezone }) => {
+    const next = schedule === undefined ? undefined : new CronSchedule(schedule, timezone).nextAfter(now);
+    return next ? [{ job: name, timezone, next: next.toISOString() }] : [];
+  });
+  return upcoming.sort(byTime);
+}
+
+/** Orders next runs by time, then by job. */
+export function byTime(a: NextRun, b: NextRun): number {
+  return a.next + a.job < b.next + b.job ? -1 : 1;
+}

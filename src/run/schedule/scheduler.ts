@@ -1,0 +1,151 @@
+import pLimit from 'p-limit';
+import { HOUR_MS } from '../../core/clock.ts';
+import { formatError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { plural } from '../../core/plural.ts';
+import { byTime, CronSchedule, type NextRun } from './cron-schedule.ts';
+
+export interface ScheduledJob {
+  readonly name: string;
+  readonly schedule: string;
+  readonly timezone: string;
+}
+
+export interface SchedulerOptions {
+  readonly jobs: readonly ScheduledJob[];
+  /** When the scheduler starts. Only starts between a job's last run and this time are caught up. */
+  readonly startedAt: Date;
+  /** Per job, the start of its last finished run; a job that is not in it has nothing to catch up. */
+  readonly lastStarts: ReadonlyMap<string, Date>;
+  /** A start missed by more than this is skipped with a warning. */
+  readonly catchUpHours: number;
+  /** Runs a job as `tidemark run` does; resolves with whether it completed. */
+  readonly runJob: (name: string) => Promise<boolean>;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+export type SkipReason = 'overlap' | 'too late';
+
+/** What happened to a job since this scheduler started. */
+export interface JobCounts {
+  readonly job: string;
+  readonly running: boolean;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly skipped: Readonly<Record<SkipReason, number>>;
+}
+
+interface Entry {
+  readonly job: ScheduledJob;
+  readonly times: CronSchedule;
+  next: Date | undefined;
+  /** Waiting for other jobs, or running. */
+  isBusy: boolean;
+  succeeded: number;
+  failed: number;
+  readonly skipped: Record<SkipReason, number>;
+}
+
+/** A start that is later than this was missed; a tick or two late is on time. */
+const LATE_MS = 150_000;
+
+/**
+ * Decides when jobs run. One job runs at a time, since there is one warehouse. A start is skipped if the job still runs or waits,
+ * or if it was missed by more than `catchUpHours`. One run catches up any number of missed starts.
+ */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #entries: readonly Entry[];
+  readonly #oneAtATime = pLimit(1);
+  #pending: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#entries = options.jobs.map((job) => createEntry(job, options));
+  }
+
+  /** Starts the jobs that are due; call it at least once a minute. */
+  tick(now: Date): void {
+    for (const entry of this.#entries) {
+      if (!this.#isDue(entry, now)) continue;
+      entry.isBusy = true;
+      this.#pending = Promise.all([this.#pending, this.#oneAtATime(() => this.#runEntry(entry))]);
+    }
+  }
+
+  /** Resolves when no job runs or waits. */
+  async whenIdle(): Promise<void> {
+    await this.#pending;
+  }
+
+  nextRuns(): readonly NextRun[] {
+    return this.#entries
+      .flatMap(({ job, next }) => (next ? [{ job: job.name, timezone: job.timezone, next: next.toISOString() }] : []))
+      .sort(byTime);
+  }
+
+  counts(): readonly JobCounts[] {
+    return this.#entries.map(({ job, isBusy, succeeded, failed, skipped }) => ({
+      job: job.name,
+      running: isBusy,
+      succeeded,
+      failed,
+      skipped: { ...skipped },
+    }));
+  }
+
+  /** Whether this tick starts the job; advances the entry to its next time. */
+  #isDue(entry: Entry, now: Date): boolean {
+    const { catchUpHours, log, signal } = this.#options;
+    const passed: Date[] = [];
+    while (entry.next && entry.next <= now) {
+      passed.push(entry.next);
+      entry.next = entry.times.nextAfter(entry.next);
+    }
+    const due = passed.at(-1);
+    if (!due || signal.aborted) return false;
+    const lateMs = now.getTime() - due.getTime();
+    if (lateMs > catchUpHours * HOUR_MS) {
+      return this.#skip(entry, due, 'too late', `missed by more than ${plural(catchUpHours, 'hour')}`);
+    }
+    if (entry.isBusy) return this.#skip(entry, due, 'overlap', 'the previous run has not finished');
+    const missed = passed.length > 1 ? `, one run for ${passed.length} missed starts` : '';
+    if (lateMs > LATE_MS) log.info(`${entry.job.name}: catching up the start at ${due.toISOString()}${missed}`);
+    return true;
+  }
+
+  #skip({ job, skipped }: Entry, due: Date, reason: SkipReason, explanation: string): false {
+    skipped[reason] += 1;
+    this.#options.log.warn(`${job.name}: start at ${due.toISOString()} skipped: ${explanation}`);
+    return false;
+  }
+
+  async #runEntry(entry: Entry): Promise<void> {
+    const { log, runJob, signal } = this.#options;
+    const { name } = entry.job;
+    try {
+      if (signal.aborted) return;
+      log.info(`${name}: started`);
+      const isComplete = await runJob(name);
+      if (isComplete) entry.succeeded += 1;
+      else entry.failed += 1;
+      const result = isComplete ? 'complete' : 'incomplete';
+      log.info(`${name}: ${result}; next run ${entry.next?.toISOString() ?? 'never'}`);
+    } catch (error) {
+      entry.failed += 1;
+      log.error(`${name}: ${formatError(error)}`);
+    } finally {
+      entry.isBusy = false;
+    }
+  }
+}
+
+function createEntry(job: ScheduledJob, { startedAt, lastStarts, catchUpHours }: SchedulerOptions): Entry {
+  const times = new CronSchedule(job.schedule, job.timezone);
+  // Starts missed long ago are not considered at all: a warning for every day of last year is of no use.
+  const earliest = new Date(startedAt.getTime() - 2 * catchUpHours * HOUR_MS);
+  const lastStart = lastStarts.get(job.name) ?? startedAt;
+  const next = times.nextAfter(lastStart > earliest ? lastStart : earliest);
+  return { job, times, next, isBusy: false, succeeded: 0, failed: 0, skipped: { overlap: 0, 'too late': 0 } };
+}

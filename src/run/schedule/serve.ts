@@ -1,0 +1,218 @@
+import { existsSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { schedule, setLogger } from 'node-cron';
+import type { Config } from '../../config/config.ts';
+import { MINUTE_MS } from '../../core/clock.ts';
+import type { Context } from '../../core/context.ts';
+import { errorMessage, formatError, TidemarkError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { warehouseFiles } from '../../warehouse/publish.ts';
+import { openPublished } from '../../warehouse/session.ts';
+import { schedulerMetrics, toPrometheusText, WarehouseMetrics } from './metrics.ts';
+import { type ScheduledJob, Scheduler } from './scheduler.ts';
+
+export interface DaemonOptions {
+  readonly config: Config;
+  readonly context: Pick<Context, 'clock' | 'log' | 'signal'>;
+  readonly jobs: readonly ScheduledJob[];
+  /** Runs a job as `tidemark run` does; resolves with whether it completed. */
+  readonly runJob: (name: string) => Promise<boolean>;
+  /** Called once it is ready, with the port of the status pages if there are any. */
+  readonly onReady?: (port: number | undefined) => void;
+  /** How often due jobs are looked for, as a cron expression in UTC. @default every minute */
+  readonly ticks?: string;
+}
+
+/** Starts every job at its time until the signal; then waits for the active run and returns. */
+export async function runDaemon(options: DaemonOptions): Promise<void> {
+  const { config, context, jobs, runJob } = options;
+  const { clock, log, signal } = context;
+  const scheduler = new Scheduler({
+    jobs,
+    runJob,
+    log,
+    signal,
+    startedAt: clock.now(),
+    lastStarts: await readLastStarts(config),
+    catchUpHours: config.schedule.catchUpHours,
+  });
+  let tickedAt = clock.now();
+  const tick = (now: Date) => {
+    tickedAt = now;
+    scheduler.tick(now);
+  };
+  const server = await openServer(options, scheduler, () => tickedAt);
+  setLogger({
+    info: () => {},
+    debug: () => {},
+    warn: (line) => log.warn(line),
+    error: (error) => log.error(errorMessage(error)),
+  });
+  for (const { job, next, timezone } of scheduler.nextRuns()) log.info(`${job}: next run ${next} (${timezone})`);
+  // Every minute of UTC, which no change of the clock affects; the schedules of the jobs decide what is due. A timer that fires
+  // early must not miss its own minute, hence the later of the two times.
+  const ticker = schedule(options.ticks ?? '* * * * *', ({ date }) => tick(latest(date, clock.now())), {
+    timezone: 'UTC',
+    name: 'tidemark',
+  });
+  tick(clock.now());
+  options.onReady?.(server?.port);
+  await whenAborted(signal);
+  await ticker.destroy();
+  log.info('stopping: waiting for the active run');
+  await scheduler.whenIdle();
+  await server?.close();
+}
+
+function latest(a: Date, b: Date): Date {
+  return a > b ? a : b;
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** The start of each job's last finished run, from the published warehouse. */
+async function readLastStarts(config: Config): Promise<ReadonlyMap<string, Date>> {
+  if (!existsSync(warehouseFiles(config.data).published)) return new Map();
+  const { database, files } = await openPublished(config);
+  try {
+    const rows = await database.rows(await files.read('schedule/last_starts'));
+    return new Map(rows.map(({ job, started_at }) => [String(job), new Date(String(started_at))]));
+  } finally {
+    database.close();
+  }
+}
+
+/** The ticker has failed if there is no tick for this long. */
+const TICK_TIMEOUT_MS = 5 * MINUTE_MS;
+
+async function openServer(
+  { config, context: { clock, log } }: DaemonOptions,
+  scheduler: Scheduler,
+  tickedAt: () => Date,
+): Promise<StatusServer | undefined> {
+  const { listen } = config.schedule;
+  if (listen === undefined) return undefined;
+  const metrics = new WarehouseMetrics(config, log);
+  const isAlive = (): boolean => clock.now().getTime() - tickedAt().getTime() < TICK_TIMEOUT_MS;
+  const server = await serveStatus({
+    listen: parseListenAddress(listen),
+    log,
+    pages: {
+      '/healthz': async () => healthPage(scheduler, isAlive()),
+      '/metrics': async () => ({
+        status: 200,
+        type: 'text/plain; version=0.0.4; charset=utf-8',
+        body: toPrometheusText([...(await metrics.read()), ...schedulerMetrics(scheduler)]),
+      }),
+    },
+  });
+  const address = listen.includes(':') ? listen : `127.0.0.1:${listen}`;
+  log.info(`serving /healthz and /metrics at http://${address}`);
+  return server;
+}
+
+/** Whether the scheduler works; whether jobs succeed is the subject of the metrics and the heartbeat. */
+function healthPage(scheduler: Scheduler, isAlive: boolean): StatusPage {
+  const body = {
+    status: isAlive ? 'ok' : 'dead',
+    running: scheduler.counts().flatMap(({ job, running }) => (running ? [job] : [])),
+    next: scheduler.nextRuns(),
+  };
+  return { status: isAlive ? 200 : 503, type: 'application/json', body: `${JSON.stringify(body, null, 2)}\n` };
+}
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `127.0.0.1:9464`, `[::1]:9464`, `:9464` (every interface) or `9464` (loopback). @throws TidemarkError CONFIG */
+export function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:\s/]*)(?<colon>:))?(?<port>\d{1,5})$/iu.exec(text.trim());
+  const port = Number(match?.groups?.port);
+  if (!match || port > 65_535) {
+    throw new TidemarkError('CONFIG', `tidemark.yaml: schedule.listen: ${text} is not an address`, {
+      hint: 'for example 127.0.0.1:9464',
+    });
+  }
+  if (!match.groups?.colon) return { host: '127.0.0.1', port };
+  return { host: match.groups.host?.replace(/^\[|\]$/gu, '') || '::', port };
+}
+
+interface StatusPage {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+interface StatusServerOptions {
+  readonly listen: ListenAddress;
+  /** Renders the page of each path. */
+  readonly pages: Readonly<Record<string, () => Promise<StatusPage>>>;
+  readonly log: Log;
+}
+
+/** A server in operation, with the port that it listens on. */
+interface StatusServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Serves a few pages over HTTP, to GET and HEAD. @throws TidemarkError CONFIG when the address cannot be listened on */
+async function serveStatus({ listen, pages, log }: StatusServerOptions): Promise<StatusServer> {
+  const server = createServer((request, response) => {
+    void renderPage(request, pages, log).then((page) => send(request, response, page));
+  });
+  server.requestTimeout = 10_000;
+  await startListening(server, listen);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function startListening(server: Server, { host, port }: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const message = `schedule.listen: cannot listen on ${host}:${port}: ${error.code}`;
+      reject(new TidemarkError('CONFIG', message, { cause: error }));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+async function renderPage(
+  request: IncomingMessage,
+  pages: StatusServerOptions['pages'],
+  log: Log,
+): Promise<StatusPage> {
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  const render = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (!render) return textPage(404, `not found; the pages are ${Object.keys(pages).join(' and ')}\n`);
+  if (request.method !== 'GET' && request.method !== 'HEAD') return textPage(405, 'only GET and HEAD are allowed\n');
+  try {
+    return await render();
+  } catch (error) {
+    log.warn(`${path}: ${formatError(error)}`);
+    return textPage(500, 'internal error; see the log\n');
+  }
+}
+
+function textPage(status: number, body: string): StatusPage {
+  return { status, type: 'text/plain; charset=utf-8', body };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: StatusPage): void {
+  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' };
+  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}

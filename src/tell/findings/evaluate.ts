@@ -1,0 +1,215 @@
+import type { Target, Thresholds } from '../../config/config.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { type Database, openDatabase, type SqlParams } from '../../warehouse/database.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
+import { type InvalidRule, type Rule, readRules } from './rules.ts';
+import { renderRuleMacros, runRules } from './run-rules.ts';
+
+/** A configured target, with what decides how much of its service it sees. */
+export type AssessedTarget = Pick<Target, 'name'> &
+  Partial<Pick<Target, 'kind' | 'flavor' | 'namespace' | 'sees' | 'managementToken'>>;
+
+export interface EvaluateOptions {
+  /** The working warehouse, outside of any transaction. */
+  readonly database: Database;
+  readonly files: SqlFiles;
+  /** Time of the run: its pulls are the evidence, with earlier ones as far as a rule permits. */
+  readonly asOf: Date;
+  /** The run, whose pulls may be older than `asOf` where it resumes another one. */
+  readonly runId?: string;
+  readonly thresholds: Thresholds;
+  /** The configured targets; sources of other targets are never stale. @default all targets ever pulled */
+  readonly targets?: readonly AssessedTarget[];
+}
+
+/** Numbers of findings that an evaluation changed. */
+export interface FindingsSummary {
+  /** Found by the first assessment of a rule and target: open, but not new. */
+  readonly baseline: number;
+  readonly found: number;
+  readonly reopened: number;
+  /** No longer accepted: the acceptance ended, or the finding got worse. */
+  readonly returned: number;
+  readonly resolved: number;
+  /** Kept as they were, since their sources were not pulled completely. */
+  readonly unassessed: number;
+  /** New or open after the evaluation. */
+  readonly open: number;
+  readonly accepted: number;
+  /** Rules that could not be evaluated; their findings are kept. */
+  readonly failed: readonly InvalidRule[];
+}
+
+/**
+ * Evaluates the rules of `queries/findings/` and updates the findings: new, open, resolved, reopened, accepted. Rules write to
+ * temporary tables first; the findings are then updated in one transaction. Evaluating the same run twice changes nothing.
+ */
+export async function evaluateFindings(options: EvaluateOptions): Promise<FindingsSummary> {
+  const { database, files, asOf, runId } = options;
+  const params = {
+    as_of: asOf.toISOString(),
+    run_id: runId ?? null,
+    targets: options.targets?.map(({ name }) => name) ?? null,
+  };
+  const failed = await evaluateRules(options);
+  await database.transact(await Promise.all(UPDATES.map((name) => fill(files, name, params))));
+  const [summary] = await database.rows(await files.read('warehouse/evaluation_summary'));
+  return { ...(summary as unknown as Omit<FindingsSummary, 'failed'>), failed };
+}
+
+/** The statements that update the findings from what the rules returned, in their order. */
+const UPDATES = [
+  'rule_parts',
+  'assessments',
+  'transition',
+  'merge_findings',
+  'record_events',
+  'record_evaluations',
+  'end_unassessed_rules',
+  'begin_unassessed_rules',
+  'record_partial_periods',
+] as const;
+
+async function fill(files: SqlFiles, name: string, params: SqlParams): Promise<string> {
+  return fillParams(await files.read(`warehouse/${name}`), params);
+}
+
+/** Evaluates the rules that can be assessed. An invalid rule is listed as failed; the others still run. */
+async function evaluateRules(options: EvaluateOptions): Promise<readonly InvalidRule[]> {
+  const { database, files } = options;
+  const { rules, invalid } = await readRules(files);
+  await database.script(await prepareStatements(options));
+  const errors = await runRules(database, files, await selectAssessable(options, rules), ruleParams(options));
+  for (const { rule, problem } of await database.rows(await files.read('warehouse/invalid_rows'))) {
+    errors.set(String(rule), `returns ${problem}`);
+  }
+  for (const rule of errors.keys()) await database.run(await files.read('warehouse/discard_rule'), { rule });
+  const evaluated = rules.map(({ name, severity, worst, subject, sources, withinMinutes, proves }) => {
+    const needs = { sources, within_minutes: withinMinutes, proves };
+    return { rule: name, severity, worst, subject, ...needs, error: errors.has(name) ? 'the rule failed' : null };
+  });
+  await database.script(await fill(files, 'evaluated_rules', { rules: JSON.stringify(evaluated) }));
+  return [...invalid, ...[...errors].map(([rule, error]) => ({ rule, error }))];
+}
+
+/** What rules read and write beside the tables, as one text. */
+async function prepareStatements({ files, asOf, thresholds, targets }: EvaluateOptions): Promise<string> {
+  const params = {
+    as_of: asOf.toISOString(),
+    stale_hours: thresholds.staleHours,
+    targets: JSON.stringify(targets?.map(describeTarget) ?? []),
+  };
+  const tables = ['candidates', 'configured_targets', 'listing_proofs'].map((name) => fill(files, name, params));
+  return [...(await renderRuleMacros(files)), ...(await Promise.all(tables))].join('\n');
+}
+
+/** The rules that some target has all sources of. No finding depends on the rows of another rule, so that it need not run. */
+async function selectAssessable(
+  { database, files }: EvaluateOptions,
+  rules: readonly Rule[],
+): Promise<readonly Rule[]> {
+  const targets = await database.rows(await files.read('warehouse/complete_sources'));
+  const complete = targets.map(({ sources }) => new Set(sources as readonly string[]));
+  return rules.filter(
+    ({ sources }) => sources.length === 0 || complete.some((pulled) => sources.every((source) => pulled.has(source))),
+  );
+}
+
+/** The parameters of rules: `$as_of`, `$targets` (null for all) and each threshold in snake_case. */
+function ruleParams({ asOf, thresholds, targets }: EvaluateOptions): SqlParams {
+  const snake = (name: string) => name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`);
+  const names = targets?.map(({ name }) => name);
+  const named = Object.entries(thresholds).map(([name, value]) => [snake(name), value]);
+  return { ...Object.fromEntries(named), as_of: asOf.toISOString(), targets: names ?? null };
+}
+
+/** What the configuration says of a target, for the proofs and for rules. */
+function describeTarget({ name, kind, flavor, namespace, sees, managementToken }: AssessedTarget) {
+  const declared = typeof sees === 'string' ? { '*': sees } : (sees ?? {});
+  return { target: name, kind, flavor, namespace, sees: declared, management_token: managementToken };
+}
+
+/** A source whose listing may be a part of what the service has, and why. */
+export interface UnprovenListing {
+  readonly source: string;
+  readonly why: string;
+}
+
+/** What decides how much a token sees, as in the table `tokens`. */
+export interface KnownToken {
+  readonly type: string | null;
+  readonly is_management: boolean | null;
+  readonly sees_every_namespace: boolean | null;
+}
+
+/**
+ * The sources of a target whose listing proves nothing about what it does not contain, as the rules would decide after a pull now:
+ * `queries/warehouse/listing_proofs.sql` in a database of its own.
+ */
+export async function findUnprovenListings(
+  files: SqlFiles,
+  target: AssessedTarget,
+  sources: readonly string[],
+  token: KnownToken | undefined,
+): Promise<readonly UnprovenListing[]> {
+  const database = await openDatabase(':memory:');
+  const run = async (name: string, params: SqlParams) => database.run(await files.read(`warehouse/${name}`), params);
+  const assume = async (name: string, table: string, params: SqlParams) =>
+    database.run(await files.render(`warehouse/${name}`, { name: table }), params);
+  const asOf = new Date(0).toISOString();
+  try {
+    const pulled = [...new Set([...sources, 'tokens'])];
+    await assume('assumed_sources', 'source_state', { target: target.name, sources: pulled, as_of: asOf });
+    await assume('assumed_token', 'tokens', {
+      target: target.name,
+      token: token === undefined ? null : JSON.stringify(token),
+    });
+    await run('configured_targets', { targets: JSON.stringify([describeTarget(target)]) });
+    await run('listing_proofs', { as_of: asOf, stale_hours: 1 });
+    const rows = await database.rows(await files.read('warehouse/unproven_listings'));
+    return rows.map(({ source, why }) => ({ source: String(source), why: String(why) }));
+  } finally {
+    database.close();
+  }
+}
+
+export interface Acceptance {
+  readonly ids: readonly string[];
+  readonly reason: string;
+  /** The person responsible. */
+  readonly owner: string;
+  readonly until: Date;
+}
+
+/**
+ * Accepts findings until a time, or until they get worse: their severity or the weight given by the rule rises. Resolving a finding
+ * ends its acceptance.
+ * @throws TidemarkError USAGE if a finding is unknown or resolved, or the end has passed; no finding is then accepted.
+ */
+export async function acceptFindings(
+  database: Database,
+  files: SqlFiles,
+  { ids, reason, owner, until }: Acceptance,
+  now: Date,
+): Promise<void> {
+  if (until <= now) throw new TidemarkError('USAGE', `--until ${until.toISOString()} has passed`);
+  const params = { ids, reason, owner, until: until.toISOString(), now: now.toISOString() };
+  await database.transaction(async () => {
+    await assertOpen(database, files, ids);
+    await database.run(await files.read('warehouse/accept_findings'), params);
+    await database.run(await files.read('warehouse/record_acceptance'), params);
+  });
+}
+
+/** @throws TidemarkError USAGE naming the findings that are unknown or resolved. */
+export async function assertOpen(database: Database, files: SqlFiles, ids: readonly string[]): Promise<void> {
+  const rows = await database.rows(await files.read('warehouse/findings_by_id'), { ids });
+  const states = new Map(rows.map(({ finding_id, state }) => [finding_id, state]));
+  const unknown = ids.filter((id) => !states.has(id));
+  if (unknown.length > 0) {
+    throw new TidemarkError('USAGE', `unknown finding ${unknown.join(', ')}`, { hint: 'see `tidemark findings`' });
+  }
+  const resolved = ids.filter((id) => states.get(id) === 'resolved');
+  if (resolved.length > 0) throw new TidemarkError('USAGE', `already resolved: ${resolved.join(', ')}`);
+}

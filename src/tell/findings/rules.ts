@@ -1,0 +1,115 @@
+import { SEVERITIES, type Severity } from '../../core/choices.ts';
+import { errorMessage, TidemarkError } from '../../core/errors.ts';
+import { discoverFiles } from '../../core/paths.ts';
+import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+
+/** A rule as its file in `queries/findings/` declares it; the file's name is the rule's. */
+export interface Rule {
+  readonly name: string;
+  /** What it finds, in one sentence. */
+  readonly description: string;
+  /** Severity of rows without one. */
+  readonly severity: Severity;
+  /** The highest severity that a row may have. */
+  readonly worst: Severity;
+  /** The subject type of its findings. */
+  readonly subject: string;
+  /** The sources that it reads. It is assessed only if all of them are complete, and of the same time. */
+  readonly sources: readonly string[];
+  /** Minutes by which its sources may differ in age if they were pulled by different runs. */
+  readonly withinMinutes: number;
+  /** Sources whose listing must be complete, because the rule concludes from what is not listed. */
+  readonly proves: readonly string[];
+  /** Sources whose proof its query reads from `listing_proofs`, because it needs it for some subjects only. */
+  readonly asks: readonly string[];
+  /** Its query, without the closing semicolon. */
+  readonly sql: string;
+}
+
+/** A rule that cannot be evaluated, and why. */
+export interface InvalidRule {
+  readonly rule: string;
+  readonly error: string;
+}
+
+/** All rules by name, and those with an invalid header. */
+export async function readRules(
+  files: SqlFiles,
+): Promise<{ readonly rules: readonly Rule[]; readonly invalid: readonly InvalidRule[] }> {
+  const names = [...(await discoverFiles(files.roots, 'queries/findings', '.sql')).keys()];
+  const rules: Rule[] = [];
+  const invalid: InvalidRule[] = [];
+  for (const name of names) {
+    try {
+      rules.push(parseRule(name, await files.read(`findings/${name}`)));
+    } catch (error) {
+      invalid.push({ rule: name, error: errorMessage(error) });
+    }
+  }
+  return { rules, invalid };
+}
+
+/** All rules by name. @throws TidemarkError DATA naming the files with an invalid header. */
+export async function loadRules(files: SqlFiles): Promise<ReadonlyMap<string, Rule>> {
+  const { rules, invalid } = await readRules(files);
+  if (invalid.length > 0) throw new TidemarkError('DATA', invalid.map(({ error }) => error).join('\n'));
+  return new Map(rules.map((rule) => [rule.name, rule]));
+}
+
+/** Jobs that follow each other are one night's work. What was read longer ago describes another state of the service. */
+const DEFAULT_WITHIN_MINUTES = 60;
+
+function parseRule(name: string, sql: string): Rule {
+  const header = parseHeader(sql);
+  const line = (key: string): string => header[key] ?? invalidHeader(name, key, 'is missing');
+  const severity = parseSeverity(name, 'severity', line('severity'));
+  const sources = line('sources');
+  return {
+    name,
+    description: line('rule'),
+    severity,
+    worst: header.worst === undefined ? severity : parseSeverity(name, 'worst', header.worst),
+    subject: line('subject'),
+    sources: sources === 'none' ? [] : sources.split(/,\s*/u),
+    withinMinutes: header.within === undefined ? DEFAULT_WITHIN_MINUTES : parseWithin(name, header.within),
+    proves: header.proves === undefined ? [] : parseListings(name, 'proves', header.proves, sources),
+    asks: header.asks === undefined ? [] : parseListings(name, 'asks', header.asks, sources),
+    sql: sql.replace(/;\s*$/u, ''),
+  };
+}
+
+const UNIT_MINUTES = { minute: 1, hour: 60, day: 24 * 60 };
+
+/** `-- within: 2 hours` */
+function parseWithin(name: string, text: string): number {
+  const [, count, unit] = /^(\d+) (minute|hour|day)s?$/u.exec(text) ?? [];
+  if (count === undefined) return invalidHeader(name, 'within', 'is not a duration such as `2 hours`');
+  return Number(count) * UNIT_MINUTES[unit as keyof typeof UNIT_MINUTES];
+}
+
+/** `-- proves: complete listing of volumes, external_volumes` */
+function parseListings(name: string, key: 'proves' | 'asks', text: string, sources: string): readonly string[] {
+  const [, list] = /^complete listing of (\w+(?:, ?\w+)*)$/u.exec(text) ?? [];
+  if (list === undefined) return invalidHeader(name, key, 'is not `complete listing of SOURCE, …`');
+  const proves = list.split(/,\s*/u);
+  const missing = proves.filter((source) => !sources.split(/,\s*/u).includes(source));
+  return missing.length === 0
+    ? proves
+    : invalidHeader(name, key, `names ${missing.join(', ')}, which is not in \`sources\``);
+}
+
+function parseSeverity(name: string, key: string, text: string): Severity {
+  return (
+    SEVERITIES.find((severity) => severity === text) ??
+    invalidHeader(name, key, `is not one of ${SEVERITIES.join(', ')}`)
+  );
+}
+
+function invalidHeader(name: string, key: string, what: string): never {
+  throw new TidemarkError('DATA', `queries/findings/${name}.sql: the header line \`-- ${key}: …\` ${what}`);
+}
+
+/** This severity and the higher ones. */
+export function atOrAbove(severity: Severity): readonly Severity[] {
+  return SEVERITIES.slice(SEVERITIES.indexOf(severity));
+}

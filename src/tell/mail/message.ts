@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { domainToASCII } from 'node:url';
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { MailAddress } from '../../config/mail.ts';
+import { makeFolder, PRIVATE_FILE } from '../../core/fs.ts';
+
+/** A file attached to a mail. */
+export interface Attachment {
+  readonly name: string;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** A digest for one recipient. */
+export interface Message {
+  readonly messageId: string;
+  readonly job: string;
+  readonly runId: string;
+  /** The targets that it covers, comma-separated. */
+  readonly targets: string;
+  /** ISO 8601. */
+  readonly composedAt: string;
+  readonly to: MailAddress;
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+  /** Reports whose pages are attached when it is sent, read from the archive of that date. */
+  readonly pages: readonly { readonly name: string; readonly date: string }[];
+}
+
+/** The message in the form of nodemailer. Addresses are objects, because nodemailer parses a string for several addresses. */
+export async function toMailOptions(message: Message, from: MailAddress, output: string): Promise<SendMailOptions> {
+  const { messageId, job, composedAt, to, subject, html, text, attachments, pages } = message;
+  const domain = from.address.split('@').at(-1) ?? '';
+  return {
+    from: { ...from },
+    to: { ...to },
+    subject,
+    html,
+    text,
+    messageId,
+    date: new Date(composedAt),
+    baseBoundary: messageId.replaceAll(/[^\da-z]/gu, ''), // the same message has the same bytes
+    list: { id: { url: `${listIdLabel(job)}.tidemark.${domainToASCII(domain)}`, comment: `Tidemark ${job}` } },
+    // Suppress automatic replies: RFC 3834, and the header that Exchange honors.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    attachments: [
+      ...attachments.map(({ name, type, text: content }) => ({ filename: name, contentType: type, content })),
+      ...(await readPages(pages, output)),
+    ],
+  };
+}
+
+/** A job's name as a label of a List-ID, which allows letters, digits and hyphens (RFC 2919). */
+function listIdLabel(job: string): string {
+  return job.replaceAll(/[^\da-z]+/giu, '-').replaceAll(/^-|-$/gu, '') || 'job';
+}
+
+/** Mail servers commonly reject more than 10 MB, and encoding enlarges attachments by a third. */
+const MAX_PAGE_BYTES = 4_000_000;
+
+/** Names of the files that the message carries. A page that no report has written, or beyond the size limit, is not among them. */
+export async function listAttached({ attachments, pages }: Message, output: string): Promise<readonly string[]> {
+  const carried = await readPages(pages, output);
+  return [...attachments.map(({ name }) => name), ...carried.map(({ filename }) => filename)];
+}
+
+/** The pages that exist, in order, until the size limit. */
+async function readPages(pages: Message['pages'], output: string) {
+  let bytes = 0;
+  const attachments: { filename: string; contentType: string; content: string }[] = [];
+  for (const { name, date } of pages) {
+    const path = join(output, 'archive', date, `${name}.html`);
+    if (!existsSync(path)) continue;
+    bytes += (await stat(path)).size;
+    if (bytes > MAX_PAGE_BYTES) break;
+    attachments.push({
+      filename: `${name}.html`,
+      contentType: 'text/html; charset=utf-8',
+      content: withoutRelativeLinks(await readFile(path, 'utf8')),
+    });
+  }
+  return attachments;
+}
+
+const RELATIVE_LINK = /(<a\b[^>]*?) href="(?![a-z][a-z\d+.-]*:|#)[^"]*"/giu;
+
+/** An attached page has no pages beside it: what links to them becomes plain text. */
+function withoutRelativeLinks(html: string): string {
+  return html.replaceAll(RELATIVE_LINK, '$1');
+}
+
+/** The message with the exact bytes that are sent. */
+async function renderEml(message: Message, from: MailAddress, output: string): Promise<Buffer> {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  const { message: raw } = await transport.sendMail(await toMailOptions(message, from, output));
+  return raw as Buffer;
+}
+
+/** The text with the characters that are safe in a file name. */
+export function fileNamePart(text: string): string {
+  return text.replaceAll(/[^\w.@+-]/gu, '_');
+}
+
+/** Writes `mail/JOB.RECIPIENT.eml` below the output folder. @returns its path */
+export async function writeEml(message: Message, from: MailAddress, output: string): Promise<string> {
+  const path = join(output, 'mail', `${fileNamePart(message.job)}.${fileNamePart(message.to.address)}.eml`);
+  await makeFolder(dirname(path));
+  await writeFile(path, await renderEml(message, from, output), { mode: PRIVATE_FILE });
+  return path;
+}

@@ -1,0 +1,83 @@
+import type { Database } from '../../warehouse/database.ts';
+import type { SqlFiles } from '../../warehouse/sql-files.ts';
+import type { Message } from './message.ts';
+
+export type OutboxStatus = 'pending' | 'sent' | 'refused' | 'replaced';
+
+/** A warehouse, as far as the outbox needs it. */
+export interface OutboxStore {
+  readonly database: Database;
+  readonly files: SqlFiles;
+  /** Throws where the lock of the warehouse was lost: nothing may be sent then. */
+  readonly assertHeld?: () => void;
+}
+
+export interface PendingMessage {
+  readonly message: Message;
+  /** When it was composed, ISO 8601. */
+  readonly createdAt: string;
+}
+
+/**
+ * Adds messages to the outbox. One that is in the outbox already stays unchanged; one of an interrupted run that was not sent is
+ * replaced by the message to the same recipient.
+ */
+export async function writeOutbox({ database, files }: OutboxStore, messages: readonly Message[]): Promise<void> {
+  const sql = await files.read('mail/outbox_write');
+  const replace = await files.read('mail/outbox_replace');
+  await database.transaction(async () => {
+    for (const message of messages) {
+      await database.run(sql, {
+        message_id: message.messageId,
+        target: message.targets,
+        job: message.job,
+        run_id: message.runId,
+        recipient: message.to.address,
+        subject: message.subject,
+        created_at: message.composedAt,
+        content: JSON.stringify(message),
+      });
+      const { messageId, job, runId } = message;
+      await database.run(replace, { message_id: messageId, job, run_id: runId, recipient: message.to.address });
+    }
+  });
+}
+
+/** @param job null for every job */
+export async function listPending(
+  { database, files }: OutboxStore,
+  job: string | null,
+): Promise<readonly PendingMessage[]> {
+  const rows = await database.rows(await files.read('mail/outbox_pending'), { job });
+  return rows.map(({ content, created_at }) => ({
+    message: content as unknown as Message,
+    createdAt: String(created_at),
+  }));
+}
+
+/** The status of each of the messages that is in the outbox, by Message-ID. */
+export async function getStatuses(
+  { database, files }: OutboxStore,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, OutboxStatus>> {
+  const rows = await database.rows(await files.read('mail/outbox_status'), { message_ids: messageIds });
+  return new Map(rows.map(({ message_id, status }) => [String(message_id), status as OutboxStatus]));
+}
+
+/** Records that a delivery begins. If no result follows, it is unknown whether the server accepted the mail. */
+export async function markSending({ database, files }: OutboxStore, messageId: string, now: Date): Promise<void> {
+  await database.run(await files.read('mail/outbox_begin'), { message_id: messageId, now: now.toISOString() });
+}
+
+export async function markDelivered(
+  { database, files }: OutboxStore,
+  messageId: string,
+  result: { readonly status: OutboxStatus; readonly reason: string | null; readonly now: Date },
+): Promise<void> {
+  await database.run(await files.read('mail/outbox_end'), {
+    message_id: messageId,
+    status: result.status,
+    reason: result.reason,
+    now: result.now.toISOString(),
+  });
+}

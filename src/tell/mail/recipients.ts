@@ -1,0 +1,108 @@
+import type { Config } from '../../config/config.ts';
+import { ADDRESS_ERROR, type MailAddress, parseMailAddress, sanitizeHeader } from '../../config/mail.ts';
+import { TidemarkError } from '../../core/errors.ts';
+
+type MailConfig = Pick<NonNullable<Config['mail']>, 'routes'>;
+
+/** Glob patterns (`*`, `?`, `[a-z]`) that select targets and projects; null selects all. */
+export interface MailRoute {
+  readonly targets: readonly string[] | null;
+  readonly projects: readonly string[] | null;
+}
+
+/** Recipients of the same digest. */
+export interface Audience {
+  readonly to: readonly MailAddress[];
+  /** The digest covers whatever matches at least one of them. */
+  readonly routes: readonly MailRoute[];
+  /** Whether the digest covers every target and project. */
+  readonly isUnfiltered: boolean;
+  /** Why they receive the digest, shown in its footer. */
+  readonly reason: string;
+}
+
+const UNFILTERED: MailRoute = { targets: null, projects: null };
+const MAX_PATTERNS_LENGTH = 200;
+
+/**
+ * The audiences of a job: its own recipients get the unfiltered digest, those of `mail.routes` get their part. Each address gets one
+ * digest: its routes are combined, and a recipient of the unfiltered digest gets no other.
+ * @throws TidemarkError CONFIG for an invalid address
+ */
+export function resolveAudiences(job: string, to: readonly string[], mail: MailConfig): readonly Audience[] {
+  const recipients = unique(to.map((text) => readAddress(text, `jobs/${job}.yaml: mail.to`)));
+  const reason = `jobs/${job}.yaml names you under mail.to.`;
+  const unfiltered =
+    recipients.length > 0 ? [{ to: recipients, routes: [UNFILTERED], isUnfiltered: true, reason }] : [];
+  return [...unfiltered, ...routedAudiences(mail, new Set(recipients.map(mailboxKey)))];
+}
+
+/** The audience that `tidemark mail JOB --to` names. @throws TidemarkError USAGE for an invalid address */
+export function explicitRecipients(job: string, to: readonly string[]): Audience {
+  return {
+    to: unique(to.map((text) => readAddress(text, '--to', 'USAGE'))),
+    routes: [UNFILTERED],
+    isUnfiltered: true,
+    reason: `it was requested with tidemark mail ${job} --to.`,
+  };
+}
+
+/** The audience of a preview for which neither the job nor the user names a recipient. */
+export const PREVIEW_RECIPIENT = 'preview@localhost';
+
+interface RoutedAddress {
+  readonly to: MailAddress;
+  readonly routes: MailRoute[];
+}
+
+function routedAudiences(mail: MailConfig, excluded: ReadonlySet<string>): readonly Audience[] {
+  const audiences = new Map<string, { to: MailAddress[]; routes: readonly MailRoute[] }>();
+  for (const [mailbox, { to, routes }] of routesByAddress(mail)) {
+    if (excluded.has(mailbox)) continue;
+    const key = JSON.stringify(routes);
+    const audience = audiences.get(key) ?? { to: [], routes };
+    audience.to.push(to);
+    audiences.set(key, audience);
+  }
+  return [...audiences.values()].map(({ to, routes }) => ({
+    to,
+    routes,
+    isUnfiltered: false,
+    reason: `mail.routes in tidemark.yaml assigns you ${routes.map(formatRoute).join('; ')}.`,
+  }));
+}
+
+function routesByAddress(mail: MailConfig): ReadonlyMap<string, RoutedAddress> {
+  const addresses = new Map<string, RoutedAddress>();
+  for (const [index, { to, targets, projects }] of mail.routes.entries()) {
+    for (const text of [to].flat()) {
+      const address = readAddress(text, `tidemark.yaml: mail.routes[${index}].to`);
+      const routed = addresses.get(mailboxKey(address)) ?? { to: address, routes: [] };
+      routed.routes.push({ targets: targets ?? null, projects: projects ?? null });
+      addresses.set(mailboxKey(address), routed);
+    }
+  }
+  return addresses;
+}
+
+/** `projects payments-*, core of targets eu-*` */
+export function formatRoute({ targets, projects }: MailRoute): string {
+  const inTargets = targets ? `targets ${sanitizeHeader(targets.join(', '), MAX_PATTERNS_LENGTH)}` : 'every target';
+  if (!projects) return inTargets;
+  return `projects ${sanitizeHeader(projects.join(', '), MAX_PATTERNS_LENGTH)}${targets ? ` of ${inTargets}` : ''}`;
+}
+
+function readAddress(text: string, location: string, code: 'CONFIG' | 'USAGE' = 'CONFIG'): MailAddress {
+  const address = parseMailAddress(text);
+  if (address) return address;
+  throw new TidemarkError(code, `${location}: ${JSON.stringify(text)} ${ADDRESS_ERROR}`);
+}
+
+/** Mailboxes are compared without regard to case, as mail servers do. */
+function mailboxKey({ address }: MailAddress): string {
+  return address.toLowerCase();
+}
+
+function unique(addresses: readonly MailAddress[]): readonly MailAddress[] {
+  return [...new Map([...addresses].reverse().map((address) => [mailboxKey(address), address])).values()].reverse();
+}

@@ -1,0 +1,163 @@
+import type { SendMailOptions, Transporter } from 'nodemailer';
+import type { Config } from '../../config/config.ts';
+import { DAY_MS } from '../../core/clock.ts';
+import type { Context } from '../../core/context.ts';
+import { errorMessage } from '../../core/errors.ts';
+import { readPem } from '../../http/transport.ts';
+import { withWarehouse } from '../../warehouse/session.ts';
+import { toMailOptions } from './message.ts';
+import {
+  listPending,
+  markDelivered,
+  markSending,
+  type OutboxStatus,
+  type OutboxStore,
+  type PendingMessage,
+} from './outbox.ts';
+import { type MailTimeouts, openTransport, resolveMailSettings } from './transport.ts';
+
+/** The result for one message. */
+export interface Delivery {
+  readonly recipient: string;
+  readonly subject: string;
+  readonly status: OutboxStatus;
+  /** Why it was not sent; null where it was. */
+  readonly reason: string | null;
+}
+
+export interface MailSendOptions {
+  readonly config: Config;
+  readonly context: Pick<Context, 'clock' | 'log' | 'redactor' | 'signal'>;
+  /** Sends the messages of this job only. @default all */
+  readonly job?: string;
+  /** Sends these messages only. @default all */
+  readonly messageIds?: readonly string[];
+  readonly timeouts?: MailTimeouts;
+}
+
+/**
+ * Sends the pending messages of the outbox under the lock of the warehouse. Each message is marked before and after its delivery, so
+ * that a crash in between repeats it with the same Message-ID (at least once). A message that the server rejects stays pending,
+ * unless the server rejects its recipient permanently.
+ */
+export async function sendPending(options: MailSendOptions): Promise<readonly Delivery[]> {
+  const { config, context } = options;
+  const session = { config, purpose: 'mail', now: context.clock.now(), log: context.log };
+  return withWarehouse(session, (warehouse) => sendFromOutbox(warehouse, options));
+}
+
+/** Like {@link sendPending}, in a working copy that is open already. */
+export async function sendFromOutbox(store: OutboxStore, options: MailSendOptions): Promise<readonly Delivery[]> {
+  const all = await listPending(store, options.job ?? null);
+  const pending = all.filter(({ message }) => options.messageIds?.includes(message.messageId) ?? true);
+  if (pending.length === 0) return [];
+  const { server, caFile } = resolveMailSettings(options.config);
+  const ca = caFile === undefined ? undefined : readPem(caFile, 'mail.caFile');
+  const { timeouts } = options;
+  const transport = openTransport({ server, ...(timeouts && { timeouts }), ...(ca !== undefined && { ca }) });
+  try {
+    return await sendAll(store, options, transport, pending);
+  } finally {
+    transport.close();
+  }
+}
+
+async function sendAll(
+  store: OutboxStore,
+  options: MailSendOptions,
+  transport: Transporter,
+  pending: readonly PendingMessage[],
+): Promise<readonly Delivery[]> {
+  const { clock, log, signal } = options.context;
+  const deliveries: Delivery[] = [];
+  let consecutiveFailures = 0;
+  for (const next of pending) {
+    const { messageId, to, subject } = next.message;
+    const result =
+      abortResult(signal, consecutiveFailures, deliveries) ?? (await sendOne(store, options, transport, next));
+    consecutiveFailures = result.isServerFailure ? consecutiveFailures + 1 : 0;
+    await markDelivered(store, messageId, { ...result, now: clock.now() });
+    deliveries.push({ recipient: to.address, subject, status: result.status, reason: result.reason });
+  }
+  for (const delivery of deliveries) logDelivery(log, delivery);
+  return deliveries;
+}
+
+/** One message may cause a connection failure; after two in a row the server counts as unavailable. */
+const MAX_CONSECUTIVE_FAILURES = 2;
+
+/** The result of messages that are not attempted any more; undefined while sending goes on. */
+function abortResult(
+  signal: AbortSignal,
+  consecutiveFailures: number,
+  deliveries: readonly Delivery[],
+): SendResult | undefined {
+  if (signal.aborted) return { status: 'pending', reason: 'stopped before it was sent' };
+  if (consecutiveFailures < MAX_CONSECUTIVE_FAILURES) return undefined;
+  return { status: 'pending', reason: deliveries.at(-1)?.reason ?? null, isServerFailure: true };
+}
+
+interface SendResult {
+  readonly status: OutboxStatus;
+  readonly reason: string | null;
+  /** Whether the connection or the login failed, which affects further messages too. */
+  readonly isServerFailure?: boolean;
+}
+
+/** An older digest is outdated and is not sent any more. */
+const MAX_PENDING_DAYS = 7;
+
+async function sendOne(
+  store: OutboxStore,
+  { config, context }: MailSendOptions,
+  transport: Transporter,
+  { message, createdAt }: PendingMessage,
+): Promise<SendResult> {
+  const now = context.clock.now();
+  if (now.getTime() - Date.parse(createdAt) > MAX_PENDING_DAYS * DAY_MS) {
+    return { status: 'refused', reason: `not sent within ${MAX_PENDING_DAYS} days` };
+  }
+  const { sender } = resolveMailSettings(config);
+  const mail = await toMailOptions(message, sender, config.output);
+  store.assertHeld?.();
+  await markSending(store, message.messageId, now);
+  return deliver(transport, mail, (text) => context.redactor.text(text));
+}
+
+/** nodemailer's codes for failures of the connection or the login. */
+const SERVER_FAILURES = new Set([
+  'ECONNECTION',
+  'ETIMEDOUT',
+  'EDNS',
+  'ESOCKET',
+  'ETLS',
+  'EREQUIRETLS',
+  'EAUTH',
+  'ENOAUTH',
+  'EPROTOCOL',
+]);
+
+async function deliver(
+  transport: Transporter,
+  mail: SendMailOptions,
+  redact: (text: string) => string,
+): Promise<SendResult> {
+  try {
+    await transport.sendMail(mail);
+    return { status: 'sent', reason: null };
+  } catch (error) {
+    const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number };
+    const reason = redact(errorMessage(error).replaceAll(/\s+/gu, ' ').trim()).slice(0, 300);
+    const isRecipientRejected = code === 'EENVELOPE' && command === 'RCPT TO' && (responseCode ?? 0) >= 500;
+    return {
+      status: isRecipientRejected ? 'refused' : 'pending',
+      reason,
+      isServerFailure: SERVER_FAILURES.has(code ?? ''),
+    };
+  }
+}
+
+function logDelivery(log: Context['log'], { recipient, subject, status, reason }: Delivery): void {
+  if (status === 'sent') log.info(`mail to ${recipient}: sent: ${subject}`);
+  else log.warn(`mail to ${recipient}: ${status}: ${reason}`);
+}

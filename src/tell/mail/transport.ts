@@ -1,0 +1,74 @@
+import { rootCertificates } from 'node:tls';
+import { createTransport, type Transporter } from 'nodemailer';
+import type { Config } from '../../config/config.ts';
+import { type MailAddress, parseMailAddress, parseSmtpUrl, type SmtpServer } from '../../config/mail.ts';
+import { TidemarkError } from '../../core/errors.ts';
+import { isLoopback } from '../../core/loopback.ts';
+
+/** The parsed `mail:` section of the configuration. */
+export interface MailSettings {
+  readonly server: SmtpServer;
+  readonly sender: MailAddress;
+  readonly routes: NonNullable<Config['mail']>['routes'];
+  readonly caFile?: string | undefined;
+}
+
+/** @throws TidemarkError CONFIG where the configuration has no `mail:` section */
+export function resolveMailSettings({ mail }: Pick<Config, 'mail'>): MailSettings {
+  const server = mail && parseSmtpUrl(mail.smtp);
+  const sender = mail && parseMailAddress(mail.from);
+  if (server && sender) return { server, sender, routes: mail.routes, caFile: mail.caFile };
+  throw new TidemarkError('CONFIG', 'tidemark.yaml: mail: is missing, but required to send mail', {
+    hint: 'set smtp and from, such as smtp://127.0.0.1:25 and Tidemark <reports@acme.example>',
+  });
+}
+
+/** What a preview needs: the sender and the routes, or a sender of this machine where no mail server is configured. */
+export function resolvePreviewSettings(config: Pick<Config, 'mail'>): Pick<MailSettings, 'sender' | 'routes'> {
+  if (config.mail) return resolveMailSettings(config);
+  return { sender: { name: 'Tidemark', address: 'tidemark@localhost' }, routes: [] };
+}
+
+/** Milliseconds. The warehouse is locked while mail is sent, so they are shorter than nodemailer's defaults of minutes. */
+export interface MailTimeouts {
+  readonly connectMs: number;
+  readonly idleMs: number;
+}
+
+const TIMEOUTS: MailTimeouts = { connectMs: 10_000, idleMs: 30_000 };
+
+export interface TransportOptions {
+  readonly server: SmtpServer;
+  /** PEM of certificate authorities to trust beside those of Node. */
+  readonly ca?: string;
+  readonly timeouts?: MailTimeouts;
+  /** Hosts for which encryption is optional. @default loopback */
+  readonly isLocal?: (host: string) => boolean;
+}
+
+/**
+ * A connection to a mail server. It requires TLS and a valid certificate, except on loopback, where the traffic does not leave the
+ * machine.
+ */
+export function openTransport({
+  server,
+  ca,
+  timeouts = TIMEOUTS,
+  isLocal = isLoopback,
+}: TransportOptions): Transporter {
+  const { host, port, secure, user, password } = server;
+  const local = isLocal(host);
+  return createTransport({
+    host,
+    port,
+    secure,
+    requireTLS: !secure && !local,
+    tls: { rejectUnauthorized: !local, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) },
+    ...(user && { auth: { user, pass: password } }),
+    connectionTimeout: timeouts.connectMs,
+    greetingTimeout: timeouts.connectMs,
+    socketTimeout: timeouts.idleMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}

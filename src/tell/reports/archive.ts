@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { copyFile, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DAY_MS } from '../../core/clock.ts';
+import { makeFolder, writeFileAtomic } from '../../core/fs.ts';
+import type { ReportFiles } from './renderer.ts';
+
+const DATE = /^\d{4}-\d\d-\d\d$/u;
+/** A time without its colons, such as `2026-11-18T021500Z`. */
+const TIME = /^\d{4}-\d\d-\d\dT[\d.]+Z$/u;
+
+/** The UTC date, which is the name of a folder of the archive. */
+export function toUtcDate(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+/** Writes a report's files atomically, and removes CSV files of tables that the page now shows completely. */
+export async function writeReportFiles(out: string, report: string, files: ReportFiles): Promise<void> {
+  await Promise.all([...files].map(([name, content]) => writeFileAtomic(join(out, name), content)));
+  for (const name of await readdir(out)) {
+    const isObsolete = name.startsWith(`${report}.`) && name.endsWith('.csv') && !files.has(name);
+    if (isObsolete) await rm(join(out, name));
+  }
+}
+
+/** Copies files of `out` to `out/archive/DATE/`. A later run of the same day replaces the files of the reports that it renders. */
+export async function archiveFiles(out: string, date: string, files: readonly string[]): Promise<void> {
+  const folder = join(out, 'archive', date);
+  await makeFolder(folder);
+  for (const file of files) {
+    if (file.endsWith('.html')) await archivePage(join(out, file), join(folder, file));
+    else await copyFile(join(out, file), join(folder, file));
+  }
+}
+
+/** Subjects have one page each, which is not archived: it shows their history. Markup only contains `href="`; in text it is escaped. */
+async function archivePage(from: string, to: string): Promise<void> {
+  const page = await readFile(from, 'utf8');
+  await writeFileAtomic(to, page.replaceAll('href="subjects', 'href="../../subjects'));
+}
+
+/** Removes days of the archive, and reports of earlier times (`as-of/`), that were written more than `reportDays` ago. */
+export async function pruneArchive(out: string, now: Date, reportDays: number): Promise<void> {
+  const oldest = new Date(now.getTime() - reportDays * DAY_MS);
+  for (const date of await listArchivedDates(out)) {
+    if (date < toUtcDate(oldest)) await rm(join(out, 'archive', date), { recursive: true });
+  }
+  const past = join(out, 'as-of');
+  for (const name of existsSync(past) ? await readdir(past) : []) {
+    const folder = join(past, name);
+    // A folder's name is the time that its reports show, which says nothing about when they were asked for.
+    if (TIME.test(name) && (await stat(folder)).mtime < oldest) await rm(folder, { recursive: true });
+  }
+}
+
+/** Days in the archive, the newest first. */
+export async function listArchivedDates(out: string): Promise<readonly string[]> {
+  const folder = join(out, 'archive');
+  if (!existsSync(folder)) return [];
+  return (await readdir(folder))
+    .filter((name) => DATE.test(name))
+    .sort()
+    .reverse();
+}

@@ -1,0 +1,94 @@
+import pLimit from 'p-limit';
+import { type Database, firstLine, type SqlParams, type Statements } from '../../warehouse/database.ts';
+import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
+import type { Row } from '../../warehouse/values.ts';
+
+/** What runs the statements of reports. */
+export type Queries = Pick<Statements, 'rows'>;
+
+/** Connections of a reader. To plan the statement of a report takes a processor as long as to run it, so two run at a time. */
+const CONNECTIONS = 2;
+
+/**
+ * Runs each statement on the next connection that is free. The database's own is left to statements that need its temporary tables.
+ * @param times those of the statements, for which the state of the sources is read once: most statements need it
+ */
+export async function shareConnections(
+  database: Database,
+  files: SqlFiles,
+  times: readonly string[],
+): Promise<Queries> {
+  const free = [...(await database.siblings(CONNECTIONS))];
+  const begin = await beginStatements(files, times);
+  await allInOrder(free.map((connection) => prepareStates(connection, begin)));
+  const limit = pLimit(free.length);
+  const withStates = (text: string) =>
+    limit(async () => {
+      const connection = free.pop() as Statements;
+      try {
+        return await connection.script(text);
+      } finally {
+        free.push(connection);
+      }
+    });
+  const withoutStates = async (text: string): Promise<Row[]> => {
+    const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
+    return connection.script(`${await semverKey(files)}\n${text}`);
+  };
+  return {
+    rows: async (sql: string, params: SqlParams = {}) => {
+      const text = fillParams(sql, params);
+      try {
+        return await withStates(text);
+      } catch (error) {
+        if (!firstLine(error).includes(OTHER_TIME)) throw error;
+        return withoutStates(text);
+      }
+    },
+  };
+}
+
+/** The error of `queries/warehouse/read_kept_states.sql` for a time that is not prepared. */
+const OTHER_TIME = 'the state of the sources is not prepared for this time';
+
+/** What prepares a connection. */
+interface BeginStatements {
+  readonly states: string;
+  readonly hideMacro: string;
+}
+
+async function beginStatements(files: SqlFiles, times: readonly string[]): Promise<BeginStatements> {
+  const literals = times.map((time) => `timestamptz ${quoteLiteral(time)}`);
+  const states = await Promise.all(literals.map((time) => files.render('warehouse/kept_state', { time })));
+  const parts = { states: states.join('\nunion all\n') };
+  const macro = { times: literals.join(', '), error: quoteLiteral(OTHER_TIME) };
+  return {
+    states: [
+      await semverKey(files),
+      await files.render('warehouse/forget_kept_states', {}),
+      await files.render('warehouse/keep_states', parts),
+    ].join('\n'),
+    hideMacro: await files.render('warehouse/read_kept_states', macro),
+  };
+}
+
+/** Without any state there is no row whose time could be wrong: the macro of the warehouse stays. */
+async function prepareStates(connection: Statements, { states, hideMacro }: BeginStatements): Promise<void> {
+  const [created] = await connection.script(states);
+  if (Number(created?.Count) > 0) await connection.script(hideMacro);
+}
+
+/** The published warehouse is read-only, so the macro that the queries call exists in these connections only. */
+function semverKey(files: SqlFiles): Promise<string> {
+  return files.render('warehouse/semver_key', { kind: 'temp macro' });
+}
+
+/** The results of work that is under way, or the error of the first that fails in this order. None is under way any more then. */
+export async function allInOrder<T>(work: readonly Promise<T>[]): Promise<readonly T[]> {
+  const settled = await Promise.allSettled(work);
+  return settled.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+}

@@ -1,0 +1,177 @@
+import { readFile } from 'node:fs/promises';
+import { TidemarkError } from '../../core/errors.ts';
+import { discoverFiles, findFile } from '../../core/paths.ts';
+import { parseHeader, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { toHeading } from './format.ts';
+
+/** One SQL file of a report, which is one variable of its templates. */
+export interface Dataset {
+  readonly name: string;
+  /** Path below `queries/`, without `.sql`. */
+  readonly file: string;
+  readonly sql: string;
+  readonly title: string;
+  readonly about: string;
+  /** Shown instead of the table when there are no rows. */
+  readonly empty: string;
+  readonly sources: readonly string[];
+  /** Column → heading, where it differs from the column's name. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Column → dataset with the rows behind its numbers. */
+  readonly links: Readonly<Record<string, string>>;
+  /** Column → column with the name of the report that its text links to. */
+  readonly pages: Readonly<Record<string, string>>;
+  /** Column → the subject that its text names: its type, or `$COLUMN` with the type, and the column with its ID. */
+  readonly subjects: Readonly<Record<string, { readonly type: string; readonly id: string | undefined }>>;
+  /** Columns of the data that the page leaves out. */
+  readonly hidden: readonly string[];
+  /** Column → column with the list that its cell shows when it is opened. */
+  readonly details: Readonly<Record<string, string>>;
+  /** Most rows that the page contains; a CSV file has all of them. */
+  readonly limit: number;
+}
+
+export interface Report {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  /** Position among the reports, `-- order:` of the summary. Reports without one come last. */
+  readonly order: number;
+  /** Rules whose findings lead the report, `-- rules:` of the summary, where `all` means every rule; null without a lead. */
+  readonly rules: readonly string[] | null;
+  /** Columns of the summary, `-- unknown:`, that count what could not be assessed. Where one is above 0, the report is not `ok`. */
+  readonly unknown: readonly string[];
+  /** Sources whose data the report uses. */
+  readonly sources: readonly string[];
+  readonly summary: Dataset;
+  readonly datasets: readonly Dataset[];
+  readonly template: string;
+  /** `reports/NAME.txt.hbs`, or the general `plain.txt.hbs`. */
+  readonly textTemplate: string;
+}
+
+const DEFAULT_LIMIT = 5000;
+/** Queries below `queries/reports/` that read the findings of a report. */
+const LEAD = 'lead';
+const LAST = 1000;
+
+/** Names in the context of templates and in `NAME.json` that a dataset may not have. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  'report',
+  'title',
+  'about',
+  'as_of',
+  'generated_at',
+  'sources',
+  'tables',
+  'page',
+  'state',
+  'lead',
+]);
+
+/**
+ * The reports, by name and in order. A report is a template `reports/NAME.hbs` with a query `queries/reports/NAME/summary.sql`,
+ * beside the configuration or in the package.
+ */
+export async function loadReports(files: SqlFiles): Promise<ReadonlyMap<string, Report>> {
+  const templates = await discoverFiles(files.roots, 'reports', '.hbs');
+  const names = filterReportNames(files.roots, templates.keys());
+  const reports = await Promise.all(names.map((name) => loadReport(name, files, templates)));
+  const ordered = reports.sort((a, b) => a.order - b.order); // the sort is stable: by name where the order is the same
+  return new Map(ordered.map((report) => [report.name, report]));
+}
+
+/** Names of the reports, without loading them. */
+export async function listReportNames(roots: readonly string[]): Promise<readonly string[]> {
+  return filterReportNames(roots, (await discoverFiles(roots, 'reports', '.hbs')).keys());
+}
+
+function filterReportNames(roots: readonly string[], templates: Iterable<string>): readonly string[] {
+  return [...templates].filter(
+    (name) => !name.includes('.') && findFile(roots, `queries/reports/${name}/summary.sql`) !== undefined,
+  );
+}
+
+/** The report of a fleet. Its queries, `queries/fleet/`, run on the views of a lake. */
+export async function loadFleetReport(files: SqlFiles): Promise<Report> {
+  const templates = await discoverFiles(files.roots, 'reports', '.hbs');
+  return loadReport('fleet', files, templates, 'fleet');
+}
+
+async function loadReport(
+  name: string,
+  files: SqlFiles,
+  templates: ReadonlyMap<string, string>,
+  folder = `reports/${name}`,
+): Promise<Report> {
+  const found = await discoverFiles(files.roots, `queries/${folder}`, '.sql');
+  const read = (dataset: string) => loadDataset(dataset, `${folder}/${dataset}`, files);
+  const summary = await read('summary');
+  const header = parseHeader(summary.sql);
+  const own = await Promise.all([...found.keys()].filter((dataset) => dataset !== 'summary').map(read));
+  const others = header.rules === undefined ? own : [...own, ...(await loadLead(files))];
+  return {
+    name,
+    title: summary.title,
+    about: summary.about,
+    order: Number(header.order ?? LAST),
+    rules: header.rules === undefined ? null : splitList(header.rules),
+    unknown: splitList(header.unknown),
+    sources: [...new Set([summary, ...others].flatMap(({ sources }) => sources))].sort(),
+    summary,
+    datasets: others.map((dataset) =>
+      dataset.sources.length > 0 ? dataset : { ...dataset, sources: summary.sources },
+    ),
+    template: await readFile(templates.get(name) ?? '', 'utf8'),
+    textTemplate: await readFile(templates.get(`${name}.txt`) ?? templates.get('plain.txt') ?? '', 'utf8'),
+  };
+}
+
+/** The datasets about findings that every report with `-- rules:` has. */
+async function loadLead(files: SqlFiles): Promise<readonly Dataset[]> {
+  const found = await discoverFiles(files.roots, `queries/reports/${LEAD}`, '.sql');
+  return Promise.all([...found.keys()].map((dataset) => loadDataset(dataset, `reports/${LEAD}/${dataset}`, files)));
+}
+
+async function loadDataset(name: string, file: string, files: SqlFiles): Promise<Dataset> {
+  if (RESERVED_NAMES.has(name)) throw new TidemarkError('DATA', `queries/${file}.sql: \`${name}\` is a reserved name`);
+  const sql = await files.read(file);
+  const header = parseHeader(sql);
+  return {
+    name,
+    file,
+    sql: sql.trimEnd(),
+    title: header.title ?? toHeading(name),
+    about: header.about ?? '',
+    empty: header.empty ?? 'None.',
+    sources: splitList(header.sources),
+    labels: splitPairs(header.labels),
+    links: splitPairs(header.links),
+    pages: splitPairs(header.pages),
+    subjects: mapValues(splitPairs(header.subjects), (text) => {
+      const [type = '', id] = text.split(':');
+      return { type, id };
+    }),
+    hidden: splitList(header.hidden),
+    details: splitPairs(header.details),
+    limit: Number(header.limit ?? DEFAULT_LIMIT),
+  };
+}
+
+/** `a, b` */
+function splitList(text: string | undefined): readonly string[] {
+  return text?.split(/\s*,\s*/u).filter(Boolean) ?? [];
+}
+
+/** `a=One; b=Two` */
+function splitPairs(text: string | undefined): Readonly<Record<string, string>> {
+  const pairs = text?.split(/\s*;\s*/u).filter(Boolean) ?? [];
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+}
+
+function mapValues<T>(
+  pairs: Readonly<Record<string, string>>,
+  convert: (text: string) => T,
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(pairs).map(([key, text]) => [key, convert(text)]));
+}

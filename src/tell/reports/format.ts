@@ -1,0 +1,122 @@
+import { stringify } from 'csv-stringify/sync';
+import { stripControls } from '../../core/log.ts';
+import { plural } from '../../core/plural.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
+
+/** How a value is shown, inferred from the name of its column, which contains the unit, and from the values. */
+export type ValueKind = 'text' | 'number' | 'time' | 'bytes' | 'percent' | 'tag';
+
+/** Shown for NULL and for empty lists. */
+export const EMPTY_CELL = '—';
+
+const TAGS = new Set(['severity', 'state', 'status', 'was', 'behind']);
+const MAX_TEXT_LENGTH = 300;
+const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+
+export function inferKind(column: string, values: readonly Value[]): ValueKind {
+  if (column.endsWith('bytes')) return 'bytes';
+  if (column.endsWith('percent')) return 'percent';
+  if (TAGS.has(column)) return 'tag';
+  const first = values.find((value) => value !== null);
+  if (typeof first === 'string' && values.every(isTimeOrNull)) return 'time';
+  return typeof first === 'number' || typeof first === 'bigint' ? 'number' : 'text';
+}
+
+function isTimeOrNull(value: Value): boolean {
+  return value === null || (typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/u.test(value));
+}
+
+export function formatValue(value: Value, kind: ValueKind): string {
+  if (value === null) return EMPTY_CELL;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (kind === 'bytes') return formatBytes(Number(value));
+  if (kind === 'percent') return `${NUMBER.format(Number(value))} %`;
+  if (kind === 'time') return formatTime(String(value));
+  if (typeof value === 'number' || typeof value === 'bigint') return formatNumber(value);
+  if (Array.isArray(value) && value.length === 0) return EMPTY_CELL;
+  if (Array.isArray(value)) return truncate(value.map((item) => formatValue(item, 'text')).join(', '));
+  return truncate(typeof value === 'string' ? value : JSON.stringify(value, bigintToString));
+}
+
+/** With separators of thousands. An integer above 2^53 is no amount but an identifier, such as a serial number: it has none. */
+export function formatNumber(value: number | bigint): string {
+  if (typeof value === 'bigint' && value > Number.MAX_SAFE_INTEGER) return String(value);
+  if (value >= 0 && Number.isSafeInteger(value)) return separateThousands(String(value)); // most numbers, in a sixth of the time
+  return NUMBER.format(value).replace('-', '−');
+}
+
+function separateThousands(digits: string): string {
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  return groups.join(',');
+}
+
+/** `2026-11-20 02:15`. The page states once that times are UTC, which keeps columns narrow. */
+export function formatTime(iso: string): string {
+  return iso.slice(0, 16).replace('T', ' ');
+}
+
+function formatBytes(bytes: number): string {
+  const power = bytes > 0 ? Math.min(Math.floor(Math.log2(bytes) / 10), BINARY_UNITS.length - 1) : 0;
+  return `${NUMBER.format(bytes / 1024 ** power)} ${BINARY_UNITS[power]}`;
+}
+
+const MINUTE = 60_000;
+const AGE_UNITS = [
+  { minMs: 48 * 60 * MINUTE, ms: 24 * 60 * MINUTE, name: 'day' },
+  { minMs: 2 * 60 * MINUTE, ms: 60 * MINUTE, name: 'hour' },
+  { minMs: 0, ms: MINUTE, name: 'minute' },
+] as const;
+
+/** `3 days`: the largest unit of which there are at least two. */
+export function formatAge(ms: number): string {
+  const unit = AGE_UNITS.find(({ minMs }) => ms >= minMs) ?? AGE_UNITS[2];
+  return plural(Math.max(0, Math.floor(ms / unit.ms)), unit.name);
+}
+
+/** Text of a service for a page: without control characters and not longer than 300 characters. Data files hold the whole text. */
+export function truncate(text: string): string {
+  const clean = stripControls(text);
+  return clean.length > MAX_TEXT_LENGTH
+    ? `${clean.slice(0, MAX_TEXT_LENGTH).replace(/[\ud800-\udbff]$/u, '')}…`
+    : clean;
+}
+
+/** `newly_failing` → `Newly failing` */
+export function toHeading(name: string): string {
+  const words = name.replaceAll(/[_-]+/gu, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function bigintToString(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+/**
+ * Rows as CSV that a spreadsheet opens without executing anything: a text that starts a formula, also after spaces or a line break,
+ * gets an apostrophe in front (OWASP, "CSV Injection"), and a control character, such as the one that begins a sequence of a
+ * terminal, becomes U+FFFD. Numbers stay numbers, including negative ones.
+ */
+export function toSpreadsheetCsv(rows: readonly Row[]): string {
+  const columns = Object.keys(rows[0] ?? {});
+  const records = rows.map((row) => columns.map((column) => formatCell(row[column] ?? null)));
+  return stringify([columns, ...records], { record_delimiter: 'windows', quoted_match: /[\r\t']/u });
+}
+
+function formatCell(value: Value): string {
+  if (value === null) return '';
+  if (typeof value === 'string') return toSpreadsheetText(value);
+  if (typeof value === 'object') return toSpreadsheetText(JSON.stringify(value, bigintToString));
+  return String(value);
+}
+
+/** Includes the full-width forms, which some spreadsheets treat as the plain ones, and characters that they drop or do not show. */
+const FORMULA = /(?:^|[\r\n])[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+
+/** But for tab and line breaks, which are text in a cell. */
+const CONTROL = /[^\P{Cc}\t\r\n]/gu;
+
+function toSpreadsheetText(text: string): string {
+  return (FORMULA.test(text) ? `'${text}` : text).replaceAll(CONTROL, '\ufffd');
+}

@@ -1,0 +1,211 @@
+import Handlebars, { type HelperOptions } from 'handlebars';
+import { tableLines } from '../../core/text-table.ts';
+import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
+import { drawChart, MAX_NARROW_TIMES, seriesClass } from './charts.ts';
+import { EMPTY_CELL, formatNumber, formatTime, formatValue, toHeading, truncate, type ValueKind } from './format.ts';
+import { drawRows } from './grid.ts';
+import { buildSeries, type Series, splitAtGaps } from './series.ts';
+import type { TableView } from './table-view.ts';
+
+type Engine = typeof Handlebars;
+export type TemplateFormat = 'html' | 'text';
+
+/** Rows of a table in a text report; `NAME.json` has all of them. */
+const MAX_TEXT_ROWS = 20;
+const MAX_TEXT_CELL_LENGTH = 60;
+
+/** Registers the helpers of all templates. An argument that the context does not define is an error. */
+export function registerHelpers(handlebars: Engine, format: TemplateFormat): void {
+  const partial = (name: string, model: object, options: HelperOptions) =>
+    new Handlebars.SafeString(getPartial(handlebars, name)(model, { data: options.data }).trimEnd());
+  const section = (name: string, model: object, options: HelperOptions) =>
+    format === 'html' ? partial(name, model, options) : `${String(partial(name, model, options))}\n`;
+  const helper: RegisterHelper = (name, work) =>
+    handlebars.registerHelper(name, function (this: unknown, ...args: unknown[]) {
+      assertDefined(name, args);
+      return work.apply(this, args as Parameters<Handlebars.HelperDelegate>);
+    });
+  for (const name of ['if', 'unless', 'each', 'with']) {
+    const original = handlebars.helpers[name];
+    if (original) helper(name, original);
+  }
+
+  registerFormatHelpers(helper);
+  helper('trusted', (value: Value) => value); // what `{{{trusted …}}}` says is checked in templates.ts
+  helper('text_table', formatTextTable);
+  helper('grid_rows', ({ rows }: TableView) => new Handlebars.SafeString(drawRows(rows)));
+  helper('query', (table: TableView, options: HelperOptions) => partial('sql', table, options));
+  helper('table', (table: TableView, options: HelperOptions) =>
+    table.absent
+      ? ''
+      : section(
+          'table',
+          { ...table, textRows: Math.min(MAX_TEXT_ROWS, table.total), page: options.data.root.page },
+          options,
+        ),
+  );
+  helper('figure', (value: Value, label: string, options: HelperOptions) =>
+    isAbsentFigure(options) ? '' : partial('figure', buildFigure(value, label, options), options),
+  );
+  helper('chart', (table: TableView, options: HelperOptions) =>
+    table.absent ? '' : section('chart', buildChart(table, options, format), options),
+  );
+}
+
+type RegisterHelper = (name: string, work: Handlebars.HelperDelegate) => void;
+
+function registerFormatHelpers(helper: RegisterHelper): void {
+  helper('number', (value: Value) => formatValue(value, 'number'));
+  helper('time', (value: Value) => formatValue(value, 'time'));
+  helper('bytes', (value: Value) => formatValue(value, 'bytes'));
+  helper('line', (value: Value) => toTextCell(formatValue(value, 'text')));
+  helper('prose', (text: string) => new Handlebars.SafeString(markCode(text)));
+  helper('upper', (text: string) => text.toUpperCase());
+  helper('eq', (a: Value, b: Value) => a === b);
+  helper('gt', (a: number, b: number) => a > b);
+  helper('plural', (count: number, one: string, many: string) => `${formatNumber(count)} ${count === 1 ? one : many}`);
+  helper('underline', (text: string, mark: string) => `${text}\n${mark.repeat(text.length)}`);
+  helper('heading', (title: string, total: number) => {
+    const heading = `${title} (${formatNumber(total)})`;
+    return `${heading}\n${'-'.repeat(heading.length)}`;
+  });
+}
+
+/** Text of ours, such as the meaning of a column, with its names between backticks as code. */
+function markCode(text: string): string {
+  return Handlebars.escapeExpression(text).replaceAll(/&#x60;(.*?)&#x60;/gu, '<code>$1</code>');
+}
+
+function assertDefined(name: string, args: readonly unknown[]): void {
+  const hash = (args.at(-1) as HelperOptions).hash as Record<string, unknown>;
+  const missing = args.slice(0, -1).indexOf(undefined);
+  const missingKey = Object.keys(hash ?? {}).find((key) => hash[key] === undefined);
+  if (missing >= 0) throw new Error(`{{${name}}}: argument ${missing + 1} is not defined`);
+  if (missingKey !== undefined) throw new Error(`{{${name}}}: ${missingKey}= is not defined`);
+}
+
+function getPartial(handlebars: Engine, name: string): Handlebars.TemplateDelegate {
+  const partial: unknown = handlebars.partials[name];
+  if (typeof partial !== 'function') throw new Error(`unknown partial ${name}`);
+  return partial as Handlebars.TemplateDelegate;
+}
+
+/** The first rows of a table in aligned columns. */
+function formatTextTable({ columns, rows }: TableView): string {
+  const header = columns.map(({ label, numeric }) => ({ label, align: numeric ? 'right' : 'left' }) as const);
+  const lines = rows.slice(0, MAX_TEXT_ROWS).map((row) => row.map(({ text }) => toTextCell(text)));
+  return [...tableLines(header, lines)].join('\n');
+}
+
+/** One line of limited length. */
+function toTextCell(text: string): string {
+  const line = text.replaceAll(/\s+/gu, ' ').trim();
+  return line.length > MAX_TEXT_CELL_LENGTH
+    ? `${line.slice(0, MAX_TEXT_CELL_LENGTH - 1).replace(/[\ud800-\udbff]$/u, '')}…`
+    : line;
+}
+
+interface RootContext {
+  readonly tables: Readonly<Record<string, TableView>>;
+  readonly page: {
+    readonly staleSources: boolean;
+    readonly stale: readonly { readonly source: string }[];
+    readonly unlinked: ReadonlySet<string>;
+    readonly leftOut?: LeftOut;
+  };
+  readonly [dataset: string]: unknown;
+}
+
+/** Whether no target has the sources of a figure. */
+function isAbsentFigure({ hash, data }: HelperOptions): boolean {
+  const { tables, page } = data.root as RootContext;
+  if (typeof hash.rows === 'string') return tables[hash.rows]?.absent === true;
+  return typeof hash.sources === 'string' && isAbsent(splitNames(hash.sources), page.leftOut);
+}
+
+/**
+ * `{{figure VALUE "label" rows="dataset" new= resolved= before= baseline= href= sources= kind= good=}}`: a number, what it counts,
+ * the dataset with its rows, and its change: `new=` and `resolved=` where both are known, otherwise `before=`, the number of the
+ * previous complete pull, which is null where there was none. The figure is stale if a source of its rows is stale; without
+ * `rows=`, if one of `sources=` is, or any source of the page.
+ */
+function buildFigure(value: Value, label: string, { hash, data }: HelperOptions): object {
+  const root = data.root as RootContext;
+  const rows = typeof hash.rows === 'string' ? root.tables[hash.rows] : undefined;
+  if (hash.rows && !rows) throw new Error(`{{figure}}: unknown dataset ${String(hash.rows)}`);
+  return {
+    value: formatValue(value, hash.kind ?? 'number'),
+    label,
+    href: resolveHref(root.page, hash.href) ?? (rows ? `#${rows.id}` : null),
+    changes: formatFigureChanges(value, hash),
+    stale: rows ? rows.stale : hasStaleSource(root.page, hash.sources),
+    state: typeof hash.state === 'string' && Number(value) > 0 ? hash.state : null,
+  };
+}
+
+/** Null for the page of a report that is not rendered. */
+function resolveHref({ unlinked }: RootContext['page'], href: unknown): unknown {
+  const report = typeof href === 'string' ? href.replace(/\.html$/u, '') : '';
+  return unlinked.has(report) ? null : href;
+}
+
+function hasStaleSource(page: RootContext['page'], sources: unknown): boolean {
+  if (typeof sources !== 'string') return page.staleSources;
+  const names = splitNames(sources);
+  return page.stale.some(({ source }) => names.includes(source));
+}
+
+function splitNames(text: string): readonly string[] {
+  return text.split(',').map((name) => name.trim());
+}
+
+function formatFigureChanges(value: Value, hash: Readonly<Record<string, unknown>>): readonly string[] {
+  if (hash.baseline === true) return ['first run: nothing to compare with'];
+  if (hash.new !== undefined) {
+    const resolved = hash.resolved === undefined ? [] : [`−${formatNumber(Number(hash.resolved))} resolved`];
+    return [`+${formatNumber(Number(hash.new))} new`, ...resolved];
+  }
+  if (hash.before === undefined || hash.before === null || value === null) return [];
+  const change = Number(value) - Number(hash.before);
+  if (change === 0) return ['unchanged'];
+  const formatted = formatValue(change, (hash.kind ?? 'number') as ValueKind);
+  return [`${change > 0 ? '+' : ''}${formatted} since the previous run`];
+}
+
+/** `{{chart tables.trend x="as_of" y="drifted,unknown" title="…" kind="area" by="version"}}` */
+function buildChart(table: TableView, { hash, data }: HelperOptions, format: TemplateFormat): object {
+  const rows = (data.root as RootContext)[table.id] as readonly Row[];
+  const x = String(hash.x ?? 'as_of');
+  const columns = String(hash.y).split(',');
+  const series = buildSeries(rows, x, columns, hash.by).map((one) => ({
+    ...one,
+    name: hash.by ? truncate(one.name) : toHeading(one.name),
+  }));
+  const title = String(hash.title ?? table.title);
+  const kind = hash.kind ?? 'line';
+  const times = [...new Set(rows.map((row) => String(row[x])))].sort();
+  return {
+    ...table,
+    title,
+    svg:
+      format === 'html' && times.length > 1
+        ? new Handlebars.SafeString(drawChart({ title, series, kind, height: hash.height }))
+        : null,
+    hasGaps: splitAtGaps(times.map((time) => new Date(time))).length > 1,
+    isShortened: times.length > MAX_NARROW_TIMES,
+    legend: times.length > 0 ? series.map((one, index) => ({ ...toLegendEntry(one, index), kind })) : [],
+    from: formatTime(times[0] ?? '').slice(0, 10),
+  };
+}
+
+function toLegendEntry({ name, points }: Series, index: number): object {
+  const values = points.map(({ value }) => value);
+  return {
+    name,
+    series: seriesClass(index),
+    last: values.length > 0 ? formatNumber(values.at(-1) ?? 0) : EMPTY_CELL,
+    lowest: formatNumber(Math.min(...values)),
+    highest: formatNumber(Math.max(...values)),
+  };
+}

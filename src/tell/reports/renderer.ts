@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { stripControls } from '../../core/log.ts';
+import { isAbsent, type LeftOut } from '../../extract/sources/index.ts';
+import type { SqlParams } from '../../warehouse/database.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
+import { type ReportData, reportParams, type SourceState, toJsonText } from './data.ts';
+import type { Report } from './definitions.ts';
+import { EMPTY_CELL, formatAge, formatTime, toSpreadsheetCsv, truncate } from './format.ts';
+import { buildLead } from './lead.ts';
+import type { SubjectLinker } from './subjects.ts';
+import { csvName, type TableView, toTableView } from './table-view.ts';
+import { createTemplateEngine, readTemplate, type TemplateEngine } from './templates.ts';
+
+/** The templates and assets of pages, loaded once. */
+export interface Renderer {
+  readonly html: TemplateEngine;
+  readonly text: TemplateEngine;
+  readonly assets: PageAssets;
+}
+
+export async function createRenderer(roots: readonly string[]): Promise<Renderer> {
+  const [html, text, assets] = await Promise.all([
+    createTemplateEngine(roots, 'html'),
+    createTemplateEngine(roots, 'text'),
+    loadAssets(roots),
+  ]);
+  return { html, text, assets };
+}
+
+/** The files of a report: name → content. */
+export type ReportFiles = ReadonlyMap<string, string>;
+
+export interface PageOptions {
+  readonly params: SqlParams;
+  /** Names of reports whose pages must not be linked, because they are not rendered. */
+  readonly unlinked: ReadonlySet<string>;
+  /** Time at which the age of sources is evaluated. */
+  readonly stalenessAt: Date;
+  readonly leftOut?: LeftOut | undefined;
+  readonly linkSubject?: SubjectLinker | undefined;
+}
+
+export function renderReport(report: Report, data: ReportData, options: PageOptions, renderer: Renderer): ReportFiles {
+  const { name, template, textTemplate } = report;
+  const context = buildContext(report, data, options, renderer.assets);
+  const text = renderer.text.render(`reports/${name}.txt.hbs`, textTemplate, context);
+  const files = new Map([
+    [`${name}.html`, renderer.html.render(`reports/${name}.hbs`, template, context)],
+    [`${name}.txt`, `${text.trim()}\n`],
+    [`${name}.json`, toJsonText(data)],
+  ]);
+  for (const dataset of report.datasets) {
+    const isCut = context.tables[dataset.name]?.cut;
+    if (isCut) files.set(csvName(name, dataset.name), toSpreadsheetCsv(data[dataset.name] as Row[]));
+  }
+  return files;
+}
+
+function buildContext(
+  report: Report,
+  data: ReportData,
+  { params, unlinked, stalenessAt, leftOut, linkSubject }: PageOptions,
+  assets: PageAssets,
+) {
+  const freshness = summarizeFreshness(data.sources, stalenessAt);
+  const options = {
+    report: report.name,
+    params: reportParams(report, params),
+    unlinked,
+    linkSubject,
+    staleSources: new Set(freshness.stale.map(({ source }) => source)),
+    hasSeveralTargets: hasSeveralTargets(data.sources),
+  };
+  const tables: Record<string, TableView> = { summary: toTableView(report.summary, [data.summary], options) };
+  for (const dataset of report.datasets)
+    tables[dataset.name] = {
+      ...toTableView(dataset, data[dataset.name] as Row[], options),
+      absent: isAbsent(dataset.sources, leftOut),
+    };
+  return {
+    ...data,
+    summary: stripRowControls(data.summary),
+    title: report.title,
+    about: report.about,
+    lead: buildLead(data),
+    tables,
+    page: { ...assets, ...freshness, unlinked, leftOut },
+  };
+}
+
+/** The report of a lake names no sources: what it shows is of any number of targets. */
+function hasSeveralTargets(sources: readonly SourceState[]): boolean {
+  return sources.length === 0 || new Set(sources.map(({ target }) => target).filter(Boolean)).size > 1;
+}
+
+/** Templates show the text of the summary unchanged, so it must not contain control characters. */
+function stripRowControls(row: Row): Row {
+  const strip = (value: Value): Value => (typeof value === 'string' ? stripControls(value) : value);
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, strip(value)]));
+}
+
+/** The stylesheet and the script of every page, and the content security policy that allows only these two. */
+interface PageAssets {
+  readonly style: string;
+  readonly script: string;
+  readonly policy: string;
+}
+
+async function loadAssets(roots: readonly string[]): Promise<PageAssets> {
+  const read = (name: string) => readTemplate(roots, name);
+  const [style, tables, search] = await Promise.all([read('style.css'), read('tables.js'), read('search.js')]);
+  const script = `${tables}${search}`;
+  const policy = [
+    "default-src 'none'",
+    `style-src '${sha256(style)}'`,
+    `script-src '${sha256(script)}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return { style, script, policy };
+}
+
+function sha256(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+export interface SourceView {
+  readonly target: string;
+  readonly source: string;
+  readonly status: string;
+  readonly as_of: string;
+  readonly age: string;
+  readonly error: string;
+  readonly stale: boolean;
+  readonly complete: boolean;
+}
+
+/** What a page shows of its sources: all of them, the stale ones, and those that were never pulled from any target. */
+export interface Freshness {
+  readonly sources: readonly SourceView[];
+  readonly stale: readonly SourceView[];
+  readonly never: readonly string[];
+  readonly staleSources: boolean;
+}
+
+function summarizeFreshness(states: readonly SourceState[], stalenessAt: Date): Freshness {
+  const sources = states.map((state) => toSourceView(state, stalenessAt));
+  const stale = sources.filter((source) => source.stale);
+  const never = states.filter(({ status }) => status === 'never').map(({ source }) => source);
+  return { sources, stale, never, staleSources: stale.length > 0 };
+}
+
+function toSourceView(state: SourceState, stalenessAt: Date): SourceView {
+  return {
+    target: state.target ?? EMPTY_CELL,
+    source: state.source,
+    status: state.status,
+    as_of: state.as_of === null ? EMPTY_CELL : formatTime(state.as_of),
+    age: state.as_of === null ? EMPTY_CELL : formatAge(stalenessAt.getTime() - Date.parse(state.as_of)),
+    error: truncate(state.error ?? ''),
+    stale: state.stale,
+    complete: state.as_of !== null,
+  };
+}

@@ -1,0 +1,82 @@
+import { utcDay } from 'd3-time';
+import type { Row, Value } from '../../warehouse/values.ts';
+
+/** The values of one name over time. */
+export interface Series {
+  readonly name: string;
+  readonly points: readonly Point[];
+}
+
+export interface Point {
+  readonly at: Date;
+  readonly value: number;
+}
+
+/** Series from rows, ordered by time: one per column of `columns`, or, with `by`, one per value of that column. */
+export function buildSeries(
+  rows: readonly Row[],
+  x: string,
+  columns: readonly string[],
+  by?: string,
+): readonly Series[] {
+  const hasValue = (column: string) => (row: Row) => row[column] !== null && row[x] !== null;
+  const toPoints = (members: readonly Row[], column: string) =>
+    members
+      .map((row) => ({ at: new Date(String(row[x])), value: Number(row[column]) }))
+      .sort((a, b) => a.at.getTime() - b.at.getTime());
+  if (by === undefined) {
+    return columns.map((name) => ({ name, points: toPoints(rows.filter(hasValue(name)), name) }));
+  }
+  const [column = ''] = columns;
+  const groups = new Map<Value, Row[]>();
+  for (const row of rows.filter(hasValue(column))) {
+    const name = row[by] ?? null;
+    const group = groups.get(name);
+    if (group) group.push(row);
+    else groups.set(name, [row]);
+  }
+  return [...groups].map(([name, members]) => ({ name: String(name), points: toPoints(members, column) }));
+}
+
+/** A longer time between two points than this many times the usual one is a gap. */
+const GAP_FACTOR = 1.5;
+
+/** The times in parts without a gap. A line across a gap would show values that no pull reported. */
+export function splitAtGaps(times: readonly Date[]): readonly (readonly Date[])[] {
+  const steps = times.slice(1).map((time, index) => time.getTime() - (times[index]?.getTime() ?? 0));
+  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const runs: Date[][] = [];
+  for (const [index, time] of times.entries()) {
+    const isFirst = index === 0 || (steps[index - 1] ?? 0) > usual * GAP_FACTOR;
+    if (isFirst) runs.push([time]);
+    else runs.at(-1)?.push(time);
+  }
+  return runs;
+}
+
+/** The points of the newest times. */
+export function takeNewest(series: readonly Series[], maxTimes: number): readonly Series[] {
+  const times = sortedTimes(series);
+  const oldest = times.at(-maxTimes);
+  if (times.length <= maxTimes || !oldest) return series;
+  return series.map(({ name, points }) => ({ name, points: points.filter(({ at }) => at >= oldest) }));
+}
+
+/** Moves the points of daily series to the start of their days, where the ticks are. Other series stay unchanged. */
+export function alignToDays(series: readonly Series[], times: readonly Date[]): readonly Series[] {
+  const days = new Set(times.map((time) => utcDay.floor(time).getTime()));
+  if (days.size < times.length) return series;
+  return series.map(({ name, points }) => ({
+    name,
+    points: points.map(({ at, value }) => ({ at: utcDay.floor(at), value })),
+  }));
+}
+
+export function sortedTimes(series: readonly Series[]): readonly Date[] {
+  const times = new Set(allPoints(series).map(({ at }) => at.getTime()));
+  return [...times].sort((a, b) => a - b).map((time) => new Date(time));
+}
+
+export function allPoints(series: readonly Series[]): readonly Point[] {
+  return series.flatMap(({ points }) => points);
+}

@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto';
+import { TidemarkError } from '../../core/errors.ts';
+import { discoverFiles } from '../../core/paths.ts';
+import { type Database, firstLine, type SqlParams } from '../../warehouse/database.ts';
+import { parseHeader, quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
+import { fillParams } from '../../warehouse/sql-params.ts';
+import { loadTables, type Table } from '../../warehouse/tables.ts';
+import type { Row } from '../../warehouse/values.ts';
+import type { ProductLinker, SubjectRef } from './links.ts';
+
+/** A kind of subject, as its file in `queries/subjects/` declares it. */
+export interface SubjectKind {
+  /** Name of the file: `agent-pool`. */
+  readonly slug: string;
+  /** Subject type of findings: `agent pool`. */
+  readonly type: string;
+  /** Plural, as a heading: `Agent pools`. */
+  readonly title: string;
+  /** Table whose columns describe the subject. */
+  readonly table: Table;
+  /** SQL without a semicolon: every version with `target`, `subject_id`, `subject_name`, `place`, the columns, `valid_from`, `valid_to`. */
+  readonly versions: string;
+}
+
+/** A subject that has a page. */
+export interface SubjectPage extends SubjectRef {
+  readonly kind: SubjectKind;
+  readonly name: string;
+  /** What it belongs to, such as a project or namespace. */
+  readonly place: string | null;
+  readonly isPresent: boolean;
+  /** When it was found to be gone; null while it is present. */
+  readonly goneAt: string | null;
+  readonly changedAt: string;
+  readonly critical: number;
+  /** Findings that are new or open. */
+  readonly openFindings: number;
+  readonly accepted: number;
+  readonly resolved: number;
+  /** Rules with an open or accepted finding, comma-separated. */
+  readonly rules: string;
+}
+
+export interface SubjectSelection {
+  /** By kind, then by name. */
+  readonly pages: readonly SubjectPage[];
+  readonly has: (type: string, target: string, id: string) => boolean;
+  /** Subjects that are present, with or without a page. */
+  readonly present: number;
+}
+
+export interface SubjectOptions {
+  /** The published warehouse or the working copy. Temporary tables `subject_…` are created in its connection. */
+  readonly database: Database;
+  readonly files: SqlFiles;
+  readonly asOf: Date;
+}
+
+const ORDER_LAST = '1000';
+
+/** The kinds of subjects in their order. A kind whose file has no `-- subject:` is a statement for all kinds. */
+export async function loadSubjectKinds(files: SqlFiles): Promise<readonly SubjectKind[]> {
+  const [tables, found] = await Promise.all([
+    loadTables(files),
+    discoverFiles(files.roots, 'queries/subjects', '.sql'),
+  ]);
+  const declared = await Promise.all(
+    [...found.keys()].map(async (slug) => {
+      const sql = await files.read(`subjects/${slug}`);
+      return { slug, sql, header: parseHeader(sql) };
+    }),
+  );
+  const ordered = declared.sort((a, b) => Number(a.header.order ?? ORDER_LAST) - Number(b.header.order ?? ORDER_LAST));
+  return ordered.flatMap(({ slug, sql, header }) => {
+    const table = tables.get(header.table ?? '');
+    if (!header.subject || !table) return [];
+    const versions = sql
+      .replaceAll(/^\s*--.*$/gmu, '')
+      .replace(/;\s*$/u, '')
+      .trim();
+    return [{ slug, type: header.subject, title: header.title ?? header.subject, table, versions }];
+  });
+}
+
+/** Path of a subject's page below the folder of the reports. It depends on nothing but the subject. */
+export function subjectPath({ target, type, id }: Pick<SubjectRef, 'target' | 'type' | 'id'>): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([target, type, id]))
+    .digest('hex')
+    .slice(0, 12);
+  return `subjects/${toSlug(type)}-${toSlug(id)}-${hash}.html`;
+}
+
+const MAX_SLUG_LENGTH = 40;
+
+/** Letters, digits and dashes: `KMS provider` → `kms-provider`. */
+export function toSlug(text: string): string {
+  const slug = text.toLowerCase().replaceAll(/[^a-z0-9]+/gu, '-');
+  return slug.slice(0, MAX_SLUG_LENGTH).replaceAll(/^-+|-+$/gu, '') || 'x';
+}
+
+/**
+ * Selects the subjects that get a page: those with open findings first, then those that changed last, up to `limit`; with `only`,
+ * exactly these.
+ */
+export async function selectSubjects(
+  options: SubjectOptions,
+  { limit, only }: { readonly limit: number; readonly only?: readonly SubjectRef[] },
+): Promise<SubjectSelection> {
+  const { files } = options;
+  const kinds = await loadSubjectKinds(files);
+  await createCandidates(options, kinds);
+  const rows = limit === 0 && only === undefined ? [] : await selectRows(options, limit, only);
+  const byType = new Map(kinds.map((kind) => [kind.type, kind]));
+  const pages = rows.flatMap((row) => {
+    const kind = byType.get(String(row.subject_type));
+    return kind ? [toSubjectPage(row, kind)] : [];
+  });
+  const [totals] = await readSubjectRows(options, 'totals', await files.read('subjects/totals'), {});
+  const keys = new Set(pages.map(({ type, target, id }) => subjectKey(type, target, id)));
+  return {
+    pages: kinds.flatMap((kind) => pages.filter((page) => page.kind === kind)),
+    has: (type, target, id) => keys.has(subjectKey(type, target, id)),
+    present: Number(totals?.present ?? 0),
+  };
+}
+
+/** The rows of `queries/subjects/list.sql`. */
+async function selectRows(
+  options: SubjectOptions,
+  limit: number,
+  only: readonly SubjectRef[] | undefined,
+): Promise<readonly Row[]> {
+  const { files } = options;
+  await readSubjectRows(options, 'findings', await files.read('subjects/findings'), asOfParam(options));
+  const wanted = only?.map(({ type, target, id }) => ({ type, target, id }));
+  await readSubjectRows(options, 'pages', await files.read('subjects/pages'), {
+    ...asOfParam(options),
+    limit,
+    only: wanted ? JSON.stringify(wanted) : null,
+  });
+  return readSubjectRows(options, 'list', await files.read('subjects/list'), {});
+}
+
+/** A key for maps of subjects. */
+export function subjectKey(type: unknown, target: unknown, id: unknown): string {
+  return JSON.stringify([type, target, id]);
+}
+
+export function asOfParam({ asOf }: Pick<SubjectOptions, 'asOf'>): SqlParams {
+  return { as_of: asOf.toISOString() };
+}
+
+async function createCandidates(options: SubjectOptions, kinds: readonly SubjectKind[]): Promise<void> {
+  const { files } = options;
+  const candidates = await Promise.all(
+    kinds.map(({ type, versions }) => files.render('subjects/candidates', { subject: quoteLiteral(type), versions })),
+  );
+  const sql = await files.render('subjects/begin', { candidates: candidates.join('\nunion all\n') });
+  await readSubjectRows(options, '*', sql, asOfParam(options));
+}
+
+function toSubjectPage(row: Readonly<Record<string, unknown>>, kind: SubjectKind): SubjectPage {
+  const id = String(row.subject_id);
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  return {
+    kind,
+    type: kind.type,
+    target: String(row.target),
+    id,
+    name: text(row.subject_name) ?? id,
+    place: text(row.place),
+    isPresent: row.is_present === true,
+    goneAt: text(row.gone_at),
+    changedAt: String(row.changed_at),
+    critical: Number(row.critical),
+    openFindings: Number(row.open_findings),
+    accepted: Number(row.accepted),
+    resolved: Number(row.resolved),
+    rules: String(row.rules),
+  };
+}
+
+export interface SubjectQuery {
+  /** ID or name. */
+  readonly name: string;
+  readonly type?: string;
+  readonly target?: string;
+}
+
+export interface SubjectMatch extends SubjectRef {
+  readonly slug: string;
+  /** Whether it has the ID or name; otherwise its name is similar. */
+  readonly isExact: boolean;
+}
+
+/** The subjects with an ID or name, whether they have a page or not; without any, the five with the most similar names. */
+export async function findSubjects(options: SubjectOptions, query: SubjectQuery): Promise<readonly SubjectMatch[]> {
+  const { files } = options;
+  const kinds = await loadSubjectKinds(files);
+  await createCandidates(options, kinds);
+  const rows = await readSubjectRows(options, 'find', await files.read('subjects/find'), {
+    name: query.name,
+    type: query.type ?? null,
+    target: query.target ?? null,
+  });
+  const slugs = new Map(kinds.map(({ type, slug }) => [type, slug]));
+  return rows.map((row) => ({
+    type: String(row.subject_type),
+    slug: slugs.get(String(row.subject_type)) ?? '',
+    target: String(row.target),
+    id: String(row.subject_id),
+    name: typeof row.subject_name === 'string' ? row.subject_name : null,
+    isExact: row.is_exact === true,
+  }));
+}
+
+/** A subject as a cell of a table names it: the ID may be its name. */
+export type NamedSubject = SubjectRef & { readonly name: string };
+
+/** Runs a statement of `queries/subjects/`, which a user may override. @throws TidemarkError DATA naming the file */
+export async function readSubjectRows(
+  { database }: SubjectOptions,
+  file: string,
+  sql: string,
+  params: SqlParams,
+): Promise<readonly Row[]> {
+  try {
+    return await database.script(fillParams(sql, params)); // planned once, where a prepared statement is planned twice
+  } catch (error) {
+    throw new TidemarkError('DATA', `queries/subjects/${file}.sql: ${firstLine(error)}`, { cause: error });
+  }
+}
+
+/** The address of a subject: its page, below the folder of the reports, or that of the product; undefined if it has neither. */
+export type SubjectLinker = (subject: NamedSubject) => string | undefined;
+
+/** Links a subject by its ID; where a row has no ID, by its name, or namespace and name, if only one subject has it. */
+export function createSubjectLinker(selection: SubjectSelection, linkProduct: ProductLinker): SubjectLinker {
+  const byName = new Map<string, SubjectPage | null>();
+  for (const page of selection.pages) {
+    for (const name of [page.name, `${page.place}/${page.name}`]) {
+      const key = subjectKey(page.type, page.target, name);
+      byName.set(key, byName.has(key) ? null : page);
+    }
+  }
+  return (subject) => {
+    const { type, target, id, name } = subject;
+    if (selection.has(type, target, id)) return subjectPath(subject);
+    if (id !== name) return linkProduct(subject);
+    const page = byName.get(subjectKey(type, target, name));
+    return page ? subjectPath(page) : undefined;
+  };
+}

@@ -1,0 +1,207 @@
+import type { SqlParams } from '../../warehouse/database.ts';
+import { quoteLiteral } from '../../warehouse/sql-files.ts';
+import type { Row, Value } from '../../warehouse/values.ts';
+import type { Dataset } from './definitions.ts';
+import { formatValue, inferKind, toHeading, type ValueKind } from './format.ts';
+import type { NamedSubject, SubjectLinker } from './subjects.ts';
+
+export interface ColumnView {
+  readonly name: string;
+  readonly label: string;
+  readonly kind: ValueKind;
+  readonly numeric: boolean;
+}
+
+export interface CellView {
+  readonly text: string;
+  readonly kind: ValueKind;
+  readonly numeric: boolean;
+  /** Sort key in the browser where the text would sort wrongly; otherwise null. */
+  readonly sort: string | null;
+  /** `#dataset` with the rows behind a number, or the page of a report; otherwise null. */
+  readonly href: string | null;
+  /** Filter that limits the linked table to the rows of this number; otherwise null. */
+  readonly filter: string | null;
+  /** What the cell shows when it is opened; null where the text is all. */
+  readonly items: readonly string[] | null;
+}
+
+/** A dataset as a page shows it. */
+export interface TableView {
+  readonly id: string;
+  readonly title: string;
+  readonly about: string;
+  readonly empty: string;
+  readonly columns: readonly ColumnView[];
+  readonly rows: readonly (readonly CellView[])[];
+  readonly total: number;
+  readonly shown: number;
+  readonly cut: boolean;
+  /** File with all rows, where the page does not show them all; otherwise null. */
+  readonly csv: string | null;
+  /** Whether the page first shows the first rows only. */
+  readonly long: boolean;
+  /** The statement with the values of its parameters, as `tidemark sql` runs it. */
+  readonly sql: string;
+  readonly stale: boolean;
+  /** Whether no target has its sources, so that the page leaves it out. */
+  readonly absent?: boolean;
+}
+
+/** Rows that a table shows without a control for the others. The stylesheet shows 15 of a longer one. */
+const MAX_SHORT_ROWS = 20;
+/** Characters of a table on a page, with about this much markup for each cell. */
+const MAX_TABLE_LENGTH = 1_000_000;
+const CELL_MARKUP_LENGTH = 16;
+
+export interface ViewOptions {
+  readonly report: string;
+  readonly params: SqlParams;
+  readonly staleSources: ReadonlySet<string>;
+  /** Names of reports whose pages must not be linked, because they are not rendered. */
+  readonly unlinked: ReadonlySet<string>;
+  /** Address of the subject that a cell names. @default no links */
+  readonly linkSubject?: SubjectLinker | undefined;
+  /** Whether the rows have more than one target, so that the column `target` is shown. */
+  readonly hasSeveralTargets: boolean;
+}
+
+export function toTableView(dataset: Dataset, rows: readonly Row[], options: ViewOptions): TableView {
+  const columns = toColumns(dataset, rows.slice(0, dataset.limit), options.hasSeveralTargets);
+  const plans = toPlans(columns, dataset);
+  const shown = limitLength(rows.slice(0, dataset.limit).map((row) => toCells(row, plans, options)));
+  const cut = rows.length > shown.length;
+  return {
+    id: dataset.name,
+    title: dataset.title,
+    about: dataset.about,
+    empty: dataset.empty,
+    columns,
+    rows: shown,
+    total: rows.length,
+    shown: shown.length,
+    cut,
+    csv: cut ? csvName(options.report, dataset.name) : null,
+    long: shown.length > MAX_SHORT_ROWS,
+    sql: inlineParams(dataset.sql, options.params),
+    stale: dataset.sources.some((source) => options.staleSources.has(source)),
+  };
+}
+
+export function csvName(report: string, dataset: string): string {
+  return `${report}.${dataset}.csv`;
+}
+
+/** The first rows, up to the length that keeps a page readable by a browser. */
+function limitLength(rows: readonly (readonly CellView[])[]): readonly (readonly CellView[])[] {
+  let length = 0;
+  const end = rows.findIndex((row) => {
+    for (const { text } of row) length += text.length + CELL_MARKUP_LENGTH;
+    return length > MAX_TABLE_LENGTH;
+  });
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
+}
+
+/**
+ * The statement with values in place of parameters, and without the comment at its start: a shell would pass that to `tidemark sql` as
+ * an option.
+ */
+function inlineParams(sql: string, params: SqlParams): string {
+  const statement = sql.replace(/^(?:--.*\n)*/u, '');
+  return statement.replaceAll(/'(?:[^']|'')*'|--.*$|\$(\w+)/gmu, (text, name?: string) =>
+    name === undefined || params[name] === undefined ? text : toLiteral(params[name]),
+  );
+}
+
+/** A text that may contain control characters is JSON, where an escape sequence has the same value. */
+function toLiteral(value: SqlParams[string]): string {
+  if (typeof value !== 'string') return String(value);
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return quoteLiteral(
+    value.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (text) => text.split('').map(escapeUnit).join('')),
+  );
+}
+
+function toColumns(dataset: Dataset, rows: readonly Row[], hasSeveralTargets: boolean): readonly ColumnView[] {
+  const names = Object.keys(rows[0] ?? {}).filter(
+    (name) => !dataset.hidden.includes(name) && (hasSeveralTargets || name !== 'target'),
+  );
+  return names.map((name) => {
+    const kind = inferKind(
+      name,
+      rows.map((row) => row[name] ?? null),
+    );
+    const label = dataset.labels[name] ?? toHeading(name.replace(/(?<=.)_(?:at|percent)$/u, ''));
+    return { name, label, kind, numeric: kind === 'number' || kind === 'bytes' || kind === 'percent' };
+  });
+}
+
+/** What the cells of a column need, looked up once for all rows. */
+interface ColumnPlan extends ColumnView {
+  readonly details: string | undefined;
+  readonly page: string | undefined;
+  readonly link: string | undefined;
+  readonly subject: Dataset['subjects'][string] | undefined;
+}
+
+function toPlans(columns: readonly ColumnView[], { details, pages, links, subjects }: Dataset): readonly ColumnPlan[] {
+  return columns.map((column) => ({
+    ...column,
+    details: details[column.name],
+    page: pages[column.name],
+    link: links[column.name],
+    subject: subjects[column.name],
+  }));
+}
+
+function toCells(row: Row, plans: readonly ColumnPlan[], options: ViewOptions): readonly CellView[] {
+  return plans.map((plan) => {
+    const { name, kind, numeric, details } = plan;
+    const value = row[name] ?? null;
+    const text = formatValue(value, kind);
+    const sort = sortKey(value, text, numeric);
+    const items = details === undefined ? null : toItems(row[details]);
+    const href = toHref(row, value, plan, options);
+    const filter = href?.startsWith('#') ? toFilter(row, plans) : null;
+    return { text, kind, numeric, sort, href, filter, items };
+  });
+}
+
+function toHref(
+  row: Row,
+  value: Value,
+  { page, link, subject }: ColumnPlan,
+  { unlinked, linkSubject }: ViewOptions,
+): string | null {
+  const report = page === undefined ? undefined : row[page];
+  if (typeof report === 'string') return unlinked.has(report) ? null : `${report}.html`;
+  if (link !== undefined && value !== null && value !== 0) return `#${link}`;
+  return subject && linkSubject && value !== null
+    ? (linkSubject({ ...toSubject(row, value, subject), fields: row }) ?? null)
+    : null;
+}
+
+function toSubject(row: Row, value: Value, { type, id }: Dataset['subjects'][string]): NamedSubject {
+  const name = String(value);
+  return {
+    target: String(row.target ?? ''),
+    type: type.startsWith('$') ? String(row[type.slice(1)] ?? '') : type,
+    id: id === undefined ? name : String(row[id] ?? name),
+    name,
+  };
+}
+
+/** The text of the row's first column that names it. */
+function toFilter(row: Row, columns: readonly ColumnView[]): string | null {
+  const first = columns.find(({ kind, name }) => kind === 'text' && name !== 'target') ?? columns[0];
+  return first ? formatValue(row[first.name] ?? null, first.kind) : null;
+}
+
+function toItems(list: Value | undefined): readonly string[] | null {
+  return Array.isArray(list) && list.length > 0 ? list.map((item) => formatValue(item, 'text')) : null;
+}
+
+/** Null where the text sorts as the value does. The browser takes the text of NULL for an unknown value. */
+function sortKey(value: Value, text: string, numeric: boolean): string | null {
+  return numeric && value !== null && String(value) !== text ? String(value) : null;
+}
