@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { writeFileAtomic } from '../core/fs.ts';
@@ -46,7 +47,9 @@ export async function init(context: Context, flags: InitFlags): Promise<void> {
   const [template, example] = await Promise.all(
     ['tidemark.yaml', 'env.example'].map((name) => readFile(join(TEMPLATES, name), 'utf8')),
   );
-  await writeFileAtomic(config, renderConfigFile(template ?? '', probed));
+  const schema = pathToFileURL(join(TEMPLATES, 'tidemark.schema.json')).href; // editors complete the file by it
+  const text = renderConfigFile(template ?? '', probed);
+  await writeFileAtomic(config, `# yaml-language-server: $schema=${schema}\n${text}`);
   await writeFileAtomic(env, renderEnvExample(example ?? '', probed));
   const written = [config, env];
   const targets = probed.map(({ name, problem, without, unread }) => ({ name, problem, without, unread }));

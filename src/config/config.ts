@@ -4,14 +4,7 @@ import { TidemarkError } from '../core/errors.ts';
 import type { Redactor } from '../core/redact/redactor.ts';
 import { isLakeAddress } from './lake.ts';
 import { withEnvFile } from './references.ts';
-import {
-  allowedKeys,
-  configSchema,
-  type RawConfig,
-  type RawTarget,
-  type TargetKind,
-  validateConfig,
-} from './schema.ts';
+import { configSchema, type RawConfig, type RawTarget, type TargetKind, validateConfig } from './schema.ts';
 import { registerSecrets } from './secrets.ts';
 import { chooseShard, type Shard } from './shard.ts';
 import { readPlainYaml, readYamlFile } from './yaml.ts';
@@ -58,7 +51,7 @@ export function loadConfig(
 ): Config {
   const directory = dirname(resolve(file));
   const variables = withEnvFile(directory, env);
-  const value = readYamlFile(resolve(file), configSchema, variables, allowedKeys, validateConfig, (path) =>
+  const value = readYamlFile(resolve(file), configSchema, variables, validateConfig, (path) =>
     needsSecrets ? false : SECRET_FIELDS.has(String(path.at(-1))),
   );
   registerSecrets(value, directory, variables, redactor);

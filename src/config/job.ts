@@ -18,7 +18,7 @@ const validated = (validate: (text: string) => string | undefined) =>
 const address = z.string().refine((text) => parseMailAddress(text) !== undefined, ADDRESS_ERROR);
 const addresses = z.union([address, z.array(address).min(1)], ADDRESS_ERROR).transform((to) => [to].flat());
 
-const jobSchema = z.strictObject({
+export const jobSchema = z.strictObject({
   schedule: validated(cronError).optional().describe('cron expression, five fields'),
   timezone: validated(timeZoneError).default('UTC').describe('IANA zone of the schedule'),
   pull: z
@@ -59,7 +59,7 @@ export async function loadJobs(
   const errors: string[] = [];
   const jobs = [...paths].flatMap(([name, path]): [string, Job][] => {
     try {
-      return [[name, { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env), allowedJobKeys) }]];
+      return [[name, { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env)) }]];
     } catch (error) {
       if (!(error instanceof TidemarkError)) throw error;
       errors.push(error.message);
@@ -78,13 +78,8 @@ export async function loadJob(
 ): Promise<Job> {
   const paths = await discoverFiles(overlayRoots(config.directory), 'jobs', '.yaml');
   const path = paths.get(name);
-  if (path) return { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env), allowedJobKeys) };
+  if (path) return { name, ...readYamlFile(path, jobSchema, withEnvFile(config.directory, env)) };
   throw unknownName('job', name, paths.keys());
-}
-
-function allowedJobKeys(path: readonly PropertyKey[]): readonly string[] {
-  if (path.length === 0) return Object.keys(jobSchema.shape);
-  return path[0] === 'mail' ? ['to', 'when'] : ['name', 'mode', 'approvedBy'];
 }
 
 /** The error in a cron expression of five fields, as the end of a sentence; undefined when it is valid. */

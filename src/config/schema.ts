@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HEADER_TEXT, isHeaderText } from '../core/header-text.ts';
 import { isObject } from '../core/is-object.ts';
-import { approvalRule, approver, approvers, validateApprovers } from './approvers.ts';
+import { approvers, validateApprovers } from './approvers.ts';
 import { isLakeAddress, parseS3Address } from './lake.ts';
 import { links, validateLinks } from './links.ts';
 import { ADDRESS_ERROR, parseMailAddress, parseSmtpUrl, SMTP_ERROR } from './mail.ts';
@@ -172,25 +172,6 @@ export const configSchema = z.strictObject({
 export type RawConfig = z.infer<typeof configSchema>;
 export type RawTarget = RawConfig['targets'][number];
 export type Thresholds = z.infer<typeof thresholds>;
-
-/** The keys that are allowed at a path of the file, for suggestions. */
-export function allowedKeys(path: readonly PropertyKey[]): readonly string[] {
-  if (path.length === 0) return Object.keys(configSchema.shape);
-  const last = path[path.length - 1];
-  const shapes: Record<string, readonly string[]> = {
-    mail: Object.keys(mail.shape),
-    limits: Object.keys(limits.shape),
-    mounts: ['keymgmt', 'mesh'],
-    thresholds: Object.keys(thresholds.shape),
-    schedule: ['listen', 'catchUpHours', 'lockWaitMinutes'],
-  };
-  if (path[0] === 'approvers') {
-    const shape = path[1] === 'people' ? approver : path[1] === 'rules' ? approvalRule : approvers;
-    return Object.keys(shape.shape);
-  }
-  if (path[0] === 'mail' && path.length > 1) return Object.keys(route.shape);
-  return shapes[String(last)] ?? Object.keys(target.shape);
-}
 
 type UnknownRecord = Readonly<Record<string, unknown>>;
 

@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
+import { listKeys } from './json-schema.ts';
 import { type Environment, interpolate, type Path } from './references.ts';
 import { closestMatch } from './suggest.ts';
 
@@ -21,7 +22,6 @@ export function readYamlFile<T>(
   file: string,
   schema: z.ZodType<T>,
   env: Environment,
-  allowedKeys: (path: Path) => readonly string[],
   refine: (document: unknown) => readonly ValidationIssue[] = () => [],
   isOptional: (path: Path) => boolean = () => false,
 ): T {
@@ -39,7 +39,7 @@ export function readYamlFile<T>(
     (path, message) => issues.push({ path, message }),
   );
   const result = schema.safeParse(interpolated);
-  if (!result.success) issues.push(...result.error.issues.flatMap((issue) => toIssues(issue, allowedKeys)));
+  if (!result.success) issues.push(...result.error.issues.flatMap((issue) => toIssues(issue, schema)));
   issues.push(...refine(interpolated));
   if (result.success && issues.length === 0) return result.data;
   const located = firstIssueOfEachField(issues).map((issue) => ({
@@ -89,9 +89,12 @@ function readText(file: string): string {
   }
 }
 
-function toIssues(issue: z.core.$ZodIssue, allowedKeys: (path: Path) => readonly string[]): ValidationIssue[] {
+function toIssues(issue: z.core.$ZodIssue, schema: z.ZodType): ValidationIssue[] {
   if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: issue.message }];
-  return issue.keys.map((key) => ({ path: [...issue.path, key], message: unknownKey(key, allowedKeys(issue.path)) }));
+  return issue.keys.map((key) => ({
+    path: [...issue.path, key],
+    message: unknownKey(key, listKeys(schema, issue.path)),
+  }));
 }
 
 function unknownKey(key: string, allowed: readonly string[]): string {

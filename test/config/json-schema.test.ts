@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { jobSchema } from '../../src/config/job.ts';
+import { listKeys, toJsonSchema } from '../../src/config/json-schema.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { cli } from '../helpers/cli.ts';
+import { tempFolder } from '../helpers/temp.ts';
+
+test.each([
+  ['tidemark', configSchema],
+  ['job', jobSchema],
+] as const)('the published schema of %s is that of the program', async (name, schema) => {
+  const text = `${JSON.stringify(toJsonSchema(schema, `Tidemark: ${name}.yaml`), null, 2)}\n`;
+  await expect(text).toMatchFileSnapshot(`../../templates/${name}.schema.json`);
+});
+
+interface Node {
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+}
+
+/** Each path with keys, and its keys. */
+function listPaths(
+  node: Node,
+  path: readonly PropertyKey[] = [],
+): readonly (readonly [readonly PropertyKey[], string[]])[] {
+  const { properties = {}, items, anyOf = [] } = node;
+  const own = Object.keys(properties).length === 0 ? [] : [[path, Object.keys(properties)] as const];
+  return [
+    ...own,
+    ...Object.entries(properties).flatMap(([key, inner]) => listPaths(inner, [...path, key])),
+    ...(items ? listPaths(items, [...path, 0]) : []),
+    ...anyOf.flatMap((inner) => listPaths(inner, path)),
+  ];
+}
+
+test.each([
+  ['configuration', configSchema],
+  ['job', jobSchema],
+] as const)('keys are suggested at every path of a %s', (_, schema) => {
+  const paths = listPaths(toJsonSchema(schema, '') as Node);
+  expect(paths.length).toBeGreaterThan(2);
+  for (const [path, keys] of paths)
+    expect(listKeys(schema, path), path.join('.')).toEqual(expect.arrayContaining(keys));
+});
+
+test('a wrong key under `sql` is explained by a key of `sql`', async () => {
+  expect(listKeys(configSchema, ['sql'])).toEqual(['timeout', 'memoryLimit', 'temporaryLimit']);
+  expect(listKeys(configSchema, ['targets', 3, 'limits'])).toContain('maxPages');
+  expect(listKeys(jobSchema, ['playbooks', 0])).toEqual(['name', 'mode', 'approvedBy']);
+});
+
+test('init names the schema in its first line, and the file is there', async () => {
+  const cwd = await tempFolder();
+  expect((await cli(['init'], { cwd })).exit).toBe(0);
+  const [first = ''] = (await readFile(join(cwd, 'tidemark.yaml'), 'utf8')).split('\n', 1);
+  const [, url = ''] = /^# yaml-language-server: \$schema=(file:.+)$/u.exec(first) ?? [];
+  expect(JSON.parse(await readFile(new URL(url), 'utf8'))).toMatchObject({ title: 'Tidemark: tidemark.yaml' });
+  for (const job of ['nightly', 'weekly']) {
+    const text = await readFile(join(PACKAGE_ROOT, 'jobs', `${job}.yaml`), 'utf8');
+    expect(text).toMatch(/^# yaml-language-server: \$schema=\.\.\/templates\/job\.schema\.json\n/u);
+  }
+});
