@@ -20,7 +20,7 @@ with
     from version
   ),
   held as (
-    select *, hash({{content}}) as lake_content
+    select *, hash({{content}}) as lake_content, 1 as lake_nth
     from lake_log
     join lake_reach on lake_target = target
     where as_of < lake_from
@@ -37,7 +37,7 @@ with
       begun.lake_at as as_of,
       {{begun}}
     from placed as begun
-    left join held as ended on begun.lake_nth = 1 and {{same}}
+    left join held as ended on ended.lake_nth = begun.lake_nth and {{same}}
   ),
   -- An end that this warehouse knows, at the time from which it is compared.
   known_end as (
@@ -58,7 +58,7 @@ with
     union all
     select 'delete' as op, ended.as_of, {{ended}}
     from missing as ended
-    left join placed as begun on begun.lake_nth = 1 and {{same}}
+    left join (from placed where lake_nth = 1) as begun on {{same}}
     where begun.lake_at is null or begun.lake_at > ended.as_of
   ),
   implied as (
