@@ -131,6 +131,22 @@ describe('a publish after each night', () => {
     await project.expectRestored();
   });
 
+  test('compares many rows by their keys: each with each, these would take minutes', async () => {
+    const project = await lakeProject({ tables: 'few' });
+    const rows = (value: number, asOf: string, which: string) =>
+      `${METRICS} select 'a' as target, 'gauge' as kind, i::varchar as name, '{}'::json as labels, ${value} as value,
+       timestamptz '${asOf}' as measured_at, timestamptz '${asOf}' as valid_from from range(100000) as range(i) where ${which}`;
+    await project.night('2026-10-01T02:15:00Z', rows(1, '2026-10-01T02:15:00Z', 'true'));
+    await project.publish();
+    await project.night(
+      '2026-10-02T02:15:00Z',
+      `update autoscaler_metrics_history set valid_to = '2026-10-02T02:15:00Z' where name = '7'`,
+      rows(2, '2026-10-02T02:15:00Z', 'i = 7'),
+    );
+    const { tables } = await project.publish();
+    expect(tables.find(({ table }) => table === 'autoscaler_metrics_changes')).toMatchObject({ rows: 1 });
+  });
+
   test('has what a service has computed of rows that ended in a night that was not published', async () => {
     const project = await lakeProject({ tables: 'few' });
     const metric = (name: string) =>
