@@ -44,12 +44,21 @@ function policyRow({ name, description, rules, jobAcl, createIndex, modifyIndex 
     name,
     description: filled(description),
     rules,
-    grants: grantsOf(parseRuleItems(rules)),
+    grants: understoodGrants(rules),
     job_acl: jobAcl && object(jobAcl as Record<string, unknown>),
     create_index: createIndex,
     modify_index: modifyIndex,
     extra: flavor === 'spec' ? null : { Hash: hash, RulesJSON: tryRulesJson(rules) },
   };
+}
+
+/** Null for rules that are none: the hostile estate has some. */
+function understoodGrants(rules: string): readonly string[] | null {
+  try {
+    return grantsOf(parseRuleItems(rules));
+  } catch {
+    return null;
+  }
 }
 
 /** By the sandbox's parser, and the names that read among its policies. */
