@@ -77,7 +77,7 @@ async function land(
   await writeFile(path, text);
   const file: LandingFile = { file: 'keys.ndjson', format: 'ndjson', bytes: text.length, sha256: '' };
   const pull = {
-    target: { name: target } as ActivePull['target'],
+    target: { name: target, mounts: { keymgmt: 'keymgmt', mesh: 'mesh' } } as ActivePull['target'],
     source: sources.find(({ name }) => name === 'keys') as ActivePull['source'],
     metrics: createRequestMetrics(),
     startedAt: run.asOf.toISOString(),
