@@ -34,8 +34,8 @@ export interface HttpFailure {
   readonly retryable: 'yes' | 'few' | 'no';
   /** The service certainly did nothing: throttled, or never connected. */
   readonly notProcessed: boolean;
-  /** The host of the service answered, and nothing listens there. */
-  readonly isRefusedConnection?: true;
+  /** The port at which a host answered that nothing listens there: that of the service, or of a proxy. */
+  readonly refusedPort?: number | undefined;
   /** The pause that the service asks for. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -57,7 +57,7 @@ export interface ServiceErrorDetails {
   readonly operation: string;
   readonly target: string;
   readonly hint?: string | undefined;
-  readonly isRefusedConnection?: true | undefined;
+  readonly refusedPort?: number | undefined;
 }
 
 /** Failures where nothing responded at all, unless there is a status. */
@@ -84,7 +84,7 @@ export class ServiceError extends TidemarkError {
   readonly serviceMessage: string;
   readonly operation: string;
   readonly target: string;
-  readonly isRefusedConnection: boolean;
+  readonly refusedPort: number | undefined;
 
   constructor(details: ServiceErrorDetails) {
     const { failure: kind, status, serviceMessage, operation, target, hint = HINTS[kind] } = details;
@@ -100,7 +100,7 @@ export class ServiceError extends TidemarkError {
     this.serviceMessage = serviceMessage;
     this.operation = operation;
     this.target = target;
-    this.isRefusedConnection = details.isRefusedConnection ?? false;
+    this.refusedPort = details.refusedPort;
   }
 }
 
@@ -185,7 +185,7 @@ export function classifyNetworkError(error: unknown, timeouts: HttpTimeouts, has
     return problem('timeout', `no connection within ${formatSeconds(timeouts.connectMs)}`);
   }
   if (codes.includes('ECONNREFUSED'))
-    return problem('unreachable', 'connection refused', { notProcessed: true, isRefusedConnection: true });
+    return problem('unreachable', 'connection refused', { notProcessed: true, refusedPort: findRefusedPort(error) });
   const untrusted = codes.find((code) => UNTRUSTED.test(code));
   if (untrusted) {
     return problem('unreachable', `the TLS connection failed: ${untrusted}`, {
@@ -246,4 +246,13 @@ function collectCodes(error: unknown): string[] {
     if ('code' in inner && typeof inner.code === 'string') codes.push(inner.code);
   }
   return codes;
+}
+
+/** The port that refused a connection; where several addresses of a host were tried, that of the first. */
+function findRefusedPort(error: unknown): number | undefined {
+  for (let inner = error, depth = 0; inner instanceof Error && depth < 8; depth++) {
+    if ('port' in inner && typeof inner.port === 'number') return inner.port;
+    inner = inner instanceof AggregateError ? inner.errors[0] : inner.cause;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import type { SourceDefinition } from './source.ts';
 
 /**
  * Whether the autoscaler agent is alive; status 503 means that it is not (docs/services/autoscaler.md#health), and so does a host that
- * refuses the connection. Any other failure says nothing about the agent.
+ * refuses the connection at its port. Any other failure, such as a proxy that is down, says nothing about the agent.
  */
 export const autoscalerHealth: SourceDefinition = {
   name: 'autoscaler_health',
@@ -12,7 +12,7 @@ export const autoscalerHealth: SourceDefinition = {
   operations: [autoscaler.health.read],
   async extract({ client, landing, asOf }) {
     const { status } = await client.call(autoscaler.health.read).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.isRefusedConnection) return { status: null };
+      if (error instanceof ServiceError && error.refusedPort === portOf(client.target.url)) return { status: null };
       throw error;
     });
     await landing.writeJson({ status, checked_at: asOf });
@@ -20,3 +20,8 @@ export const autoscalerHealth: SourceDefinition = {
   },
   checkAccess: (client) => client.call(autoscaler.health.read),
 };
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return Number(port || (protocol === 'https:' ? 443 : 80));
+}

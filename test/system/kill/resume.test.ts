@@ -167,9 +167,7 @@ describe('an interrupted run', () => {
     await appendFile(join(landed, 'saved_views.ndjson.gz'), 'x');
     const next = await place.tidemark(['pull', '--target', 'acme', '--now', minutesLater(place, 30)]);
     expect(next.exit, next.stderr).toBe(0);
-    expect(next.stderr).toContain(
-      'saved_views: the landing file saved_views.ndjson.gz was changed after the extraction; extracting again',
-    );
+    expect(next.stderr).toMatch(/saved_views: .*; extracting again/u);
     const [free] = await place.rows('select count(*) as n from pulls where requests = 0');
     expect(free).toEqual({ n: manifests.length - 1 });
     expect(await place.rows('select distinct extracted_at from pulls where requests = 0')).toEqual([

@@ -64,7 +64,7 @@ test.each([
 ])('%s that nothing catches ends a command with 70, its stack and no secret', async (_, fault) => {
   const cwd = await tempFolder();
   const token = 'tok-en-that-is-masked';
-  await writeFile(join(cwd, 'fault.mjs'), `const text = 'lost with ${token}'; setTimeout(() => ${fault}, 1500);`);
+  await writeFile(join(cwd, 'fault.mjs'), `const text = 'lost with ${token}'; setTimeout(() => ${fault}, 8000);`);
   await writeFile(
     join(cwd, 'tidemark.yaml'),
     `targets: [{ name: a, kind: mesh, url: "http://127.0.0.1:9", token: ${token} }]`,

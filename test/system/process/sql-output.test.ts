@@ -61,7 +61,7 @@ test('a killed query leaves temporary files; the next query removes them, and tw
     startCommand(command, ['sql', SPILLING], place.folder, env),
   ];
   for (const { ended } of both) expect(await ended).toMatchObject({ exit: 0, stderr: '' });
-  expect(await folders()).toEqual([]);
+  await waitFor(async () => (await folders()).length === 0);
 });
 
 async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
