@@ -87,7 +87,7 @@ export async function assertApproved(
     return doubt === undefined;
   });
   for (const { needed, group, why } of await listDemands(plan, config, playbooks)) {
-    const found = counted.filter(({ by }) => group === undefined || groupsOf(config, by).includes(group)).length;
+    const found = counted.filter(({ by }) => group === undefined || listGroups(config, by).includes(group)).length;
     if (found >= needed) continue;
     const whose = group === undefined ? '' : ` of group ${group} (${why})`;
     const problem = `plan ${plan.plan_id} has ${found} of ${plural(needed, 'approval')}${whose}${doubts.join('')}`;
@@ -103,7 +103,7 @@ function notApproved({ plan_id }: Plan, { approvers }: ApprovalConfig): Tidemark
   });
 }
 
-function groupsOf({ approvers }: ApprovalConfig, name: string): readonly string[] {
+function listGroups({ approvers }: ApprovalConfig, name: string): readonly string[] {
   return approvers?.people.find((person) => person.name === name)?.groups ?? [];
 }
 

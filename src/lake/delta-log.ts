@@ -129,7 +129,7 @@ export const lastCheckpointPath = (table: string): string => `${logFolder(table)
 /** Reads the actions of a checkpoint file. */
 export type ReadCheckpoint = (path: string) => Promise<readonly Action[]>;
 
-/** Is told what is wrong with a file of a table, or with the table (an empty name). Unless it throws, the rest is read. */
+/** Receives each problem of a file of a table, or of the table itself (an empty name). Unless it throws, the rest is read. */
 export type ReportProblem = (file: string, problem: string) => void;
 
 /**

@@ -33,7 +33,7 @@ export interface LakeReader {
   remember(table: string, snapshot?: Snapshot): void;
 }
 
-/** Is told what a table lacks, so that the rest is read. */
+/** Receives what a table lacks. Unless it throws, the rest is read. */
 type ReportLoss = (table: string, file: string, problem: string) => void;
 
 /** @param report without it, a table that lacks something is an error */

@@ -3,7 +3,7 @@ import type { Target } from '../config/config.ts';
 import { hasSource, type SourceDefinition } from '../extract/sources/source.ts';
 import { operations } from '../services/index.ts';
 import type { Operation } from '../services/operation.ts';
-import { ORGANIZATION_ACCESS, permissionOf, type Right } from '../services/permission.ts';
+import { findPermission, ORGANIZATION_ACCESS, type Right } from '../services/permission.ts';
 import { policyPaths } from '../services/token/describe-token.ts';
 
 /** A right, and the sources and playbooks that need it. */
@@ -247,7 +247,7 @@ type TargetRight =
 /** The rights that an operation needs. */
 export function requiredRights(operation: Operation, target: Target): readonly TargetRight[] {
   const paths = () => policyPaths(operation.path, target);
-  return permissionOf(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
+  return findPermission(operation, target.flavor).rights.flatMap((right): readonly TargetRight[] =>
     right.scope === 'path' ? paths().map((path) => ({ ...right, path })) : [right],
   );
 }

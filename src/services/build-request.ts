@@ -7,7 +7,7 @@ import type { Redactor } from '../core/redact/redactor.ts';
 import { isSecretField } from '../core/redact/secret-fields.ts';
 import type { HttpRequest } from '../http/client.ts';
 import type { Args, Operation, QueryPairs, RequestDraft } from './operation.ts';
-import { permissionOf } from './permission.ts';
+import { findPermission } from './permission.ts';
 
 interface RequestParts {
   readonly args: Args;
@@ -115,7 +115,7 @@ function namespaceHeader({ kind, flavor, namespace }: Target): Record<string, st
  * the declaration says `read on mesh/roles/{name}`.
  */
 export function describePermission(operation: Operation, target: Target, args: Args): string {
-  const { text, rights } = permissionOf(operation, target.flavor);
+  const { text, rights } = findPermission(operation, target.flavor);
   const granted = rights.flatMap((right) => (right.scope === 'path' ? [right.capability] : []));
   if (granted.length > 0) {
     return `${granted.join(', ')} on ${fillNames(applyMount(operation.path, target, args.mount), args).slice(1)}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation, pathParam, queryParam } from './operation.ts';
-import { allOf, policyOf, prefixPolicy } from './permission.ts';
+import { combinePermissions, prefixPolicy, requirePolicy } from './permission.ts';
 
 /** Operations of the agent-local mesh endpoints. */
 
@@ -30,7 +30,7 @@ export const mesh = {
         example: '{"Target": "db", "ClientCertURI": "spiffe://…/svc/web", "ClientCertSerial": "04:00:0f"}',
       },
       responseType: 'object',
-      permission: policyOf('service', 'write'),
+      permission: requirePolicy('service', 'write'),
       docsUrl: `${DOCS}#authorize`,
     }),
   },
@@ -55,7 +55,7 @@ export const mesh = {
       description: 'reads the leaf certificate of a service, with its private key',
       params: { service: pathParam('name of the service'), ns: queryParam('namespace (enterprise only)') },
       responseType: 'object',
-      permission: policyOf('service', 'write'),
+      permission: requirePolicy('service', 'write'),
       docsUrl: `${DOCS}#leaf-certificates`,
     }),
   },
@@ -74,6 +74,6 @@ export const listServices = defineOperation({
   retryPolicy: 'safe',
   reversible: true,
   permission: 'none',
-  hashicorpPermission: allOf(prefixPolicy('node_prefix', 'read'), prefixPolicy('service_prefix', 'read')),
+  hashicorpPermission: combinePermissions(prefixPolicy('node_prefix', 'read'), prefixPolicy('service_prefix', 'read')),
   docsUrl: 'docs/services/mesh.md#leaf-certificates',
 });

@@ -1,5 +1,5 @@
 import type { Operation, OperationParam } from './operation.ts';
-import { permissionOf } from './permission.ts';
+import { findPermission } from './permission.ts';
 
 /** The text of `tidemark api OPERATION --help`. */
 export function formatOperationHelp(operation: Operation): string {
@@ -40,7 +40,7 @@ function listFacts(operation: Operation): [string, string][] {
     ['Request', `${operation.method} ${operation.path}`],
     ['Changes', describeMutation(operation)],
     ['Retried', RETRY_POLICIES[operation.retryPolicy]],
-    ['Permission', permissionOf(operation).text],
+    ['Permission', findPermission(operation).text],
     ['Documentation', operation.docsUrl],
   ];
 }
@@ -72,7 +72,7 @@ export function toOperationRow(operation: Operation) {
     mutates: operation.mutates,
     retry_policy: operation.retryPolicy,
     reversible: operation.reversible,
-    permission: permissionOf(operation).text,
+    permission: findPermission(operation).text,
     docs_url: operation.docsUrl,
   };
 }
@@ -108,7 +108,7 @@ export function formatOperationsMarkdown(operations: Iterable<Operation>): strin
     formatParams(operation),
     describeMutation(operation),
     operation.retryPolicy,
-    permissionOf(operation).text,
+    findPermission(operation).text,
     formatDocsLink(operation),
   ]);
   const lines = [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);

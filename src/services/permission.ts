@@ -43,7 +43,7 @@ export function namespaceCapability(capability: string): Permission {
   return { text: `namespace:${capability}`, rights: [{ scope: 'namespace', capability }] };
 }
 
-export function policyOf(scope: 'plugin' | 'service', policy: string): Permission {
+export function requirePolicy(scope: 'plugin' | 'service', policy: string): Permission {
   return { text: `${scope}:${policy}`, rights: [{ scope, policy }] };
 }
 
@@ -56,7 +56,7 @@ export function management(note = ''): Permission {
   return { text: `management${note}`, rights: [{ scope: 'management' }] };
 }
 
-export function allOf(...permissions: readonly Permission[]): Permission {
+export function combinePermissions(...permissions: readonly Permission[]): Permission {
   return {
     text: permissions.map(({ text }) => text).join(', '),
     rights: permissions.flatMap(({ rights }) => rights),
@@ -69,7 +69,7 @@ interface DeclaredPermission {
 }
 
 /** The permission that an operation needs with a flavor. */
-export function permissionOf(
+export function findPermission(
   { permission, hashicorpPermission }: DeclaredPermission,
   flavor: Target['flavor'] = 'spec',
 ): Permission {

@@ -58,8 +58,8 @@ const KINDS: readonly [
   ['other line ends', (lines) => lines.map((line) => `${line}\r\n`).join(''), 2, BROKEN(2)],
   ['a digest removed', (lines) => join_(edit(lines, 4, ',"previous":', ',"next":')), 4, 'carries no digest'],
   ['every digest removed', (l) => join_(l.map((line) => line.replace(',"previous":', ',"next":'))), 6, NEWER],
-  ['edited, and chained anew', (lines) => chain(edit(lines, 2, '"applied"', '"failed"')), 2, 'has a1 of plan'],
-  ['a pair removed, and chained anew', (lines) => chain([...lines.slice(0, 2), ...lines.slice(4)]), null, SHORTER(4)],
+  ['edited, and chained again', (lines) => chain(edit(lines, 2, '"applied"', '"failed"')), 2, 'has a1 of plan'],
+  ['a pair removed, and chained again', (lines) => chain([...lines.slice(0, 2), ...lines.slice(4)]), null, SHORTER(4)],
   ['a line without a digest appended', (lines) => insert(lines, 6, '{"event":"truncated"}'), 7, 'carries no digest'],
   ['a line with another digest appended', (lines) => insert(lines, 6, lines[1]!), 7, BROKEN(7)],
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { operations } from '../../src/services/index.ts';
 import { formatOperationHelp, formatOperationsMarkdown } from '../../src/services/operation-docs.ts';
-import { permissionOf } from '../../src/services/permission.ts';
+import { findPermission } from '../../src/services/permission.ts';
 import {
   autoscalerEndpoints,
   meshEndpoints,
@@ -108,7 +108,7 @@ describe('generated texts', () => {
   it('help names every parameter, the permission and the documentation', () => {
     for (const operation of all) {
       const help = formatOperationHelp(operation);
-      for (const text of [...Object.keys(operation.params), permissionOf(operation).text, operation.docsUrl]) {
+      for (const text of [...Object.keys(operation.params), findPermission(operation).text, operation.docsUrl]) {
         expect(help).toContain(text);
       }
     }

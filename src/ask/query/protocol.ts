@@ -37,7 +37,7 @@ export interface ColumnInfo {
   readonly isNumber: boolean;
 }
 
-/** What the process is told: a query, that its reader takes the next part, and to stop. */
+/** Messages to the process: run a query, send the next part, stop. */
 export type ToChild =
   | { readonly kind: 'run'; readonly request: QueryRequest }
   | { readonly kind: 'next' }

@@ -76,14 +76,14 @@ export function* decodings(
   }
 }
 
-/** A decoded text, and where each of its characters stands in the text that it was decoded from. */
+/** A decoded text, with the offset of each of its characters in the encoded text. */
 interface Mapped {
   text: string;
   readonly starts: number[];
   readonly ends: number[];
 }
 
-/** Replaces what a pattern finds in a decoded text where it stands in the encoded one. The rest stays as it is. */
+/** Replaces the parts of an encoded text whose decoded form a pattern finds. The rest stays as it is. */
 export function replaceDecoded(text: string, path: DecodingPath, pattern: RegExp, replacement: string): string {
   const indexes = Array.from({ length: text.length }, (_, index) => index);
   const mapped = path.reduce(decodeMapped, { text, starts: indexes, ends: indexes.map((index) => index + 1) });

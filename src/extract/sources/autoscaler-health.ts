@@ -12,7 +12,7 @@ export const autoscalerHealth: SourceDefinition = {
   operations: [autoscaler.health.read],
   async extract({ client, landing, asOf }) {
     const { status } = await client.call(autoscaler.health.read).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.refusedPort === portOf(client.target.url)) return { status: null };
+      if (error instanceof ServiceError && error.refusedPort === readPort(client.target.url)) return { status: null };
       throw error;
     });
     await landing.writeJson({ status, checked_at: asOf });
@@ -21,7 +21,7 @@ export const autoscalerHealth: SourceDefinition = {
   checkAccess: (client) => client.call(autoscaler.health.read),
 };
 
-function portOf(url: string): number {
+function readPort(url: string): number {
   const { port, protocol } = new URL(url);
   return Number(port || (protocol === 'https:' ? 443 : 80));
 }

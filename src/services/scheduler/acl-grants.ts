@@ -13,7 +13,7 @@ export const isReading = (capability: string): boolean =>
   READ_CAPABILITIES.has(capability) || READ_NAME.test(capability);
 
 /** The values of an attribute of a block, of all of them where it is repeated. */
-function valuesOf({ attributes }: RuleBlock, wanted: 'policy' | 'capabilities'): readonly string[] {
+function listValues({ attributes }: RuleBlock, wanted: 'policy' | 'capabilities'): readonly string[] {
   return attributes.flatMap(({ name, value }) => (name === wanted ? value : []));
 }
 
@@ -24,8 +24,8 @@ export function listGrants(rules: string): readonly string[] | undefined {
 }
 
 function blockGrants(block: RuleBlock): readonly string[] {
-  const levels = valuesOf(block, 'policy').filter((level) => !READ_ONLY_LEVELS.includes(level));
-  const capabilities = valuesOf(block, 'capabilities').filter((capability) => !isReading(capability));
+  const levels = listValues(block, 'policy').filter((level) => !READ_ONLY_LEVELS.includes(level));
+  const capabilities = listValues(block, 'capabilities').filter((capability) => !isReading(capability));
   return [
     ...levels.map((level) => `policy ${level}`),
     ...capabilities.map((capability) => `capability ${capability}`),
@@ -51,12 +51,12 @@ export function seesEveryNamespace(policies: readonly (string | null)[]): boolea
 
 function isSeeing(block: RuleBlock): boolean {
   return (
-    valuesOf(block, 'policy').some((level) => level === 'read' || level === 'write') ||
-    valuesOf(block, 'capabilities').some((capability) => SEES_VOLUMES.includes(capability))
+    listValues(block, 'policy').some((level) => level === 'read' || level === 'write') ||
+    listValues(block, 'capabilities').some((capability) => SEES_VOLUMES.includes(capability))
   );
 }
 
 function isDenying(block: RuleBlock): boolean {
-  const values = [...valuesOf(block, 'policy'), ...valuesOf(block, 'capabilities')];
+  const values = [...listValues(block, 'policy'), ...listValues(block, 'capabilities')];
   return values.includes('deny') || block.blocks.some(isDenying);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Target } from '../../config/config.ts';
 import { type ArgIssue, type Args, defineOperation, queryParam, type RequestDraft } from '../operation.ts';
-import { policyOf } from '../permission.ts';
+import { requirePolicy } from '../permission.ts';
 
 /** Request bodies. Unknown fields are accepted, since services add fields. */
 
@@ -143,6 +143,6 @@ export const listPlugins = defineOperation({
   retryPolicy: 'safe',
   reversible: true,
   permission: 'none',
-  hashicorpPermission: policyOf('plugin', 'list'),
+  hashicorpPermission: requirePolicy('plugin', 'list'),
   docsUrl: 'docs/services/scheduler.md#external-volumes',
 });

@@ -1,5 +1,5 @@
 import { defineOperation, pathParam, queryParam } from '../operation.ts';
-import { allOf, management, namespaceCapability, policyOf } from '../permission.ts';
+import { combinePermissions, management, namespaceCapability, requirePolicy } from '../permission.ts';
 import {
   createSnapshotBody,
   createVolumeBody,
@@ -26,10 +26,10 @@ const write = {
 const DOCS = 'docs/services/scheduler.md';
 const WRITE_VOLUME = namespaceCapability('csi-write-volume');
 const LIST_VOLUMES = namespaceCapability('csi-list-volume');
-const READ_PLUGIN = policyOf('plugin', 'read');
+const READ_PLUGIN = requirePolicy('plugin', 'read');
 /** Nomad's plugins check a right of their own: docs/services/scheduler.md#real-product. */
-const WITH_PLUGIN = { hashicorpPermission: allOf(WRITE_VOLUME, READ_PLUGIN) } as const;
-const LIST_WITH_PLUGIN = { hashicorpPermission: allOf(LIST_VOLUMES, READ_PLUGIN) } as const;
+const WITH_PLUGIN = { hashicorpPermission: combinePermissions(WRITE_VOLUME, READ_PLUGIN) } as const;
+const LIST_WITH_PLUGIN = { hashicorpPermission: combinePermissions(LIST_VOLUMES, READ_PLUGIN) } as const;
 const policyName = pathParam('name of the policy');
 const volumeId = pathParam('full ID of the volume');
 /** The API documents do not list it. Nomad needs it unless the volume is in `default`: docs/services/scheduler.md#real-product. */
@@ -193,7 +193,7 @@ export const scheduler = {
       description: 'detaches a volume from a node',
       params: { volume_id: volumeId, node: { ...queryParam('node to detach from'), required: true }, namespace },
       permission: WRITE_VOLUME,
-      hashicorpPermission: allOf(namespaceCapability('csi-mount-volume'), READ_PLUGIN),
+      hashicorpPermission: combinePermissions(namespaceCapability('csi-mount-volume'), READ_PLUGIN),
       docsUrl: `${DOCS}#volumes`,
     }),
   },

@@ -6,7 +6,7 @@ import { digits, type Tables, wholeSeconds } from './values.ts';
 
 const target = 'consul';
 
-/** Certificates and keys stand in the state and in no table. */
+/** Certificates and keys are in the state and in no table. */
 export function meshTables({ roots, leaves, trustDomain }: MeshState, flavor: Flavor, now: Date): Tables {
   return {
     ca_roots: roots.map((root) => ({

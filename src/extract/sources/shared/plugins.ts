@@ -66,7 +66,7 @@ export async function extractByPlugin(context: ExtractContext, operation: Operat
     await landUnknown(context, plugin, failure, { ...(isUnsupported && { isUnsupported }), ...(isGone && { isGone }) });
   }
   const isOptional = !operation.params.plugin_id?.required;
-  if (matchOf(context) === 'prefix' && isOptional) await landUnnamed(context, operation, known);
+  if (chooseMatch(context) === 'prefix' && isOptional) await landUnnamed(context, operation, known);
 }
 
 /** A plugin that is known, and what shows whether it is healthy. */
@@ -80,7 +80,7 @@ interface KnownPlugin {
   readonly isNamed: boolean;
 }
 
-function matchOf({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
+function chooseMatch({ client }: Pick<ExtractContext, 'client'>): 'exact' | 'prefix' {
   return client.target.flavor === 'hashicorp' ? 'exact' : 'prefix';
 }
 
@@ -98,7 +98,7 @@ async function landPages(
     for await (const { text } of client.pages(operation, { plugin_id: id, ...namespace })) pages.push(text);
   });
   if (failure) return failure;
-  for (const page of pages) await landing.writeJson({ plugin_id: id, match: matchOf(context) }, page);
+  for (const page of pages) await landing.writeJson({ plugin_id: id, match: chooseMatch(context) }, page);
   return undefined;
 }
 
@@ -188,7 +188,7 @@ async function fetchPlugins(
   );
   const plugins = [...new Set(ids)].sort().map((id): [string, KnownPlugin] => {
     const own = volumes.filter(({ plugin }) => plugin === id);
-    const plugin = describePlugin(id, own, matchOf(context) === 'exact' ? items.get(id) : own[0]?.item);
+    const plugin = describePlugin(id, own, chooseMatch(context) === 'exact' ? items.get(id) : own[0]?.item);
     return [id, { ...plugin, isNamed: own.length > 0 || items.has(id) }];
   });
   return new Map(plugins);
@@ -230,7 +230,7 @@ async function cannotList(
   plugin: KnownPlugin | undefined,
   hasRows: boolean,
 ): Promise<boolean> {
-  const isExact = matchOf(context) === 'exact';
+  const isExact = chooseMatch(context) === 'exact';
   if (!isExact && isRejection(failure)) return !hasRows;
   if (!UNSUPPORTED.test(failure.serviceMessage) || !isHealthy(plugin?.item)) return false;
   if (!isExact) return true;
@@ -269,7 +269,7 @@ export async function checkPluginAccess(
   const response = await client.call(scheduler.volumes.list, { type: 'csi' });
   const volumes = listItems(scheduler.volumes.list, response).map((item) => parseListedVolume(item, ''));
   const plugins = [...new Set(volumes.flatMap(({ plugin }) => plugin ?? []))];
-  const size = matchOf({ client }) === 'exact' ? {} : { per_page: 1 };
+  const size = chooseMatch({ client }) === 'exact' ? {} : { per_page: 1 };
   const failures: ServiceError[] = [];
   for (const id of plugins) {
     const own = volumes.filter(({ plugin }) => plugin === id);
