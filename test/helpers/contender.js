@@ -28,20 +28,35 @@ function isAlive(pid) {
   }
 }
 
-/** A contender that was killed inside leaves the file behind. */
-function enter() {
+/**
+ * A contender that was killed inside leaves the file behind. The kernel gives its lock away before its parent has seen it end, so
+ * that a process which still exists is waited for. One that is really inside changes or removes the file.
+ */
+async function enter() {
   try {
     writeFileSync(`${file}.inside`, String(process.pid), { flag: 'wx' });
+    return;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+  }
+  const other = readInside();
+  if (other === '') await sleep(1_000); // it was killed before it wrote its number, or it writes now
+  while (readInside() === other && Number(other) > 0 && isAlive(Number(other))) await sleep(5);
+  if (other === undefined || readInside() !== other) throw new Error(`process ${other} is inside as well`);
+  writeFileSync(`${file}.inside`, String(process.pid));
+}
+
+function readInside() {
+  try {
+    return readFileSync(`${file}.inside`, 'utf8');
   } catch {
-    const other = Number(readFileSync(`${file}.inside`, 'utf8'));
-    if (other > 0 && isAlive(other)) throw new Error(`process ${other} is inside as well`);
-    writeFileSync(`${file}.inside`, String(process.pid));
+    return undefined;
   }
 }
 
 for (let round = 0; round < Number(rounds); round++) {
   const lock = await acquire();
-  enter();
+  await enter();
   const count = Number(readFileSync(`${file}.count`, 'utf8'));
   lock.assertHeld();
   await sleep(0);
