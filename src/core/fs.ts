@@ -1,6 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 /** Permissions of files that their owner alone may read. A umask can only remove some. */
 export const PRIVATE_FILE = 0o600;
@@ -58,6 +60,13 @@ export async function syncPath(path: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** SHA-256 of a file, as hexadecimal digits. */
+export async function hashFile(file: string): Promise<string> {
+  const digest = createHash('sha256');
+  await pipeline(createReadStream(file), digest);
+  return digest.digest('hex');
 }
 
 /** For `catch`: what does not exist is undefined. @throws every other error */

@@ -34,7 +34,7 @@ export async function checkpointIfDue(
     await database.run(
       await files.render('lake/write_checkpoint', { actions: quoteLiteral(json), file: quoteLiteral(parquet) }),
     );
-    await store.createFileIfAbsent(checkpointPath(table, snapshot.version), parquet);
+    await store.putFile(checkpointPath(table, snapshot.version), parquet);
   } finally {
     await rm(json, { force: true });
     await rm(parquet, { force: true });

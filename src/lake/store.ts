@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { copyFile, link, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TidemarkError } from '../core/errors.ts';
 import { ignoreMissing, syncFolder, syncPath } from '../core/fs.ts';
@@ -23,11 +23,9 @@ export interface LakeStore {
   readonly name: string;
   /** Writes a file unless it exists. @returns whether it was written */
   createIfAbsent(path: string, content: string): Promise<boolean>;
-  /** The same for a local file, which stays. */
-  createFileIfAbsent(path: string, file: string): Promise<boolean>;
   /** Writes a file, or replaces it as a whole. */
   put(path: string, content: string): Promise<void>;
-  /** Moves a local file into the store. */
+  /** Moves a local file into the store, or replaces one as a whole. */
   putFile(path: string, file: string): Promise<void>;
   /** A path for a local file that is about to be put. Its folder exists. */
   scratch(): Promise<string>;
@@ -73,13 +71,13 @@ export function createDirectoryStore(root: string): LakeStore {
     await mkdir(folder, { recursive: true });
     return join(folder, randomBytes(8).toString('hex'));
   };
-  const stage = async (write: (file: string) => Promise<void>, place: (file: string) => Promise<void>) => {
-    const temporary = await scratch();
+  const stage = async <T>(content: string, place: (file: string) => Promise<T>): Promise<T> => {
+    const file = await scratch();
     try {
-      await write(temporary);
-      await place(temporary);
+      await writeSynced(file, content);
+      return await place(file);
     } finally {
-      await rm(temporary, { force: true });
+      await rm(file, { force: true });
     }
   };
   const linkNew = async (from: string, path: string): Promise<boolean> => {
@@ -100,31 +98,8 @@ export function createDirectoryStore(root: string): LakeStore {
     locate: find,
     async release() {},
     async close() {},
-    async createIfAbsent(path, content) {
-      let isCreated = false;
-      await stage(
-        (file) => writeSynced(file, content),
-        async (file) => {
-          isCreated = await linkNew(file, path);
-        },
-      );
-      return isCreated;
-    },
-    async createFileIfAbsent(path, file) {
-      let isCreated = false;
-      await stage(
-        (copy) => copySynced(file, copy),
-        async (copy) => {
-          isCreated = await linkNew(copy, path);
-        },
-      );
-      return isCreated;
-    },
-    put: (path, content) =>
-      stage(
-        (file) => writeSynced(file, content),
-        (file) => replace(file, path),
-      ),
+    createIfAbsent: (path, content) => stage(content, (file) => linkNew(file, path)),
+    put: (path, content) => stage(content, (file) => replace(file, path)),
     async putFile(path, file) {
       await syncPath(file);
       await replace(file, path);
@@ -146,11 +121,6 @@ async function writeSynced(file: string, content: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-async function copySynced(from: string, to: string): Promise<void> {
-  await copyFile(from, to);
-  await syncPath(to);
 }
 
 const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV']);

@@ -1,10 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
-import { syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
+import { hashFile, syncFolder, syncPath, writeFileAtomic } from '../core/fs.ts';
 import { overlayRoots } from '../core/paths.ts';
 import type { Database } from './database.ts';
 import { openPublished } from './session.ts';
@@ -99,13 +97,8 @@ async function exportRelation(
   );
   await syncPath(path);
   const { size } = await stat(path);
-  return {
-    table: name,
-    rows: Number(row?.Count ?? 0),
-    file: `${name}/data.parquet`,
-    bytes: size,
-    ...(await hash(path)),
-  };
+  const sha256 = await hashFile(path);
+  return { table: name, rows: Number(row?.Count ?? 0), file: `${name}/data.parquet`, bytes: size, sha256 };
 }
 
 /** JSON as text, also in lists: readers disagree about the JSON type of Parquet. */
@@ -113,12 +106,6 @@ function selectItem({ column_name, column_type }: Readonly<Record<string, unknow
   const column = quoteIdent(String(column_name));
   const type = String(column_type);
   return /^JSON(?:\[\])*$/u.test(type) ? `${column}::${type.replace('JSON', 'varchar')} as ${column}` : column;
-}
-
-async function hash(path: string): Promise<{ readonly sha256: string }> {
-  const digest = createHash('sha256');
-  await pipeline(createReadStream(path), digest);
-  return { sha256: digest.digest('hex') };
 }
 
 /** The manifest goes first and comes back last, so that a reader who checks for it never takes half an export for a whole one. */

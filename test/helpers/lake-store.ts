@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -59,6 +59,10 @@ export function testStore(name: string, open: () => Promise<WithStore>): void {
       const scratch = await store.scratch();
       await writeFile(scratch, 'moved');
       await store.putFile('t/month=2026-10/b', scratch);
+      const other = await store.scratch();
+      await writeFile(other, 'other');
+      await store.putFile('t/month=2026-10/b', other);
+      expect(await store.read('t/month=2026-10/b')).toBe('other');
       const listed = await store.list('t');
       expect(listed.map(({ path, bytes }) => ({ path, bytes }))).toEqual([
         { path: 't/a', bytes: 3 },
@@ -70,19 +74,6 @@ export function testStore(name: string, open: () => Promise<WithStore>): void {
       await store.remove('t/a');
       await expect(store.read('t/a')).rejects.toMatchObject({ code: 'ENOENT' });
       expect(await store.list('_staging')).toEqual([]);
-    });
-  });
-
-  test(`${name}: a file is created from a local one, which stays, unless it exists`, async () => {
-    const use = await open();
-    const folder = join(await tempFolder(onTestFinished), 'local');
-    await mkdir(folder);
-    const local = join(folder, 'checkpoint');
-    await writeFile(local, 'x');
-    await use(async (store) => {
-      expect(await store.createFileIfAbsent('t/checkpoint', local)).toBe(true);
-      expect(await store.createFileIfAbsent('t/checkpoint', local)).toBe(false);
-      expect(await store.read('t/checkpoint')).toBe('x');
     });
   });
 }

@@ -12,7 +12,7 @@ const { createDirectoryStore } = await load('lake/store.js');
 
 let writes = 0;
 const store = createDirectoryStore(lake);
-for (const name of ['createIfAbsent', 'createFileIfAbsent', 'put', 'putFile', 'remove']) {
+for (const name of ['createIfAbsent', 'put', 'putFile', 'remove']) {
   const original = store[name];
   store[name] = (...words) => {
     writes += 1;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Cleanup, tempFolder } from './temp.ts';
 
-/** A real S3 server over a folder: it honours conditional puts, uploads in parts and signatures. `.ci/run` builds it. */
+/** A real S3 server over a folder: it honours conditional puts and signatures. `.ci/run` builds it. */
 const INSTALL = 'go install github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 const BUCKET = 'estate';
 

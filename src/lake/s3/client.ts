@@ -1,19 +1,41 @@
+import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { createReadStream, type ReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { type Dispatcher, request as sendRequest } from 'undici';
 import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import { hashFile, systemLack } from '../../core/fs.ts';
 import { classifyNetworkError, failure, type HttpFailure, type Result } from '../../http/errors.ts';
 import { createRequestMetrics } from '../../http/request-metrics.ts';
 import { ABORTED, withRetry } from '../../http/retry.ts';
 import type { HttpTimeouts } from '../../http/timeouts.ts';
 import type { Transport } from '../../http/transport.ts';
 import { objectUrl, type S3Access } from './address.ts';
-import { LocalFileError, type S3Body } from './body.ts';
 import { findElement } from './xml.ts';
 
+/** The body of a request. A request that is repeated opens it again. */
+export interface S3Body {
+  readonly bytes: number;
+  readonly sha256: string;
+  open(): Buffer | ReadStream;
+}
+
+/** A local file, read in pieces: once for the signature, and with each request. */
+export async function createFileBody(file: string): Promise<S3Body> {
+  const { size } = await stat(file);
+  return { bytes: size, sha256: await hashFile(file), open: () => createReadStream(file) };
+}
+
+export function createTextBody(text: string): S3Body {
+  const content = Buffer.from(text);
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  return { bytes: content.length, sha256, open: () => content };
+}
+
 export interface S3Request {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'PUT' | 'DELETE';
   /** Empty for the bucket. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -82,8 +104,9 @@ export class S3Client {
       return { ok: true, value: await read(response) };
     } catch (error) {
       if (signal.aborted) return failure(ABORTED);
-      if (error instanceof TidemarkError) throw error;
-      if (error instanceof LocalFileError) throw error.cause;
+      // A local file that cannot be read or written is no fault of the store.
+      const isLocal = systemLack(error) !== undefined || (error instanceof Error && 'path' in error);
+      if (error instanceof TidemarkError || isLocal) throw error;
       return failure(classifyNetworkError(error, timeouts, hasResponse));
     }
   }
@@ -158,6 +181,15 @@ export async function readBounded({ body }: S3Response, maxBytes: number): Promi
   return Buffer.concat(chunks).toString('utf8');
 }
 
+const MAX_ANSWER_BYTES = 1024 ** 2;
+
+export const readAnswer = (response: S3Response): Promise<string> => readBounded(response, MAX_ANSWER_BYTES);
+
+/** Reads a body to its end, so that its connection serves the next request. */
+export async function discard(response: S3Response): Promise<void> {
+  await response.body.dump();
+}
+
 const HINTS: Readonly<Record<string, string>> = {
   AccessDenied: 'check that the policy of the key permits to list, read, write and delete in the bucket',
   InvalidAccessKeyId: 'check AWS_ACCESS_KEY_ID',
@@ -166,6 +198,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ExpiredToken: 'get new credentials: AWS_SESSION_TOKEN has expired',
   InvalidToken: 'check AWS_SESSION_TOKEN',
   RequestTimeTooSkewed: 'set the clock of this machine',
+  EntityTooLarge: 'publish to a folder, and copy that to the bucket: the store takes no file of this size at once',
   NoSuchBucket: 'create the bucket first',
   PermanentRedirect: 'set AWS_REGION to the region of the bucket',
   AuthorizationHeaderMalformed: 'set AWS_REGION to the region of the bucket',

@@ -1,12 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import type { S3Address } from '../../config/lake.ts';
 import { TidemarkError } from '../../core/errors.ts';
 import { type LakeStore, STAGING, type StoredFile } from '../store.ts';
-import { createFileBody, createTextBody, type S3Body, writeChunks } from './body.ts';
-import { readBounded, type S3Client, S3Error, type S3Request } from './client.ts';
+import {
+  createFileBody,
+  createTextBody,
+  discard,
+  readAnswer,
+  readBounded,
+  type S3Client,
+  S3Error,
+  type S3Request,
+} from './client.ts';
 import { LocalCopies } from './local-copies.ts';
-import { DEFAULT_PARTS, discard, type PartSizes, readAnswer, uploadFile } from './upload.ts';
 import { type ListingPage, parseListing } from './xml.ts';
 
 export interface S3StoreOptions {
@@ -16,7 +24,6 @@ export interface S3StoreOptions {
   readonly client: S3Client;
   /** Local folder for files that DuckDB reads and writes. */
   readonly folder: string;
-  readonly parts?: PartSizes;
   /** Closes connections. */
   readonly close: () => Promise<void>;
 }
@@ -28,33 +35,28 @@ const MAX_TEXT_BYTES = 256 * 1024 ** 2;
  * A lake in a bucket of an object store that speaks S3 and has conditional puts (`If-None-Match: *`). An object is visible when all of
  * it has arrived.
  */
-export function createS3Store({ name, address, client, folder, parts, close }: S3StoreOptions): LakeStore {
+export function createS3Store({ name, address, client, folder, close }: S3StoreOptions): LakeStore {
   const toKey = (path: string) => `${address.prefix}${path}`;
   const copies = new LocalCopies(folder, (path, file) =>
-    client.send({ method: 'GET', key: toKey(path) }, ({ body }) => writeChunks(file, body as AsyncIterable<Buffer>)),
+    client.send({ method: 'GET', key: toKey(path) }, ({ body }) => pipeline(body, createWriteStream(file))),
   );
   let isChecked: Promise<void> | undefined;
-  const create = async (path: string, body: S3Body): Promise<boolean> => {
-    isChecked ??= assertConditional(name, client, toKey(`${STAGING}/${randomBytes(8).toString('hex')}`));
-    await isChecked;
-    return putIfAbsent(client, toKey(path), body);
-  };
   return {
     name,
-    createIfAbsent: (path, content) => create(path, createTextBody(content)),
-    createFileIfAbsent: async (path, file) => create(path, await createFileBody(file, 0, (await stat(file)).size)),
-    put: async (path, content) => {
-      await client.send({ method: 'PUT', key: toKey(path), body: createTextBody(content) }, discard);
+    async createIfAbsent(path, content) {
+      isChecked ??= assertConditional(name, client, toKey(`${STAGING}/${randomBytes(8).toString('hex')}`));
+      await isChecked;
+      return putIfAbsent(client, toKey(path), content);
     },
-    putFile: (path, file) => uploadFile(client, toKey(path), file, parts ?? DEFAULT_PARTS),
+    put: (path, content) => client.send({ method: 'PUT', key: toKey(path), body: createTextBody(content) }, discard),
+    putFile: async (path, file) =>
+      client.send({ method: 'PUT', key: toKey(path), body: await createFileBody(file) }, discard),
     scratch: () => copies.scratch(),
     list: (path, after) => listFiles(client, address, path === '' ? '' : `${path}/`, after),
     folders: () => listFolders(client, address),
     read: (path) =>
       client.send({ method: 'GET', key: toKey(path) }, (response) => readBounded(response, MAX_TEXT_BYTES)),
-    remove: async (path) => {
-      await client.send({ method: 'DELETE', key: toKey(path) }, discard);
-    },
+    remove: (path) => client.send({ method: 'DELETE', key: toKey(path) }, discard),
     locate: (path) => copies.locate(path),
     release: (path) => copies.release(path),
     async close() {
@@ -65,7 +67,8 @@ export function createS3Store({ name, address, client, folder, parts, close }: S
 }
 
 /** @returns whether the object was written; false if it exists */
-async function putIfAbsent(client: S3Client, key: string, body: S3Body): Promise<boolean> {
+async function putIfAbsent(client: S3Client, key: string, content: string): Promise<boolean> {
+  const body = createTextBody(content);
   const request: S3Request = { method: 'PUT', key, headers: { 'if-none-match': '*' }, body };
   try {
     await client.send(request, discard);
@@ -78,10 +81,9 @@ async function putIfAbsent(client: S3Client, key: string, body: S3Body): Promise
 
 /** A store without conditional puts would let two writers overwrite each other's commits. @throws TidemarkError UNSAFE */
 async function assertConditional(name: string, client: S3Client, key: string): Promise<void> {
-  const body = createTextBody('');
   try {
-    const isWritten = await putIfAbsent(client, key, body).catch(refuseUnknownHeader);
-    if (isWritten === undefined || (await putIfAbsent(client, key, body))) {
+    const isWritten = await putIfAbsent(client, key, '').catch(refuseUnknownHeader);
+    if (isWritten === undefined || (await putIfAbsent(client, key, ''))) {
       throw new TidemarkError('UNSAFE', `${name}: the object store has no conditional puts (If-None-Match: *)`, {
         hint: 'use one that has them, such as AWS S3, MinIO or Ceph: without them two writers can overwrite each other',
       });

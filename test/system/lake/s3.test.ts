@@ -10,9 +10,7 @@ import { createTransport } from '../../../src/http/transport.ts';
 import { openDuckdb } from '../../../src/lake/fleet/duckdb.ts';
 import { publishToLake } from '../../../src/lake/publish.ts';
 import { readS3Access } from '../../../src/lake/s3/address.ts';
-import { createFileBody } from '../../../src/lake/s3/body.ts';
-import { S3Client } from '../../../src/lake/s3/client.ts';
-import { discard, readAnswer, uploadFile, uploadParts } from '../../../src/lake/s3/upload.ts';
+import { createFileBody, discard, S3Client } from '../../../src/lake/s3/client.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import { cli } from '../../helpers/cli.ts';
 import { type LakeProject, lakeProject } from '../../helpers/lake-project.ts';
@@ -69,27 +67,23 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
     return (work) => withStore(location, server.env, work);
   });
 
-  test('takes a large file in parts, and has nothing of one that fails', async () => {
+  test('takes a large file as a whole, and has nothing of one that is cut or cannot be read', async () => {
     const file = join(await tempFolder(), 'large');
     const content = randomBytes(11 * 1024 ** 2);
     await writeFile(file, content);
-    const parts = { singleBytes: 1024, partBytes: 5 * 1024 ** 2 };
-    const client = connect(server);
-    await uploadFile(client, 'parts/t/large', file, parts);
-    await truncate(file, 6 * 1024 ** 2); // after the size is known, in the middle of the second part
-    await expect(uploadParts(client, 'parts/t/gone', file, { size: content.length, ...parts })).rejects.toThrow(
-      /was cut/u,
-    );
-    const cut = await createFileBody(file, 0, 6 * 1024 ** 2);
-    await truncate(file, 1024 ** 2);
-    await expect(client.send({ method: 'PUT', key: 'parts/t/cut', body: cut }, discard)).rejects.toThrow(/was cut/u);
-    await withStore(inBucket('parts'), server.env, async (store) => {
+    await withStore(inBucket('whole'), server.env, async (store) => {
+      await store.putFile('t/large', file);
       expect((await readFile(await store.locate('t/large'))).equals(content)).toBe(true);
+      const client = connect(server);
+      const cut = await createFileBody(file);
+      await truncate(file, 1024 ** 2);
+      await expect(client.send({ method: 'PUT', key: 'whole/t/cut', body: cut }, discard)).rejects.toThrow();
+      const gone = await createFileBody(file);
+      await rm(file);
+      const sent = client.send({ method: 'PUT', key: 'whole/t/gone', body: gone }, discard);
+      await expect(sent).rejects.toMatchObject({ code: 'ENOENT', path: file });
       expect((await store.list('t')).map(({ path }) => path)).toEqual(['t/large']);
     });
-    expect(await client.send({ method: 'GET', key: '', query: { uploads: '' } }, readAnswer)).not.toContain(
-      '<UploadId>',
-    );
   });
 
   test('has each run, of a pull or published later, and makes the warehouse again', async () => {
