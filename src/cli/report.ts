@@ -2,11 +2,12 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { formatTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
-import { EXIT, formatError, TidemarkError } from '../core/errors.ts';
+import { EXIT, formatError, type TidemarkError } from '../core/errors.ts';
 import { findLeftOut } from '../extract/sources/index.ts';
 import { type PlaybookSummary, type ReportReadOptions, renderReports, toJsonText } from '../tell/reports/index.ts';
 import { openPublished } from '../warehouse/session.ts';
-import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { readMoment } from './moment.ts';
+import { readLocalConfig } from './options.ts';
 
 export interface ReportFlags {
   readonly asOf?: string;
@@ -16,12 +17,12 @@ export interface ReportFlags {
 
 export async function report(context: Context, names: readonly string[], flags: ReportFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const requested = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const { database, files } = await openPublished(config);
   try {
     const now = context.clock.now();
+    const requested =
+      flags.asOf === undefined ? undefined : (await readMoment(context, config, { database, files }, flags.asOf)).at;
     const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
-    assertPulled(requested, latest?.first);
     const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : now);
     const options: ReportReadOptions = {
       database,
@@ -38,12 +39,6 @@ export async function report(context: Context, names: readonly string[], flags: 
   } finally {
     database.close();
   }
-}
-
-/** @throws TidemarkError USAGE for a time before the first pull, of which nothing is known */
-function assertPulled(requested: Date | undefined, first: unknown): void {
-  if (!requested || typeof first !== 'string' || requested >= new Date(first)) return;
-  throw new TidemarkError('USAGE', `--as-of ${formatTimestamp(requested)} is before the first pull, ${first}`);
 }
 
 /** The folder of the reports of an earlier time, so that they do not replace the current ones. */

@@ -6,12 +6,12 @@ import { findSavedQuery, loadSavedQueries } from '../ask/query/saved.ts';
 import { isTerminated } from '../ask/query/terminated.ts';
 import type { Config } from '../config/config.ts';
 import { FORMATS, type Format } from '../core/choices.ts';
-import { parseTimestamp } from '../core/clock.ts';
 import type { Context } from '../core/context.ts';
 import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
 import { parseParam } from './definitions/define.ts';
+import { readPublishedMoment } from './moment.ts';
 import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
 import { findHistoryFile, HISTORY_LENGTH, readHistory, writeHistory } from './shell-history.ts';
 import { tables } from './tables.ts';
@@ -189,13 +189,10 @@ class Shell {
     this.#format = found;
   }
 
-  setTime(text: string | undefined): void {
-    const time = text === undefined || text === 'now' ? undefined : parseTimestamp(text);
-    if (text !== undefined && text !== 'now' && !time) {
-      throw new TidemarkError('USAGE', `${text} is not a timestamp such as 2026-11-20`);
-    }
-    this.#asOf = time;
-    this.#say(time ? `tables show ${time.toISOString()}` : 'tables show the last pulls');
+  async setTime(text: string): Promise<void> {
+    const isPresent = text === '' || text === 'now';
+    this.#asOf = isPresent ? undefined : (await readPublishedMoment(this.#context, this.#config, text)).at;
+    this.#say(this.#asOf ? `tables show ${this.#asOf.toISOString()}` : 'tables show the last pulls');
   }
 
   setTimer(state: string | undefined): void {
@@ -269,9 +266,9 @@ const COMMANDS: Readonly<Record<string, ShellCommand>> = {
     run: (shell, [rows]) => shell.setMaxRows(rows),
   },
   '.as_of': {
-    usage: '.as_of TIME|now',
-    does: 'show every table as of a time',
-    run: (shell, [time]) => shell.setTime(time),
+    usage: '.as_of MOMENT|now',
+    does: 'show every table as of a moment, such as yesterday',
+    run: (shell, words) => shell.setTime(words.join(' ')),
   },
   '.timer': {
     usage: '.timer on|off',

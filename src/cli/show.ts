@@ -20,7 +20,8 @@ import {
 } from '../tell/reports/subjects.ts';
 import { readTemplate } from '../tell/reports/templates.ts';
 import { openPublished } from '../warehouse/session.ts';
-import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { readMoment } from './moment.ts';
+import { readLocalConfig } from './options.ts';
 
 export interface ShowFlags {
   readonly target?: string;
@@ -31,9 +32,10 @@ export interface ShowFlags {
 /** Prints what the warehouse knows about one subject: as text, with `--json` as an object, with `--html` as the page of the reports. */
 export async function show(context: Context, subject: string, flags: ShowFlags): Promise<void> {
   const config = readLocalConfig(context);
-  const requested = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const { database, files } = await openPublished(config);
   try {
+    const requested =
+      flags.asOf === undefined ? undefined : (await readMoment(context, config, { database, files }, flags.asOf)).at;
     const [latest] = await database.rows(await files.read('warehouse/latest_as_of'));
     const asOf = requested ?? (typeof latest?.latest === 'string' ? new Date(latest.latest) : context.clock.now());
     const options = { database, files, asOf };

@@ -13,7 +13,8 @@ import { errorMessage, TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
 import { plural } from '../core/plural.ts';
 import { parseParam } from './definitions/define.ts';
-import { parseTimestampOption, readLocalConfig } from './options.ts';
+import { readPublishedMoment } from './moment.ts';
+import { readLocalConfig } from './options.ts';
 import { writeToPager } from './pager.ts';
 import { listSavedQueries, queryConfig, selectScreen, withQueryProcess } from './run-query.ts';
 import { runShell } from './shell.ts';
@@ -37,11 +38,10 @@ export async function sql(context: Context, words: readonly string[], flags: Sql
   if (flags.list) return listSavedQueries(context, savedQueries);
   if (isForShell(context, words, flags)) return runShell(context, config, flags);
   const format = selectFormat(context, flags);
-  const asOf = flags.asOf === undefined ? undefined : parseTimestampOption('--as-of', flags.asOf);
   const saved = flags.saved === undefined ? undefined : findSavedQuery(savedQueries, flags.saved);
   const request: QueryRequest = {
     config: queryConfig(config),
-    asOf,
+    asOf: flags.asOf === undefined ? undefined : (await readPublishedMoment(context, config, flags.asOf)).at,
     saved: saved?.name,
     query: saved ? saved.sql : await readQuery(context, words, flags.file),
     params: saved ? readParameters(flags, words) : flags.param,

@@ -82,6 +82,17 @@ export async function loadJob(
   throw unknownName('job', name, paths.keys());
 }
 
+/** The zone in which people mean a day: that of the job `nightly`. Nothing else of its file is read, so its references need not resolve. */
+export async function readTimeZone(
+  { directory }: Pick<Config, 'directory'>,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const path = (await discoverFiles(overlayRoots(directory), 'jobs', '.yaml')).get('nightly');
+  if (path === undefined) return 'UTC';
+  const schema = z.object({ timezone: jobSchema.shape.timezone });
+  return readYamlFile(path, schema, withEnvFile(directory, env), undefined, ([field]) => field !== 'timezone').timezone;
+}
+
 /** The error in a cron expression of five fields, as the end of a sentence; undefined when it is valid. */
 export function cronError(expression: string): string | undefined {
   if (splitCron(expression).length !== 5) {

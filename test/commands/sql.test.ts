@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestProject, testProject } from '../helpers/test-project.ts';
@@ -94,21 +94,30 @@ describe('--as-of', () => {
     const names = async (...words: string[]) => (await sql('--json', ...words, 'select name from ca_roots')).json();
     expect(await names()).toEqual([{ name: 'later' }]);
     expect(await names('--as-of', '2026-10-01T12:00:00Z')).toEqual([{ name: 'a "b" |c|\n<d>, é' }]);
-    expect(await names('--as-of', '2026-10-01')).toEqual([]);
     const leaves = await sql(
       '--json',
       '--as-of',
-      '2026-10-02T00:00:00+00:00',
+      '2026-10-01T12:00:00+00:00',
       'select count(*) as n from leaf_certificates',
     );
     expect(leaves.json()).toEqual([{ n: 0 }]);
   });
 
-  test('needs a timestamp', async () => {
-    expect(await sql('--as-of', 'monday', 'select 1')).toMatchObject({
-      exit: 2,
-      stderr: expect.stringContaining('--as-of monday is not a timestamp'),
-    });
+  test.each([
+    ['monday', 'monday names no moment'],
+    ['2026-09-30', 'is before the first pull'],
+  ])('%s: %s', async (text, message) => {
+    expect(await sql('--as-of', text, 'select 1')).toMatchObject({ exit: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test('a day ends in the zone of the job `nightly`, whose other references need not resolve', async () => {
+    const query = ['--as-of', '2026-10-01', '--json', 'select count(*) as n from leaf_certificates'];
+    expect((await sql(...query)).json()).toEqual([{ n: 0 }]);
+    await mkdir(join(place.folder, 'jobs'), { recursive: true });
+    const job = join(place.folder, 'jobs', 'nightly.yaml');
+    await writeFile(job, `timezone: Pacific/Pago_Pago # until 11:00 UTC\nheartbeat: https://\${NOT_SET}\n`);
+    expect((await sql(...query)).json()).toEqual([{ n: 4 }]);
+    await rm(job);
   });
 });
 

@@ -6,6 +6,7 @@ import { renderError } from './page.ts';
 import { BusyError } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type Site } from './route.ts';
 import { routes } from './routes.ts';
+import { readMoment } from './rows.ts';
 import { type AccessRefusal, type AccessRules, checkAccess, securityHeaders } from './security.ts';
 
 /** Answers every request: refuses it, finds its route, and sends errors. */
@@ -37,7 +38,8 @@ async function answer(
   const gone = new AbortController();
   response.once('close', () => gone.abort(new TidemarkError('INTERRUPTED', 'the reader is gone')));
   const reader = request.socket.remoteAddress ?? 'gone';
-  const exchange = { ...site, request, response, url: new URL(address), name: '', signal: gone.signal, nonce, reader };
+  const url = new URL(address);
+  const exchange = { ...site, request, response, url, moment: undefined, name: '', signal: gone.signal, nonce, reader };
   try {
     await findAndAnswer(exchange);
   } catch (error) {
@@ -54,7 +56,8 @@ async function findAndAnswer(exchange: Exchange): Promise<void> {
   const { pathname } = exchange.url;
   for (const { pattern, answer: answerRoute } of routes) {
     const match = pattern.exec(pathname);
-    if (match) return answerRoute({ ...exchange, name: decodeURIComponent(match[1] ?? '') });
+    if (!match) continue;
+    return answerRoute({ ...exchange, name: decodeURIComponent(match[1] ?? ''), moment: await readMoment(exchange) });
   }
   throw new NotFoundError(pathname);
 }

@@ -3,7 +3,6 @@ import { STATUS_CODES } from 'node:http';
 import { errorMessage, TidemarkError } from '../../core/errors.ts';
 import { formatTime } from '../../tell/reports/format.ts';
 import { warehouseFiles } from '../../warehouse/publish.ts';
-import { readTime } from './as-of.ts';
 import type { Exchange } from './route.ts';
 
 /** What the layout (`reports/partials/site.hbs`) shows besides the data of a template. */
@@ -65,16 +64,15 @@ const NAVIGATION = [
 
 /** What `reports/partials/site-bar.hbs` shows on every page. */
 export async function describeSite(exchange: Exchange) {
-  const { url, nonce } = exchange;
-  const asOf = readValidTime(url);
+  const { url, nonce, moment } = exchange;
   const kept = [...url.searchParams].filter(([name]) => name !== 'as_of').map(([name, value]) => ({ name, value }));
   const present = new URLSearchParams(kept.map(({ name, value }): [string, string] => [name, value]));
   return {
     nonce,
     path: url.pathname,
     kept,
-    asOf: asOf?.toISOString().slice(0, 19) ?? '',
-    asOfText: asOf === undefined ? '' : formatTime(asOf.toISOString()),
+    asOf: url.searchParams.get('as_of') ?? '',
+    asOfText: moment ? formatTime(moment.at.toISOString()) : '',
     presentHref: present.size > 0 ? `?${present}` : url.pathname,
     publishedAt: await readPublishedAt(exchange),
     navigation: NAVIGATION.map(({ path, label }) => ({
@@ -83,13 +81,4 @@ export async function describeSite(exchange: Exchange) {
       current: path === url.pathname ? 'page' : path !== '/' && url.pathname.startsWith(`${path}/`) ? 'true' : '',
     })),
   };
-}
-
-/** The page that reports a malformed `as_of` has a layout too. */
-function readValidTime(url: URL): Date | undefined {
-  try {
-    return readTime(url);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,6 @@ import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
-import { readTime } from './as-of.ts';
 import { describeSite } from './page.ts';
 import { type Exchange, NotFoundError, type PageRoute } from './route.ts';
 
@@ -23,7 +22,7 @@ async function sendReportFile(exchange: Exchange): Promise<void> {
   const { name, url, request, response, config, signal } = exchange;
   const { folder = '', file = '' } = REPORT_PATH.exec(name)?.groups ?? {};
   if (file === '') throw new NotFoundError(url.pathname);
-  if (readTime(url) !== undefined) return redirectToArchive(exchange, folder, file);
+  if (exchange.moment) return redirectToArchive(exchange, exchange.moment.run.as_of, folder, file);
   const path = await findFile(config.output, name);
   if (path === undefined) throw new NotFoundError(url.pathname);
   const handle = await open(path);
@@ -56,9 +55,9 @@ async function sendReportFile(exchange: Exchange): Promise<void> {
 }
 
 /** Sends the reader of a page to the last one that was archived until the time of `as_of`. */
-async function redirectToArchive(exchange: Exchange, folder: string, file: string): Promise<void> {
+async function redirectToArchive(exchange: Exchange, time: Date, folder: string, file: string): Promise<void> {
   const { config, url, response } = exchange;
-  const asOf = toUtcDate(readTime(url) as Date);
+  const asOf = toUtcDate(time);
   const date = (await listArchivedDates(config.output)).find((one) => one <= asOf);
   if (folder === 'subjects/' || file.startsWith('subjects.')) {
     throw new NotFoundError(`${url.pathname} as of ${asOf}`, 'pages of subjects show their whole history');

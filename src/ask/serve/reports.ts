@@ -1,17 +1,16 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TidemarkError } from '../../core/errors.ts';
-import { listArchivedDates } from '../../tell/reports/archive.ts';
+import { listArchivedDates, toUtcDate } from '../../tell/reports/archive.ts';
 import { loadReports, type Report } from '../../tell/reports/definitions.ts';
 import { formatTime, truncate } from '../../tell/reports/format.ts';
-import { readTime } from './as-of.ts';
 import { renderPage } from './page.ts';
 import type { Exchange, PageRoute } from './route.ts';
 
 async function sendReports(exchange: Exchange): Promise<void> {
-  const { config, files, url } = exchange;
+  const { config, files } = exchange;
   const dates = await listArchivedDates(config.output);
-  const asOf = readTime(url)?.toISOString().slice(0, 10);
+  const asOf = exchange.moment && toUtcDate(exchange.moment.run.as_of);
   const date = asOf === undefined ? undefined : dates.find((one) => one <= asOf);
   const folder = date === undefined ? '' : `archive/${date}/`;
   const isKnown = asOf === undefined || date !== undefined;

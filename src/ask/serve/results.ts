@@ -5,7 +5,6 @@ import { pipeline } from 'node:stream/promises';
 import { TidemarkError } from '../../core/errors.ts';
 import type { ColumnInfo, QueryRequest } from '../query/protocol.ts';
 import { loadSavedQueries } from '../query/saved.ts';
-import { readTime } from './as-of.ts';
 import { PAGES } from './pool.ts';
 import { type Exchange, ForbiddenError, NotFoundError, type PageRoute } from './route.ts';
 import { isLedByOtherSite } from './security.ts';
@@ -36,11 +35,10 @@ export function readParams(url: URL): Readonly<Record<string, string>> {
 
 /** A request to a worker, at the time of the address. */
 export function toRequest(
-  { config: { data, directory, sql }, url }: Pick<Exchange, 'config' | 'url'>,
+  { config: { data, directory, sql }, moment }: Pick<Exchange, 'config' | 'moment'>,
   more: Pick<QueryRequest, 'query' | 'format'> & Partial<QueryRequest>,
 ): QueryRequest {
-  const asOf = readTime(url);
-  return { config: { data, directory, sql }, params: {}, asOf, ...more };
+  return { config: { data, directory, sql }, params: {}, asOf: moment?.at, ...more };
 }
 
 /** The query that an address means: `sql`, or a saved one, with the parameters that follow. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { TidemarkError } from '../../core/errors.ts';
+import type { Moment } from '../../warehouse/moment.ts';
 import type { SqlFiles } from '../../warehouse/sql-files.ts';
 import type { Assets } from './assets.ts';
 import type { WorkerPool } from './pool.ts';
@@ -15,12 +16,16 @@ export interface Site {
   readonly files: SqlFiles;
   readonly templates: PageTemplates;
   readonly assets: Assets;
+  /** The zone of days. */
+  readonly readTimeZone: () => Promise<string>;
 }
 
 /** What a route answers with. */
 export interface Exchange extends Site {
   readonly request: IncomingMessage;
   readonly url: URL;
+  /** The moment that the parameter `as_of` of the address names. */
+  readonly moment: Moment | undefined;
   /** The part of the path that the route's pattern captured, decoded. */
   readonly name: string;
   readonly response: ServerResponse;

@@ -1,4 +1,4 @@
-import { readTime } from './as-of.ts';
+import { type Moment, resolveMoment } from '../../warehouse/moment.ts';
 import { readPage, toRequest } from './results.ts';
 import type { Exchange } from './route.ts';
 
@@ -22,6 +22,15 @@ export async function readRows(
 }
 
 /** The time that a page shows: `as_of`, or now. */
-export function shownTime({ url, clock }: Pick<Exchange, 'url' | 'clock'>): Date {
-  return readTime(url) ?? clock.now();
+export function shownTime({ moment, clock }: Pick<Exchange, 'moment' | 'clock'>): Date {
+  return moment?.at ?? clock.now();
+}
+
+/** The moment that the parameter `as_of` of an address names. @throws TidemarkError USAGE as `resolveMoment` */
+export async function readMoment(exchange: Exchange): Promise<Moment | undefined> {
+  const { url, files, clock, readTimeZone } = exchange;
+  const text = url.searchParams.get('as_of') ?? '';
+  if (text === '') return undefined;
+  const rows = (sql: string, params: Readonly<Record<string, string>>) => readRows(exchange, sql, params);
+  return resolveMoment(text, { rows, files, now: clock.now(), timeZone: await readTimeZone() });
 }

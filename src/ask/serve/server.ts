@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
+import { readTimeZone } from '../../config/job.ts';
 import type { Context } from '../../core/context.ts';
 import { errorMessage } from '../../core/errors.ts';
 import { overlayRoots } from '../../core/paths.ts';
@@ -55,7 +56,15 @@ export async function startServer(
     maxWaiting: MAX_WAITING,
     env: context.env,
   });
-  const site = { config, pool, clock: context.clock, files: createSqlFiles(roots), templates, assets };
+  const site = {
+    config,
+    pool,
+    clock: context.clock,
+    files: createSqlFiles(roots),
+    templates,
+    assets,
+    readTimeZone: () => readTimeZone(config, context.env),
+  };
   const limits = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,

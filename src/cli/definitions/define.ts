@@ -29,6 +29,9 @@ export function listExamples(command: Command): readonly Example[] {
   return examples.get(command) ?? [];
 }
 
+/** What an option or argument that names a moment takes (`resolveMoment`). */
+export const MOMENT = 'yesterday, last monday, -7d, a date, a time or a run';
+
 /** Parser of a repeatable option. */
 export function collect(value: string, previous: readonly string[]): readonly string[] {
   return [...previous, value];

@@ -1,5 +1,5 @@
 import type { ReportFlags } from '../report.ts';
-import { addExamples, type DefineCommand } from './define.ts';
+import { addExamples, type DefineCommand, MOMENT } from './define.ts';
 
 export const defineReport: DefineCommand = (program, context) =>
   addExamples(
@@ -7,7 +7,7 @@ export const defineReport: DefineCommand = (program, context) =>
       .command('report')
       .description('render reports')
       .argument('[name...]', 'reports; all by default')
-      .option('--as-of <timestamp>', 'time of the data; the last pull by default')
+      .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
       .option('--lake <place>', 'lake that `report fleet` reads; by default `lake` of the configuration')
       .option('--out <dir>', 'output folder; `output` of the configuration by default')
       .action(async (names: readonly string[], flags: ReportFlags) =>

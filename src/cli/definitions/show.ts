@@ -1,5 +1,5 @@
 import type { ShowFlags } from '../show.ts';
-import { addExamples, type DefineCommand } from './define.ts';
+import { addExamples, type DefineCommand, MOMENT } from './define.ts';
 
 export const defineShow: DefineCommand = (program, context) =>
   addExamples(
@@ -8,7 +8,7 @@ export const defineShow: DefineCommand = (program, context) =>
       .description('show a workspace, pool, key, volume or another subject: its present, its history and its findings')
       .argument('<subject>', 'name or ID, or KIND/NAME such as agent-pool/eu')
       .option('--target <name>', 'target of the subject')
-      .option('--as-of <timestamp>', 'time of the data; the last pull by default')
+      .option('--as-of <moment>', `time of the data: ${MOMENT}; the last pull by default`)
       .option('--html <file>', 'write the page to a file instead')
       .action(async (subject: string, flags: ShowFlags) =>
         (await import('../show.ts')).show(context(), subject, flags),

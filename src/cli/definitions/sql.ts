@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { FORMATS } from '../../core/choices.ts';
 import type { SqlFlags } from '../sql.ts';
-import { addExamples, type DefineCommand, parseParam, positiveNumber, wholeNumber } from './define.ts';
+import { addExamples, type DefineCommand, MOMENT, parseParam, positiveNumber, wholeNumber } from './define.ts';
 
 export const defineSql: DefineCommand = (program, context) =>
   addExamples(
@@ -13,7 +13,7 @@ export const defineSql: DefineCommand = (program, context) =>
       .option('--saved <name>', 'run a saved query')
       .option('--list', 'list the saved queries')
       .option('--param <name=value>', 'value of $name in the query; repeatable', parseParam, {})
-      .option('--as-of <timestamp>', 'show every table as of this time')
+      .option('--as-of <moment>', `show every table as of ${MOMENT}`)
       .addOption(new Option('--format <format>', 'output format').choices([...FORMATS]))
       .option('-o, --output <file>', 'write the result to a file; its extension is the format')
       .option(

@@ -1,6 +1,7 @@
 import { createTask, parse } from 'node-cron';
 import { splitCron } from '../../config/job.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/clock.ts';
+import { WallClock } from '../../core/wall-clock.ts';
 
 /** 29 February is at most eight years away (1896 to 1904, 2096 to 2104). */
 const MAX_DAYS = 8 * 366 + 2;
@@ -67,51 +68,6 @@ function createDayTest(expression: string): (day: number) => boolean {
   const task = createTask(`0 0 ${dayFields.join(' ')}`, () => {}, { timezone: 'UTC' });
   void task.destroy(); // used for matching only: it need not remain in the library's registry
   return (day) => task.match(new Date(day));
-}
-
-/**
- * The local time of a time zone. A wall time is written as the milliseconds that the same reading has in UTC, so that
- * calculations with wall times are plain; only `toInstants` knows that some of them occur twice and some never.
- */
-class WallClock {
-  readonly #format: Intl.DateTimeFormat;
-
-  constructor(timeZone: string) {
-    this.#format = new Intl.DateTimeFormat('en-CA', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    });
-  }
-
-  toWall(instantMs: number): number {
-    const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (
-      this.#format.format(instantMs).match(/\d+/gu) ?? []
-    ).map(Number);
-    return Date.UTC(year, month - 1, day, hour, minute, second);
-  }
-
-  /**
-   * The instants of a wall time: usually one; two, in order, where the clock is set back over it. Where the clock is set forward
-   * over it, the instant that it would have had without the change: 02:30 skipped is 03:30.
-   */
-  toInstants(wallMs: number): readonly number[] {
-    const before = this.#offsetAt(wallMs - DAY_MS);
-    const after = this.#offsetAt(wallMs + DAY_MS);
-    const shown = [...new Set([before, after])]
-      .map((offset) => wallMs - offset)
-      .filter((instant) => this.toWall(instant) === wallMs);
-    return shown.length > 0 ? shown.sort((a, b) => a - b) : [wallMs - before];
-  }
-
-  #offsetAt(instantMs: number): number {
-    return this.toWall(instantMs) - Math.floor(instantMs / 1000) * 1000;
-  }
 }
 
 /** A job's next due time, as `tidemark status` and the log of the scheduler show it. */

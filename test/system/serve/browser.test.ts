@@ -21,7 +21,7 @@ const PAGES = [
   ['row', ROW],
   ['saved', 'saved'],
   ['saved-query', 'saved/changes'],
-  ['past', 'tables?as_of=2020-01-01'],
+  ['past', 'tables?as_of=today'],
   ['missing', 'nope'],
 ] as const;
 

@@ -31,7 +31,7 @@ function readLinks(path: string, body: string): string[] {
 
 test('every link of every page is answered', async () => {
   const opened = new Map<string, string>();
-  for (let found = ['/', '/tables?as_of=2020-01-01']; found.length > 0; ) {
+  for (let found = ['/', '/tables?as_of=today']; found.length > 0; ) {
     const fresh = new Map(
       found.map((path) => [kindOf(path), path]).filter(([kind = '']) => !opened.has(kind)) as [string, string][],
     );

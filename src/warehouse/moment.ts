@@ -1,0 +1,86 @@
+import { DAY_MS, formatTimestamp, HOUR_MS, MINUTE_MS, parseTimestamp } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { WallClock } from '../core/wall-clock.ts';
+import type { SqlFiles } from './sql-files.ts';
+import type { Row } from './values.ts';
+
+/** A time that a person named, and the run whose state it has. */
+export interface Moment {
+  readonly at: Date;
+  /** The last run at or before it. */
+  readonly run: { readonly run_id: string; readonly as_of: Date };
+}
+
+export interface MomentOptions {
+  /** Reads the published warehouse, or the working copy. */
+  readonly rows: (sql: string, params: Readonly<Record<string, string>>) => Promise<readonly Row[]>;
+  readonly files: Pick<SqlFiles, 'read'>;
+  readonly now: Date;
+  /** The zone of days (`readTimeZone`). */
+  readonly timeZone: string;
+}
+
+const EXAMPLES = 'yesterday, last monday, -7d, 2026-11-20, 2026-11-20T02:15:00Z or a run such as 20261120T021500Z';
+
+/**
+ * The moment that a text names: `now`, `today`, `yesterday`, `last monday`, `-7d` (w, d, h, m), a date, a timestamp, or the ID of a
+ * run or its unique beginning. A day means its end.
+ * @throws TidemarkError USAGE if the text is none of them, or names a time before the first pull.
+ */
+export async function resolveMoment(text: string, options: MomentOptions): Promise<Moment> {
+  const { rows, files } = options;
+  const at = readInstant(text.trim().toLowerCase(), options) ?? (await findRun(text.trim(), options));
+  const [row] = await rows(await files.read('warehouse/moment'), { at: at.toISOString() });
+  const { first_pull, run_id, as_of } = row ?? {};
+  if (typeof first_pull !== 'string') throw new TidemarkError('USAGE', `${text}: nothing was pulled yet`);
+  const first = new Date(first_pull);
+  if (at >= first) return { at, run: { run_id: String(run_id), as_of: new Date(String(as_of)) } };
+  const time = formatTimestamp(at);
+  throw new TidemarkError(
+    'USAGE',
+    `${time === text ? '' : `${text}: `}${time} is before the first pull, ${formatTimestamp(first)}`,
+  );
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { w: 7 * DAY_MS, d: DAY_MS, h: HOUR_MS, m: MINUTE_MS };
+
+function readInstant(text: string, options: Pick<MomentOptions, 'now' | 'timeZone'>): Date | undefined {
+  if (text === 'now') return options.now;
+  const [, amount, unit = ''] = /^-(\d{1,5})([wdhm])$/u.exec(text) ?? [];
+  if (amount !== undefined) return new Date(options.now.getTime() - Number(amount) * (UNIT_MS[unit] ?? 0));
+  return readDay(text, options) ?? (/^\d{4}-\d\d-\d\d./u.test(text) ? parseTimestamp(text.toUpperCase()) : undefined);
+}
+
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+
+/** The end of a day; of a day that has not ended, now. */
+function readDay(text: string, { now, timeZone }: Pick<MomentOptions, 'now' | 'timeZone'>): Date | undefined {
+  const wall = new WallClock(timeZone);
+  const today = Math.floor(wall.toWall(now.getTime()) / DAY_MS) * DAY_MS;
+  const weekday = WEEKDAYS.indexOf(text.replace(/^last\s+/u, ''));
+  const named: Readonly<Record<string, number>> = { today, yesterday: today - DAY_MS };
+  const daysAgo = ((new Date(today).getUTCDay() - weekday + 6) % 7) + 1;
+  const day = named[text] ?? (weekday >= 0 && text.startsWith('last') ? today - daysAgo * DAY_MS : readDate(text));
+  if (day === undefined) return undefined;
+  const end = (wall.toInstants(day + DAY_MS)[0] ?? 0) - 1;
+  return day === today && end > now.getTime() ? now : new Date(end);
+}
+
+function readDate(text: string): number | undefined {
+  const date = /^\d{4}-\d\d-\d\d$/u.test(text) ? parseTimestamp(text) : undefined;
+  return date?.toISOString().startsWith(text) ? date.getTime() : undefined;
+}
+
+async function findRun(text: string, { rows, files }: MomentOptions): Promise<Date> {
+  const runs = /^\d{4}[\w-]*$/u.test(text)
+    ? await rows(await files.read('warehouse/named_runs'), { prefix: text })
+    : [];
+  const [first, ...others] = runs;
+  if (!first) throw new TidemarkError('USAGE', `${text} names no moment`, { hint: `give ${EXAMPLES}` });
+  if (others.length === 0) return new Date(String(first.started_at));
+  const names = runs.slice(0, 3).map(({ run_id }) => String(run_id));
+  throw new TidemarkError(
+    'USAGE',
+    `several runs begin with ${text}: ${names.join(', ')}${runs.length > 3 ? ', …' : ''}`,
+  );
+}
