@@ -97,7 +97,9 @@ describe('tidemark report', () => {
     const { exit, stdout, stderr } = await place.tidemark(['report', '--as-of', '2020-01-01']);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr.trim().split('\n')).toEqual([
-      expect.stringContaining(`2020-01-01: 2020-01-01T23:59:59.999Z is before the first pull, ${first.replace('.000Z', 'Z')}`),
+      expect.stringContaining(
+        `2020-01-01: 2020-01-01T23:59:59.999Z is before the first pull, ${first.replace('.000Z', 'Z')}`,
+      ),
     ]);
   });
 
