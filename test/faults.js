@@ -267,7 +267,7 @@ const FAULTS = [
   ],
   [
     'a commit in between is not taken into account',
-    'src/lake/append-commit.ts',
+    'src/lake/commit.ts',
     'if (conflicts(other)) throw new ConflictError(table);',
     '',
     'test/lake/delta-log.test.ts',

@@ -4,7 +4,7 @@
 create or replace temp table lake_compacted as
 with
   seen as (
-    select *, publish in (select publish from lake_seen) as lake_is_seen
+    select *, publish in (select publish from lake_runs_changes) as lake_is_seen
     from lake_changes
   ),
   newest as (

@@ -4,17 +4,17 @@ import { plural } from '../core/plural.ts';
 import { isMassLoss } from '../load/judge.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { SqlFiles } from '../warehouse/sql-files.ts';
-import { ConflictError } from './append-commit.ts';
-import { appendToTable } from './commit.ts';
+import { appendToTable, ConflictError } from './commit.ts';
 import { compactLake } from './compact.ts';
 import type { MetaData } from './delta-log.ts';
 import { changesTable } from './layout.ts';
 import type { Loss } from './pending.ts';
-import { createLakeReader, createTableView, type LakeReader } from './reader.ts';
+import { createLakeReader, type LakeReader } from './reader.ts';
 import { RUNS } from './relations.ts';
 import { readStagedShards, type StagedShard } from './shards.ts';
 import { writeStatement } from './statements.ts';
 import type { LakeStore } from './store.ts';
+import { viewRuns } from './visible.ts';
 
 export interface CloseOptions {
   readonly store: LakeStore;
@@ -98,8 +98,7 @@ function split<T>(items: readonly T[], test: (item: T) => boolean): readonly [re
 }
 
 async function readVisible(reader: LakeReader): Promise<ReadonlySet<number>> {
-  const fields = [{ name: 'publish', type: 'long', nullable: true, metadata: {} }] as const;
-  await createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields });
+  await viewRuns(reader);
   const rows = await reader.database.rows(await reader.files.read('lake/publishes'));
   return new Set(rows.map(({ publish }) => Number(publish)));
 }

@@ -1,7 +1,7 @@
 import { quoteIdent } from '../warehouse/sql-files.ts';
-import { appendCommit, ConflictError } from './append-commit.ts';
+import { ConflictError, commit } from './commit.ts';
 import { type FileWriter, writeRows } from './data-files.ts';
-import { type Action, type AddAction, applyCommit, type MetaData, type Snapshot } from './delta-log.ts';
+import type { Action, AddAction, MetaData, Snapshot } from './delta-log.ts';
 import {
   changesTable,
   describedRelation,
@@ -12,7 +12,7 @@ import {
   withoutFolders,
 } from './layout.ts';
 import { createTableView, type LakeReader } from './reader.ts';
-import { RUNS } from './relations.ts';
+import { viewRuns } from './visible.ts';
 
 /**
  * A publish adds a file for each table, and a reader opens all of them. So files that are small are put together, in a commit that changes
@@ -80,7 +80,7 @@ async function rewrite(
   compacting: Compacting,
   { table, snapshot, relation, files, metaData }: Rewriting,
 ): Promise<void> {
-  const { reader, store, nowMs } = compacting;
+  const { reader, nowMs } = compacting;
   await fillCompacted(reader, table, relation, files);
   const rows = { rows: 'lake_compacted', publish: 'publish' };
   const recent = await writeRows(compacting, relation, { ...rows, which: 'not lake_is_past' });
@@ -93,8 +93,7 @@ async function rewrite(
   ];
   const conflicts = (other: readonly Action[]) =>
     metaData !== undefined || other.some((one) => one.remove || one.metaData);
-  const version = await appendCommit(store, table, actions, { after: snapshot.version, conflicts });
-  reader.remember(table, applyCommit(snapshot, version, actions));
+  await commit(reader, { table, snapshot }, actions, conflicts);
 }
 
 async function fillCompacted(
@@ -103,9 +102,7 @@ async function fillCompacted(
   relation: LakeRelation,
   files: readonly AddAction[],
 ): Promise<void> {
-  const runs = [{ name: 'publish', type: 'long', nullable: true, metadata: {} }] as const;
-  await createTableView(reader, 'lake_seen_runs', changesTable(RUNS), { fields: runs });
-  await reader.database.run(await reader.files.read('lake/seen'));
+  await viewRuns(reader);
   const chosen = new Set(files);
   await createTableView(reader, 'lake_changes', table, { keep: (add) => chosen.has(add) });
   const parts = {

@@ -10,12 +10,12 @@ import { noWarehouseError } from '../warehouse/session.ts';
 import { createSqlFiles, type SqlFiles } from '../warehouse/sql-files.ts';
 import { loadTables } from '../warehouse/tables.ts';
 import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
-import { ConflictError } from './append-commit.ts';
+import { appendToTable, ConflictError } from './commit.ts';
 import { compactLake } from './compact.ts';
 import { changesTable } from './layout.ts';
 import { BEGINNING } from './pending.ts';
 import { createLakeReader } from './reader.ts';
-import { commitTable, type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
+import { type Publishing, type StagedTable, stageRelation } from './relation-publisher.ts';
 import { listRelations, type Relation, RUNS } from './relations.ts';
 import { defaultRunName, type ShardOfRun, stageRuns } from './shards.ts';
 import { claimPath, writeStatement } from './statements.ts';
@@ -193,8 +193,12 @@ async function publishRelation(publishing: Publishing, relation: Relation): Prom
   }
 }
 
+/** Commits the files of a table, in one commit with its new description if it has changed. @throws ConflictError */
 async function commitRelation(publishing: Publishing, staged: StagedTable): Promise<readonly StagedTable[]> {
-  if (staged.adds.length === 0 && !staged.design.metaData) return [];
-  await commitTable(publishing, staged);
+  const { table, snapshot, adds, design } = staged;
+  const { metaData, relation } = design;
+  if (adds.length === 0 && !metaData) return [];
+  const { publish } = publishing;
+  await appendToTable(publishing, { table, snapshot, metaData, adds, publish, isExclusive: relation.name === RUNS });
   return [staged];
 }

@@ -1,18 +1,10 @@
 import { stat } from 'node:fs/promises';
+import { hashFile } from '../core/fs.ts';
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { readCheckpointFile } from './checkpoint.ts';
-import { hashFile } from './data-files.ts';
-import {
-  type AddAction,
-  type DeltaField,
-  damagedError,
-  describePlace,
-  parseFields,
-  readSnapshot,
-  type Snapshot,
-} from './delta-log.ts';
+import { type AddAction, type DeltaField, describePlace, parseFields, type Snapshot } from './delta-log.ts';
 import { changesTable, describedRelation, FOLDER_COLUMN, type LakeRelation } from './layout.ts';
+import { damagedError, readSnapshot } from './read-log.ts';
 import { RUNS } from './relations.ts';
 import { lakeType } from './schema.ts';
 import { findLoss, findLostClaim, readStatements, type Statements } from './statements.ts';
@@ -53,12 +45,12 @@ export function createLakeReader(
   };
   const read = async (table: string): Promise<Snapshot> => {
     const { stated, claims } = await statements();
-    const readCheckpoint = async (path: string) => readCheckpointFile(database, files, await store.locate(path));
     let isDamaged = false;
-    const snapshot = await readSnapshot(store, table, readCheckpoint, (file, problem) => {
+    const reportDamage = (file: string, problem: string) => {
       isDamaged = true;
       report(table, file, problem);
-    });
+    };
+    const snapshot = await readSnapshot({ store, database, files, table, report: reportDamage });
     const loss =
       findLoss(snapshot, stated.get(table)) ?? (table === changesTable(RUNS) && findLostClaim(snapshot, claims));
     if (loss && !isDamaged) report(table, '', loss);
@@ -128,34 +120,42 @@ export async function createTableView(
   const stored = (fields ?? (metaData ? parseFields(metaData) : [])).filter(({ name }) => name !== FOLDER_COLUMN);
   const kept = [...files.values()].filter(keep);
   const paths = await Promise.all(kept.map((add) => locateFile(reader.store, table, add)));
-  if (isChecked) await checkFiles(reader.store, table, kept);
+  if (isChecked) for (const add of kept) await assertSound(reader.store, table, add, true);
   const query = await renderSource(reader.files, stored, paths);
   await reader.database.run(await reader.files.render('lake/view', { temp: 'temp', name: quoteIdent(view), query }));
 }
 
-/**
- * Finds a data file for DuckDB, whose own errors name neither the lake nor what to do.
- * @throws TidemarkError DATA if the file is missing or cut
- */
 async function locateFile(store: LakeStore, table: string, add: AddAction): Promise<string> {
-  const path = dataPath(table, add.path);
-  try {
-    const file = await store.locate(path);
-    const { size } = await stat(file);
-    if (size === add.size) return file;
-    throw damagedError(store, path, `has ${size} bytes instead of ${add.size}`);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw damagedError(store, path, 'is missing');
-  }
+  await assertSound(store, table, add, false);
+  return store.locate(dataPath(table, add.path));
 }
 
-/** @throws TidemarkError DATA if the content of a file is not what was written */
-async function checkFiles(store: LakeStore, table: string, adds: readonly AddAction[]): Promise<void> {
-  for (const { path, tags } of adds) {
-    const stored = dataPath(table, path);
-    const isSame = tags?.sha256 === undefined || (await hashFile(await store.locate(stored))) === tags.sha256;
-    if (!isSame) throw damagedError(store, stored, 'has another checksum');
+/** DuckDB's own errors name neither the lake nor what to do. @throws TidemarkError DATA if a data file is not what was written */
+async function assertSound(store: LakeStore, table: string, add: AddAction, isChecked: boolean): Promise<void> {
+  const path = dataPath(table, add.path);
+  const fault = await findFault(store, path, add, isChecked);
+  if (fault !== undefined) throw damagedError(store, path, fault);
+}
+
+/**
+ * What is wrong with a data file; undefined for one that is as the log says.
+ * @param isChecked compares the content with its checksum, not only the size
+ */
+export async function findFault(
+  store: LakeStore,
+  path: string,
+  { size, tags }: AddAction,
+  isChecked: boolean,
+): Promise<string | undefined> {
+  try {
+    const file = await store.locate(path);
+    const { size: bytes } = await stat(file);
+    if (bytes !== size) return `has ${bytes} bytes instead of ${size}`;
+    const isSame = !isChecked || tags?.sha256 === undefined || (await hashFile(file)) === tags.sha256;
+    return isSame ? undefined : 'has another checksum';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'is missing';
+    throw error;
   }
 }
 

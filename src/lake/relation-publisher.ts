@@ -1,6 +1,5 @@
 import type { Database } from '../warehouse/database.ts';
 import { quoteIdent, type SqlFiles } from '../warehouse/sql-files.ts';
-import { appendToTable } from './commit.ts';
 import { migrateTable } from './compact.ts';
 import { writeRows } from './data-files.ts';
 import type { AddAction, Snapshot } from './delta-log.ts';
@@ -15,7 +14,7 @@ import {
 } from './layout.ts';
 import { BEGINNING, fillPending, findLosses, type Loss, repeatLastRun } from './pending.ts';
 import { createTableView, type LakeReader } from './reader.ts';
-import { type Relation, RUNS } from './relations.ts';
+import type { Relation } from './relations.ts';
 import type { LakeStore } from './store.ts';
 import type { VisiblePublishes } from './visible.ts';
 
@@ -53,7 +52,7 @@ interface StageOptions {
   readonly isRepeated?: boolean;
 }
 
-/** Writes the data files of what a relation has and the lake does not. Nothing of it is in a log until `commitTable`. */
+/** Writes the data files of what a relation has and the lake does not. Nothing of it is in a log. */
 export async function stageRelation(
   publishing: Publishing,
   relation: Relation,
@@ -97,17 +96,4 @@ async function holdLog(
 /** A row that is cancelled may be the one that has replaced those in the files of the past. */
 function hasCancelled({ files }: Snapshot): boolean {
   return [...files.values()].some((add) => !isPast(add) && (add.stats ?? '').includes('"op":"void"'));
-}
-
-/**
- * Commits the files of a table, in one commit with its new description if it has changed. Does nothing for a table without either.
- * @throws ConflictError if the table is that of runs and another publish has committed to it
- */
-export async function commitTable(
-  publishing: Publishing,
-  { table, snapshot, design, adds }: StagedTable,
-): Promise<void> {
-  const { metaData, relation } = design;
-  const { publish } = publishing;
-  await appendToTable(publishing, { table, snapshot, metaData, adds, publish, isExclusive: relation.name === RUNS });
 }

@@ -1,11 +1,9 @@
-import { stat } from 'node:fs/promises';
 import { plural } from '../core/plural.ts';
 import type { Database } from '../warehouse/database.ts';
 import { firstLine } from '../warehouse/database.ts';
 import { quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
-import { hashFile } from './data-files.ts';
 import { type AddAction, logFolder } from './delta-log.ts';
-import { createLakeReader, dataPath, type LakeReader } from './reader.ts';
+import { createLakeReader, dataPath, findFault, type LakeReader } from './reader.ts';
 import { expectedRows } from './statements.ts';
 import type { LakeStore, StoredFile } from './store.ts';
 
@@ -61,21 +59,11 @@ export async function listUnnamed(reader: LakeReader, table: string): Promise<re
 async function findProblem(reader: LakeReader, table: string, add: AddAction): Promise<string | undefined> {
   const path = dataPath(table, add.path);
   try {
-    return await checkFile(reader, await reader.store.locate(path), add);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'is missing';
-    throw error;
+    const fault = await findFault(reader.store, path, add, true);
+    return fault ?? (await compareRows(reader, await reader.store.locate(path), expectedRows(add)));
   } finally {
     await reader.store.release(path);
   }
-}
-
-async function checkFile(reader: LakeReader, file: string, add: AddAction): Promise<string | undefined> {
-  const { size } = await stat(file);
-  if (size !== add.size) return `has ${size} bytes instead of ${add.size}`;
-  const { sha256 } = add.tags ?? {};
-  if (sha256 !== undefined && (await hashFile(file)) !== sha256) return 'has another checksum';
-  return compareRows(reader, file, expectedRows(add));
 }
 
 async function compareRows(

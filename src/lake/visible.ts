@@ -26,10 +26,15 @@ const RUN_FIELDS = [
 
 const PULL_FIELDS = [...RUN_FIELDS, { name: 'target', type: 'string', nullable: true, metadata: {} }] as const;
 
+/** Creates the view `lake_runs_changes` of the publishes that readers see. */
+export function viewRuns(reader: LakeReader): Promise<void> {
+  return createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
+}
+
 /** Reads which publishes readers see, and until when others have pulled each target. */
 export async function readVisible(reader: LakeReader, writer: number): Promise<VisiblePublishes> {
   const { database, files } = reader;
-  await createTableView(reader, 'lake_runs_changes', changesTable(RUNS), { fields: RUN_FIELDS });
+  await viewRuns(reader);
   await database.run(await files.read('lake/visible'), { writer });
   const [row] = await database.rows(await files.read('lake/range'));
   const keep = () => row?.is_shared === true;

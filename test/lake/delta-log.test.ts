@@ -1,7 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import { appendCommit } from '../../src/lake/append-commit.ts';
-import { checkpointIfDue, readCheckpointFile } from '../../src/lake/checkpoint.ts';
+import { appendCommit, checkpointIfDue } from '../../src/lake/commit.ts';
 import {
   type Action,
   APP_ID,
@@ -10,9 +9,9 @@ import {
   commitPath,
   newMetaData,
   PROTOCOL,
-  readSnapshot,
   type Snapshot,
 } from '../../src/lake/delta-log.ts';
+import { damagedError, readSnapshot } from '../../src/lake/read-log.ts';
 import { createField, evolveFields } from '../../src/lake/schema.ts';
 import { createDirectoryStore, type LakeStore } from '../../src/lake/store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -20,9 +19,8 @@ import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const files = createSqlFiles([PACKAGE_ROOT]);
-const noCheckpoint = async (): Promise<never> => {
-  throw new Error('there is no checkpoint');
-};
+const database = await openDatabase(':memory:');
+afterAll(() => database.close());
 const metaData = newMetaData('t', '', [createField('op', 'string', {})], {
   properties: { note: `it's "here"` },
   nowMs: 0,
@@ -41,7 +39,16 @@ const add = (path: string): Action => ({
 });
 const publishOf = (version: number): Action => ({ txn: { appId: APP_ID, version } });
 const open = async (): Promise<LakeStore> => createDirectoryStore(await tempFolder());
-const read = (store: LakeStore): Promise<Snapshot> => readSnapshot(store, 't', noCheckpoint);
+const read = (store: LakeStore): Promise<Snapshot> =>
+  readSnapshot({
+    store,
+    database,
+    files,
+    table: 't',
+    report(file, problem) {
+      throw damagedError(store, file, problem);
+    },
+  });
 
 describe('a commit', () => {
   test('takes the next version if another program has committed in between', async () => {
@@ -107,34 +114,28 @@ describe('a commit', () => {
 
 test('after 100 commits a checkpoint has the state, and every commit stays', async () => {
   const store = await open();
-  const database = await openDatabase(':memory:');
-  try {
-    let snapshot = await read(store);
-    for (let version = 0; version <= 100; version++) {
-      const actions = version === 0 ? created : [publishOf(version), add(`file-${version}`)];
-      await appendCommit(store, 't', actions, { after: version - 1 });
-      snapshot = applyCommit(snapshot, version, actions) as Snapshot;
-      if (version < 100) await checkpointIfDue(store, database, files, 't', snapshot);
-    }
-    const checkpoints = (await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.parquet'));
-    expect(checkpoints.map(({ path }) => path)).toEqual([checkpointPath('t', 99)]);
-    expect((await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.json'))).toHaveLength(101);
-    const fromCheckpoint = await readSnapshot(store, 't', async (path) =>
-      readCheckpointFile(database, files, await store.locate(path)),
-    );
-    expect(fromCheckpoint).toMatchObject({
-      version: 100,
-      checkpoint: 99,
-      metaData: { configuration: metaData.configuration },
-    });
-    expect([...fromCheckpoint.files.keys()].sort()).toEqual([...snapshot.files.keys()].sort());
-    expect(fromCheckpoint.files.get('file-5')).toEqual({ ...add('file-5').add, dataChange: false });
-    // A checkpoint in a form that is not ours is not used: the commits are there.
-    await store.put('t/_delta_log/_last_checkpoint', '{"version": 99, "size": 1, "parts": 2}');
-    expect([...(await read(store)).files.keys()]).toHaveLength(100);
-  } finally {
-    database.close();
+  let snapshot = await read(store);
+  for (let version = 0; version <= 100; version++) {
+    const actions = version === 0 ? created : [publishOf(version), add(`file-${version}`)];
+    await appendCommit(store, 't', actions, { after: version - 1 });
+    snapshot = applyCommit(snapshot, version, actions) as Snapshot;
+    if (version < 100) await checkpointIfDue({ store, database, files }, 't', snapshot);
   }
+  const checkpoints = (await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.parquet'));
+  expect(checkpoints.map(({ path }) => path)).toEqual([checkpointPath('t', 99)]);
+  expect((await store.list('t/_delta_log')).filter(({ path }) => path.endsWith('.json'))).toHaveLength(101);
+  const fromCheckpoint = await read(store);
+  expect(fromCheckpoint).toMatchObject({
+    version: 100,
+    checkpoint: 99,
+    metaData: { configuration: metaData.configuration },
+  });
+  expect([...fromCheckpoint.files.keys()].sort()).toEqual([...snapshot.files.keys()].sort());
+  expect(fromCheckpoint.files.get('file-5')).toEqual({ ...add('file-5').add, dataChange: false });
+  // A checkpoint in a form that is not ours is not used: the commits are there.
+  await store.put('t/_delta_log/_last_checkpoint', '{"version": 99, "size": 1, "parts": 2}');
+  const fromCommits = await read(store);
+  expect([fromCommits.checkpoint, fromCommits.files.size]).toEqual([-1, 100]);
 });
 
 test('columns are added, never changed, and their names differ in more than case', () => {
