@@ -78,10 +78,10 @@ async function listPlaybooks(): Promise<readonly Candidate[]> {
   return builtInPlaybooks.map(({ name }) => toCandidate(name)).sort((a, b) => (a.value < b.value ? -1 : 1));
 }
 
-/** From the generated page, which has a row for each operation: `| name | request | description | …`. */
+/** From the generated page, which has a row for each operation: `| [name](section) | request | description | …`. */
 async function listOperations(): Promise<readonly Candidate[]> {
   const page = await readFile(join(PACKAGE_ROOT, 'docs', 'operations.md'), 'utf8');
-  const rows = page.matchAll(/^\| `(?<value>[\w.-]+)` \| [^|]* \| (?<description>[^|]*) \|/gmu);
+  const rows = page.matchAll(/^\| \[`(?<value>[\w.-]+)`\]\([^)]*\) \| [^|]* \| (?<description>[^|]*) \|/gmu);
   return [...rows].map(({ groups }) => ({ value: groups?.value ?? '', description: groups?.description ?? '' }));
 }
 

@@ -79,37 +79,19 @@ export function toOperationRow(operation: Operation) {
 
 const INTRODUCTION = `# Operations
 
-This page is generated from the declarations in \`src/services\`. \`tidemark api OPERATION --help\` shows one operation in full.
-
-- A parameter in bold is required. \`body\` is the request body.
-- *Retried*: \`safe\` after every transient failure, \`if-unprocessed\` only if the service did not process the request (status 429,
-  connection refused), \`never\`.
-- Paths of secrets operations begin with the default mount, which \`mounts\` of the target replaces. \`{organization_name}\` comes
-  from the target.
+Generated from \`src/services\`. \`tidemark api OPERATION --help\` also shows what is retried, the permission, and a body. A parameter in bold is required.
 `;
 
-const COLUMNS = [
-  'Operation',
-  'Request',
-  'Description',
-  'Parameters',
-  'Changes',
-  'Retried',
-  'Permission',
-  'Documentation',
-];
+const COLUMNS = ['Operation', 'Request', 'Description', 'Parameters', 'Changes'];
 
 /** The content of docs/operations.md. */
 export function formatOperationsMarkdown(operations: Iterable<Operation>): string {
   const rows = [...operations].map((operation) => [
-    formatCode(operation.name),
+    formatDocsLink(operation),
     formatCode(`${operation.method} ${operation.path}`),
     operation.description,
     formatParams(operation),
     describeMutation(operation),
-    operation.retryPolicy,
-    findPermission(operation).text,
-    formatDocsLink(operation),
   ]);
   const lines = [COLUMNS, COLUMNS.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`);
   return `${INTRODUCTION}\n${lines.join('\n')}\n`;
@@ -123,9 +105,9 @@ function formatParams({ params, body }: Operation): string {
   return [...names, ...bodies].join(', ');
 }
 
-/** A link relative to docs/, with the section as its text. */
-function formatDocsLink({ docsUrl }: Operation): string {
-  return `[${docsUrl.split('#')[1]}](${docsUrl.replace('docs/', '')})`;
+/** The name, with a link to the section about it, relative to docs/. */
+function formatDocsLink({ name, docsUrl }: Operation): string {
+  return `[${formatCode(name)}](${docsUrl.replace('docs/', '')})`;
 }
 
 function formatCode(text: string): string {

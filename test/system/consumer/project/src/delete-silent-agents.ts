@@ -1,11 +1,25 @@
-import { defineAction, definePlaybook, drifted, ready, responseBody, satisfied, textAt, z } from 'tidemark';
+import { defineAction, definePlaybook, drifted, listAt, ready, responseBody, satisfied, textAt, z } from 'tidemark';
 
-const inputs = z.object({ agent_id: z.string(), status: z.string() });
+// The inputs of the action: taken from the detail of the finding, and kept in the plan.
+const inputs = z.object({ agent_id: z.string(), pool_id: z.string(), status: z.string() });
 
 const remove = defineAction(inputs, {
   operation: 'platform.agents.delete',
-  params: { id: 'agent_id' },
-  reads: { agent: { operation: 'platform.agents.show', params: { id: 'agent_id' } } },
+  params: { id: 'agent_id' }, // parameter: input, or { is: 100 } for a constant
+  reads: {
+    agent: {
+      operation: 'platform.agents.show',
+      params: { id: 'agent_id' },
+      // Without this evidence, "not found" leaves the action pending.
+      absence: {
+        list: { operation: 'platform.agents.list', params: { agent_pool_id: 'pool_id' }, allPages: true },
+        listIds: (agents) => (listAt(agents) ?? []).flatMap((agent) => textAt(agent, 'id') ?? []),
+        subject: 'agent_id',
+        known: { table: 'agents', column: 'agent_id', within: ['pool_id', 'pool_id'] },
+      },
+    },
+  },
+  // The part of the results that matters. The ledger keeps it as `before` and `after`: without secrets.
   observe: ({ agent }) => ({ status: textAt(responseBody(agent), 'data', 'attributes', 'status') }),
   evaluate: ({ status }, { status: planned }) => {
     if (status === null) return satisfied('the agent is gone');
@@ -17,7 +31,7 @@ export const deleteSilentAgents = definePlaybook({
   name: 'delete-silent-agents',
   rule: 'dead-agent',
   description: 'delete agents that no longer respond',
-  table: 'agents',
+  table: 'agents', // --max-percent counts its rows
   detail: inputs,
   action: remove,
   summary: ({ subject_name, subject_id }) => `delete agent ${subject_name ?? subject_id}`,
