@@ -99,7 +99,7 @@ describe('generated texts', () => {
     const rows = table.split('\n');
     for (const { name } of all)
       expect(
-        rows.filter((row) => row.startsWith(`| \`${name}\` |`)),
+        rows.filter((row) => row.startsWith(`| [\`${name}\`](`)),
         name,
       ).toHaveLength(1);
     await expect(table).toMatchFileSnapshot('../../docs/operations.md');
