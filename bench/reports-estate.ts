@@ -17,7 +17,7 @@ const RUNS = 365;
 export async function createYear(file: string): Promise<Year> {
   const database = await openDatabase(file);
   const files = createSqlFiles([PACKAGE_ROOT]);
-  await (await migrate(database, files, await loadTables(files)))();
+  await migrate(database, files, await loadTables(files));
   const start = `timestamptz '${START}'`;
   await database.run(
     `create temp table run_times as select n, ${start} + to_days(n::integer) as run_at from range(${RUNS}) t(n)`,

@@ -24,8 +24,7 @@ export async function createProject(
   if (!hasWarehouse) return config;
   const database = await openDatabase(warehouseFiles(config.data).published);
   const files = createSqlFiles([PACKAGE_ROOT]);
-  const finishMigration = await migrate(database, files, await loadTables(files));
-  await finishMigration();
+  await migrate(database, files, await loadTables(files));
   database.close();
   return config;
 }

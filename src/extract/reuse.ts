@@ -27,7 +27,7 @@ export interface ReuseTools {
   readonly plugins: Promise<readonly string[]>;
 }
 
-/** Begins to read what the pulls of a run need. The schema is migrated before the warehouse is asked. */
+/** Begins to read what the pulls of a run need. */
 export function prepareReuse(run: RunContext): ReuseTools {
   const lastPulls = run.writes(() => readLastPulls(run));
   const plugins = digestPlugins(run.config);

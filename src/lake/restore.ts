@@ -73,7 +73,7 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
   try {
     const files = createSqlFiles(overlayRoots(config.directory));
     const tables = await loadTables(files);
-    const finishMigration = await migrate(database, files, tables);
+    await migrate(database, files, tables);
     const losses: string[] = [];
     const reader = createLakeReader(store, database, files, (table, file, problem) =>
       losses.push(`${describePlace(table, file)} ${problem}`),
@@ -93,7 +93,6 @@ async function fillWarehouse(config: Config, store: LakeStore): Promise<Restored
       if (source && relation.kind !== 'rollup')
         restored.push(await fillTable({ database, files, config }, relation, source));
     }
-    await finishMigration();
     await database.run('checkpoint');
     return { tables: restored, losses, isStated: (await reader.statements()).stated.size > 0 };
   } finally {

@@ -102,8 +102,6 @@ export async function pullSources(
   const { signal, release } = linkSignals(run.signal, halt.signal, late.signal);
   const timer = startRunBound(config.maxRunTime, late);
   const running: RunContext = { ...run, log: progress.log, signal };
-  // Services respond while the schema is migrated.
-  const migrated = run.writes(() => run.warehouse.finishMigration()).catch((error: unknown) => halt.abort(error));
   const canReuse = !fresh && !replay && config.fullReadDays > 0 && pulls.some(({ source }) => source.unchanged);
   const reuse = canReuse ? prepareReuse(run) : undefined;
   const clients = new ServiceClients(config, run, running.signal);
@@ -123,7 +121,6 @@ export async function pullSources(
       await clients.release(target);
     };
     const ends = await settleByTarget(pulls, targets.limit, pullOrHalt, releaseTarget);
-    await migrated;
     await recordLeftOut(run);
     if (halt.signal.aborted) throw halt.signal.reason;
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));

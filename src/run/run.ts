@@ -49,7 +49,6 @@ export async function withRun<T extends { readonly pulls: readonly PullOutcome[]
 ): Promise<EndedRun<T>> {
   const now = options.context.clock.now();
   const ended = await writer.write(async (warehouse) => recordRun(await beginRun(options, warehouse, now), work), {
-    deferMigration: true,
     compactUnless: options.context.signal,
   });
   await pruneLandings(options.config, now);

@@ -23,13 +23,9 @@ export interface Warehouse {
   readonly tables: ReadonlyMap<string, Table>;
   /** Call it immediately before each request that changes a service, and before each mail. @throws LockError if the lock was lost */
   assertHeld(): void;
-  /** Finishes a deferred migration. Nothing else may use the database during it. Does nothing if the migration is complete. */
-  finishMigration(): Promise<void>;
 }
 
 interface WriteOptions {
-  /** `work` calls `finishMigration` itself, and uses no view before that. @default the migration is finished before `work` */
-  readonly deferMigration?: boolean;
   /** Compacts the file after `work` if it has grown, unless this signal is aborted. @default never */
   readonly compactUnless?: AbortSignal;
 }
@@ -117,65 +113,37 @@ function rethrowCorruptPublished({ published }: WarehouseFiles): (error: unknown
   };
 }
 
-/** A warehouse whose migration may still be in progress. */
-class MigratingWarehouse implements Warehouse {
-  isMigrated = false;
-  private migration: Promise<void> | undefined;
-
-  constructor(
-    readonly database: Database,
-    readonly files: SqlFiles,
-    readonly tables: ReadonlyMap<string, Table>,
-    private readonly lock: Lock,
-    private readonly completeMigration: () => Promise<void>,
-  ) {}
-
-  assertHeld(): void {
-    this.lock.assertHeld();
-  }
-
-  finishMigration(): Promise<void> {
-    this.migration ??= this.completeMigration().then(() => {
-      this.isMigrated = true;
-    });
-    return this.migration;
-  }
-}
-
 interface LockedSession extends SessionOptions {
   readonly paths: WarehouseFiles;
   readonly lock: Lock;
 }
 
 async function runSession<T>(
-  { config, now, log, deferMigration = false, compactUnless: signal, paths, lock }: LockedSession,
+  { config, now, log, compactUnless: signal, paths, lock }: LockedSession,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   const files = createSqlFiles(overlayRoots(config.directory));
   const tables = await loadTables(files);
   const isVerified = await isUnchanged(paths.work);
   const database = await openWorkingCopy(paths, config.memoryLimit, log);
-  let warehouse: MigratingWarehouse | undefined;
-  let isUsable = true;
+  let isUsable = false;
   let isCompact = false;
   try {
     await chmod(paths.work, PRIVATE_FILE);
     if (!isVerified) await verifyChecksums(database, files, existsSync(paths.published));
-    warehouse = new MigratingWarehouse(database, files, tables, lock, await migrate(database, files, tables));
-    if (!deferMigration) await warehouse.finishMigration();
-    const result = await work(warehouse);
+    await migrate(database, files, tables);
+    isUsable = true;
+    const result = await work({ database, files, tables, assertHeld: () => lock.assertHeld() });
     await database.run('checkpoint');
-    if (signal && warehouse.isMigrated) {
-      isCompact = await writeCompactCopy(database, files, paths.work, { now, log, signal });
-    }
+    if (signal) isCompact = await writeCompactCopy(database, files, paths.work, { now, log, signal });
     return result;
   } catch (error) {
-    isUsable = classifyStorageError(error) === undefined;
+    isUsable &&= classifyStorageError(error) === undefined;
     throw error;
   } finally {
     database.close();
-    // A schema without its views is of no use to readers: the next session finishes and publishes it.
-    if (isUsable && warehouse?.isMigrated && isClosed(paths.work)) {
+    // A schema that is not migrated is of no use to readers.
+    if (isUsable && isClosed(paths.work)) {
       lock.assertHeld();
       if (isCompact) await replaceWithCompact(paths.work, { now, log });
       await publish(paths, config.groupRead);

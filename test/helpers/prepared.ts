@@ -63,8 +63,7 @@ export async function copyEmptyWarehouse(to: string): Promise<void> {
     (await openInstance(file, { default_block_size: SMALL_BLOCK_BYTES })).closeSync();
     const database = await openDatabase(file);
     const files = createSqlFiles([PACKAGE_ROOT]);
-    const finishMigration = await migrate(database, files, await loadTables(files));
-    await finishMigration();
+    await migrate(database, files, await loadTables(files));
     database.close();
   });
   await copyFile(join(folder, 'warehouse.duckdb'), to);

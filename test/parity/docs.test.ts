@@ -87,7 +87,7 @@ const OTHER_SQL = new Set(['docs/lake.md']);
 
 describe('SQL in README.md and docs', async () => {
   const database = await openDatabase(':memory:');
-  await (await migrate(database, files, tables))();
+  await migrate(database, files, tables);
   afterAll(() => database.close());
   const shown = ['README.md', ...guides.map((name) => `docs/${name}`)]
     .filter((path) => !OTHER_SQL.has(path))

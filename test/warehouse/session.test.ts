@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/warehouse/database.ts';
@@ -11,27 +11,30 @@ import { tempFolder } from '../helpers/temp.ts';
 
 const SESSION = { purpose: 'test', now: new Date(0), log: QUIET };
 
-test('the views exist when the work starts, unless the migration is deferred', async () => {
-  const ask = ({ database }: Warehouse) => database.rows('select count(*) as n from source_state');
-  const config = mailConfig(await tempFolder());
-  expect(await withWarehouse({ ...SESSION, config }, ask)).toEqual([{ n: 0 }]);
-
-  const other = mailConfig(await tempFolder());
-  const settled = withWarehouse({ ...SESSION, config: other, deferMigration: true }, async (warehouse) => {
-    await expect(ask(warehouse)).rejects.toThrow('source_state does not exist');
-    await warehouse.finishMigration();
-    return ask(warehouse);
-  });
-  expect(await settled).toEqual([{ n: 0 }]);
-});
-
-test('an unfinished migration is not published, and the next session finishes it', async () => {
+test('the views exist when the work starts, and a work that fails is published with them', async () => {
   const config = mailConfig(await tempFolder());
   const { published } = warehouseFiles(config.data);
-  const failing = withWarehouse({ ...SESSION, config, deferMigration: true }, () => Promise.reject(new Error('no')));
+  const failing = withWarehouse({ ...SESSION, config }, async ({ database }) => {
+    expect(await database.rows('select count(*) as n from source_state')).toEqual([{ n: 0 }]);
+    throw new Error('no');
+  });
   await expect(failing).rejects.toThrow('no');
+  expect(existsSync(published)).toBe(true);
+});
+
+test('a migration that fails changes nothing and is not published, and the next session makes it', async () => {
+  const config = mailConfig(await tempFolder());
+  const { published, work } = warehouseFiles(config.data);
+  const table = join(config.directory, 'queries/tables/own.sql');
+  await mkdir(dirname(table), { recursive: true });
+  await writeFile(table, '-- grain: one row per a\ncreate table own (a bigint; -- no list of columns ends so\n');
+  await expect(withWarehouse({ ...SESSION, config }, async () => {})).rejects.toThrow('syntax error');
   expect(existsSync(published)).toBe(false);
-  await withWarehouse({ ...SESSION, config }, async () => {});
+  const database = await openDatabase(work);
+  expect(await database.rows("select table_name from duckdb_tables() where table_name <> 'schema_digest'")).toEqual([]);
+  database.close();
+  await writeFile(table, '-- grain: one row per a\ncreate table if not exists own (\n  a bigint -- its number\n);\n');
+  await withWarehouse({ ...SESSION, config }, ({ database: next }) => next.run('insert into own values (1)'));
   expect(existsSync(published)).toBe(true);
 });
 
