@@ -40,7 +40,7 @@ export default defineConfig({
     sequence: { shuffle: { files: true } },
     // Modules that did not change are not compiled again, by the next tier or the next run.
     experimental: { fsModuleCache: true },
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 500_000 } },
     projects: [
       // Test files share a process, so that modules load once for each worker.
       {

@@ -137,7 +137,7 @@ const FAULTS = [
     'src/tell/findings/evaluate.ts',
     "  'end_unassessed_rules',\n",
     '',
-    'test/findings/not-evaluated.test.ts',
+    'test/findings/needed-sources.test.ts',
   ],
   [
     'the newest version in use is older than itself',

@@ -27,7 +27,7 @@ export interface RowQuery {
   readonly forLongRows?: RowQuery;
 }
 
-/** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines. */
+/** A query for each CSV file, which has rows of the source's main table, or one for all JSON lines, where they have rows of the table. */
 export async function readRowQueries(
   files: SqlFiles,
   table: Table,
@@ -41,7 +41,7 @@ export async function readRowQueries(
       : undefined;
     return { ...(await readCsvQuery(files, table, file)), ...(forLongRows && { forLongRows }) };
   });
-  if (json.length === 0) return Promise.all(loads);
+  if (json.length === 0 || !files.has(`load/${table.name}`)) return Promise.all(loads);
   const query = await files.read(`load/${table.name}`);
   const params = { files: json.map(({ path }) => path), longest_line: longestLine(json) };
   return Promise.all([...loads, { query, params }]);

@@ -1,5 +1,6 @@
 import { TidemarkError } from '../core/errors.ts';
-import { isOutOfMemory } from '../warehouse/integrity.ts';
+import { firstLine } from '../warehouse/database.ts';
+import { classifyStorageError, isOutOfMemory } from '../warehouse/integrity.ts';
 import { tablesForSource } from '../warehouse/tables.ts';
 import { type Acceptance, judge, type Limits, outOfMemory, type Verdict } from './judge.ts';
 import { dropStages, merge } from './merge.ts';
@@ -15,8 +16,9 @@ export interface LoadOptions<L extends Landed> extends Limits {
 
 /**
  * Loads landings of any targets and sources into all tables that they fill: what is accepted in one transaction, while what is refused
- * leaves its tables as they are.
- * @throws storage failures; the reason of the signal. Nothing is loaded then.
+ * leaves its tables as they are. Where a statement about all of them fails, each is loaded alone, so that only the one that causes it
+ * is refused.
+ * @throws storage failures; the reason of the signal. Nothing of the transaction is loaded then.
  */
 export async function loadLandings<L extends Landed>(
   to: Destination,
@@ -26,9 +28,21 @@ export async function loadLandings<L extends Landed>(
   try {
     return await loadStages(to, landings, await stageAll(to, landings, options.signal), options);
   } catch (error) {
-    if (!isOutOfMemory(error)) throw error;
-    return new Map(landings.map((landed) => [landed, outOfMemory(landed, options.memoryLimit, error)]));
+    options.signal.throwIfAborted();
+    if (classifyStorageError(error)) throw error;
+    const [first] = landings;
+    if (first && landings.length === 1) return new Map([[first, describeFailure(first, error, options)]]);
+    const alone: (readonly [L, Verdict])[] = [];
+    for (const landed of landings) alone.push(...(await loadLandings(to, [landed], options)));
+    return new Map(alone);
   }
+}
+
+function describeFailure(landed: Landed, error: unknown, { memoryLimit }: Limits): TidemarkError {
+  if (isOutOfMemory(error)) return outOfMemory(landed, memoryLimit, error);
+  const { source, run_id } = landed.manifest;
+  const hint = `its landing is kept: load it again with \`tidemark pull --from ${run_id}\``;
+  return new TidemarkError('INCOMPLETE', `${source} cannot be loaded: ${firstLine(error)}`, { hint, cause: error });
 }
 
 /** A stage for each table of each source, the main table of a source first. */

@@ -97,6 +97,13 @@ describe('formats', () => {
     expect(ndjson.stdout).toContain(row);
   });
 
+  test('json and ndjson: a number that is none is null, also within a list or a struct', async () => {
+    const query = `select 'nan'::double as n, '-inf'::float as f, ['inf'::double, 1] as l, {'a': 'nan'::double, 'b': [2]} as s`;
+    const row = { n: null, f: null, l: [null, 1], s: { a: null, b: [2] } };
+    expect(JSON.parse((await sql(query, '--format', 'json')).stdout)).toEqual([row]);
+    expect(JSON.parse((await sql(query, '--format', 'ndjson')).stdout)).toEqual(row);
+  });
+
   test('markdown: with escaped cells', async () => {
     expect((await sql(...ROOT, '--format', 'markdown')).stdout).toBe(
       '| name | serial_number | not_before | active | extra |\n| --- | --- | --- | --- | --- |\n| a "b" \\|c\\|<br>&lt;d>, é | 18446744073709551615 | 2026-01-02T03:04:05Z | true |  |\n',

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/warehouse/database.ts';
 import { warehouseFiles } from '../../src/warehouse/publish.ts';
 import { mailConfig, mailContext, publishEmptyWarehouse } from '../helpers/mail-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
+import { until } from '../helpers/until.ts';
 
 const NIGHTLY = { name: 'nightly', schedule: '15 2 * * *', timezone: 'Europe/Berlin' };
 const stops: AbortController[] = [];
@@ -72,18 +73,12 @@ async function publishWarehouse(config: Config, ...statements: readonly string[]
 const run = (id: string, status: string, start: string, end: string | null) =>
   `insert into runs values ('${id}', 'acme', 'nightly', '${status}', '${start}', ${end ? `'${end}'` : 'null'})`;
 
-async function until(done: () => boolean): Promise<void> {
-  while (!done()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 test('the ticker starts jobs that are due, until the signal', async () => {
-  // The clock starts 100 ms before 02:15 in Berlin.
-  const offsetMs = Date.parse('2030-01-10T01:14:59.900Z') - Date.now();
-  const { runs, lines, stop } = await serve(await configFor(), () => new Date(Date.now() + offsetMs), {
-    ticks: '* * * * * *',
-  });
+  let now = new Date('2030-01-10T01:14:59.900Z');
+  const { runs, lines, stop } = await serve(await configFor(), () => now, { ticks: '* * * * * *' });
   expect(lines).toContain('nightly: next run 2030-01-10T01:15:00.000Z (Europe/Berlin)');
-  await until(() => runs.length > 0);
+  now = new Date('2030-01-10T01:15:00.000Z');
+  await until(() => expect(runs).not.toEqual([]));
   await stop();
   expect(runs).toEqual(['nightly']);
 });
@@ -103,7 +98,7 @@ test('after the signal the daemon waits for the active run', async () => {
         };
       }),
   });
-  await until(() => log.length > 0);
+  await until(() => expect(log).not.toEqual([]));
   const stopped = served.stop().then(() => log.push('stopped'));
   await new Promise((resolve) => setTimeout(resolve, 20));
   finish();

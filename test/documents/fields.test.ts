@@ -5,7 +5,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
 import { createRowFormatter } from '../../src/extract/sources/explorer/csv-export.ts';
+import { formatRows, ROW_COLUMNS } from '../../src/extract/sources/saved-view-rows.ts';
 import type { LandingFile, Manifest } from '../../src/landing/store.ts';
+import { type Cell, quoteCell } from '../../src/landing/writer.ts';
 import { stage } from '../../src/load/stage.ts';
 import { operations } from '../../src/services/index.ts';
 import { EXPLORER_FIELDS, type ExplorerView } from '../../src/services/platform/explorer.ts';
@@ -59,9 +61,23 @@ function land(source: string, lines: Lines): LandingFile & { readonly path: stri
     writeFileSync(path, `${columns.join(',')}\n${format(lines)}`);
     return { ...base, file: `${source}.csv`, format: 'csv', columns, path };
   }
+  if (source === 'saved_view_rows') return landRows(source, lines);
   const path = join(folder, `${source}.ndjson`);
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   return { ...base, file: `${source}.ndjson`, format: 'ndjson', path };
+}
+
+/** The rows of saved views, which are landed as CSV. */
+function landRows(source: string, lines: Lines): LandingFile & { readonly path: string } {
+  const rows = lines.flatMap(({ view_id, body }) => {
+    const items = (body as { readonly data: readonly unknown[] }).data.map((item) => JSON.stringify(item));
+    return [...formatRows(String(view_id), 0, items)];
+  });
+  const toLine = (cells: readonly Cell[]) =>
+    cells.map((cell) => quoteCell(typeof cell === 'object' ? cell.json : String(cell))).join(',');
+  const path = join(folder, `${source}.csv`);
+  writeFileSync(path, [ROW_COLUMNS.join(','), ...rows.map(toLine), ''].join('\n'));
+  return { file: `${source}.csv`, format: 'csv', columns: ROW_COLUMNS, path, bytes: 0, sha256: '' };
 }
 
 const unchanged = new Map<string, Promise<Columns>>();

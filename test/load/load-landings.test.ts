@@ -198,6 +198,20 @@ test('lists of many targets keep their order and their own members; a target tha
   expect(await database.rows(members, { at: run.asOf.toISOString() })).toEqual([{ added: 2 }]);
 });
 
+test('a statement that fails because of one target refuses that one only; the others are loaded', async () => {
+  await begin();
+  await database.run('create unique index one_of_a_type on keys_history (type)');
+  const [good, bad, other] = [{ a: 'aes' }, { b: 'rsa', c: 'rsa' }, { d: 'ecdsa' }];
+  const landings = [await land('good', good), await land('bad', bad), await land('other', other)];
+  expect(await load(landings)).toMatchObject([
+    { target: 'good', rows: 1 },
+    expect.stringMatching(/^keys cannot be loaded: Constraint Error: .*[dD]uplicate key/u),
+    { target: 'other', rows: 1 },
+  ]);
+  expect(await current()).toEqual({ good, other });
+  expect(await pulled()).toEqual(['good', 'other'].map((target) => ({ run_id: 'run-1', target, rows: 1 })));
+});
+
 test('an aborted run loads nothing', async () => {
   const halt = new AbortController();
   await begin(halt.signal);

@@ -14,7 +14,7 @@ import { QUIET } from '../helpers/report-warehouse.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
 const NOW = '2026-11-20T02:15:00Z';
-const TIMEOUTS = { connectMs: 20_000, idleMs: 20_000 };
+const TIMEOUTS = { connectMs: 300_000, idleMs: 300_000 };
 
 function message(recipient: string, more: Partial<Message> = {}): Message {
   return {

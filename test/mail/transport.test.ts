@@ -9,7 +9,7 @@ const never = () => false;
 async function send(port: number, options: Partial<TransportOptions> & { readonly url?: string } = {}) {
   const { url = 'smtp://127.0.0.1:PORT', ...more } = options;
   const server = parseSmtpUrl(url.replace('PORT', String(port)))!;
-  const transport = openTransport({ server, timeouts: { connectMs: 20_000, idleMs: 20_000 }, ...more });
+  const transport = openTransport({ server, timeouts: { connectMs: 300_000, idleMs: 300_000 }, ...more });
   return transport.sendMail(MAIL);
 }
 

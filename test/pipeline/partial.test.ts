@@ -182,3 +182,18 @@ test('findings of a namespace that may not be read are not assessed, and stay', 
   expect(await unassessed('=')).toEqual({ n: before.n, unassessed: before.n });
   expect(await unassessed('<>')).toMatchObject({ unassessed: 0 });
 });
+
+test('a source of which every part is refused has failed: nothing of it was read', async () => {
+  const state = { isDenied: false };
+  const project = await pulledProject({
+    flavor: 'hashicorp',
+    faultHook: ({ path }, service) =>
+      state.isDenied && path.startsWith('/v1/volume/csi/') ? service.error(403, 'Permission denied') : undefined,
+  });
+  const before = await project.rows('from volumes_history order by all');
+  state.isDenied = true;
+  const { pulls } = (await project.pull(['--source', 'volumes'], 3)).json<RunResult>(); // no source is complete
+  expect(pulls).toMatchObject([{ status: 'failed', error: expect.stringContaining('Permission denied'), note: null }]);
+  expect(await project.rows('from volumes_history order by all')).toEqual(before);
+  expect(await project.rows("from unknown_parts where source = 'volumes'")).toEqual([]);
+});

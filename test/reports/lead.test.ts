@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { renderReports } from '../../src/tell/reports/index.ts';
 import {
   createReportWarehouse,
   type FindingEvent,
@@ -186,5 +189,21 @@ describe('the lead of a report', () => {
       { as_of: night(2), critical: 1, warning: 2 },
       { as_of: night(1), critical: 0, warning: 1 },
     ]);
+  });
+
+  it('says how many lines it leaves out', async () => {
+    const warehouse = await createReportWarehouse();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    await warehouse.pull(night(1), {
+      workspaces: names.map((name) => workspace(name, { project_name: `of ${name}` })),
+    });
+    for (const name of names) {
+      await recordFinding(warehouse, name, 'drifted-workspace', [{ at: night(1), state: 'new', reason: 'found' }]);
+    }
+    const options = warehouse.options(night(1), { names: ['drift'] });
+    await renderReports(options);
+    const html = await readFile(join(options.out, 'drift.html'), 'utf8');
+    expect(html.match(/<bdi>project of [a-g]<\/bdi>/gu)).toHaveLength(5);
+    expect(html).toContain('<a href="#affected">and 2 more</a>');
   });
 });

@@ -117,6 +117,18 @@ describe('pages by number', () => {
     expect(queries).toHaveLength(1);
   });
 
+  it('that end with fewer rows than reported are an error, unless a page in the middle was asked for', async () => {
+    const answer = (query: URLSearchParams) => {
+      const page = Number(query.get('page[number]') ?? 1);
+      return jsonApi([`a${page}`], { 'current-page': page, 'next-page': page < 2 ? 2 : null, 'total-count': 3 });
+    };
+    const whole = await read('platform', platform['agent-pools'].list, {}, answer);
+    expect(whole.error).toMatchObject({ failure: 'malformed', serviceMessage: '2 rows received, 3 reported' });
+    await server.close();
+    const part = await read('platform', platform['agent-pools'].list, { 'page[number]': 2 }, answer);
+    expect([part.pages, part.error]).toEqual([[[{ id: 'a2' }]], undefined]);
+  });
+
   it.each<[string, (page: number) => string]>([
     ['that name themselves as next', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page })],
     ['that go back', (page) => jsonApi([`a${page}`], { 'current-page': page, 'next-page': page === 1 ? 2 : 1 })],

@@ -1,15 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { PACKAGE_ROOT } from '../../src/core/paths.ts';
+import { expect, test } from 'vitest';
 import type { RunResult } from '../../src/run/run.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
-import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { unpackLandings } from '../helpers/landings.ts';
-import { tempFolder } from '../helpers/temp.ts';
 import { testProject } from '../helpers/test-project.ts';
 
-const files = createSqlFiles([PACKAGE_ROOT]);
 const ITEMS = [
   '{"id":"ws-1","type":"visibility-workspace","attributes":{"a-b":1.50,"large":12345678901234567890,"quo\\"te-d":{"in-ner":[null]}}}',
   '{"id":"ws-2","type":"visibility-workspace","attributes":{"a-b":1,"a_b":2,"c-d":null}}',
@@ -52,24 +47,21 @@ test('each row of a saved view is landed and loaded as it was sent, row by row, 
   expect(rows).toEqual(ROWS.map((row) => (row.attributes === '{}' ? { ...row, attributes: null } : row)));
 });
 
-test('a landing of pages, which an earlier version wrote, has the same rows', async () => {
-  const path = join(await tempFolder(), 'pages.ndjson');
-  writeFileSync(
-    path,
-    `{"view_id":"v","offset":0,"body":${PAGE.replaceAll('\n', ' ')}}\n{"view_id":"e","error":"no"}\n`,
-  );
-  const database = await openDatabase(':memory:');
-  onTestFinished(() => database.close());
-  const load = async (name: string, columns: string) =>
-    database.rows(`select ${columns} from (${await files.read(`load/${name}`)}) order by all`, {
-      files: [path],
-      longest_line: 1_048_576,
-    });
-  expect(
-    await load('saved_view_rows', 'position::varchar as position, row_id, row_type, attributes::varchar as attributes'),
-  ).toEqual(ROWS.map((row) => ({ ...row, attributes: row.attributes.replace('1.50', '1.5') })));
-  expect(await load('saved_view_results', 'view_id, status, result_rows::integer as result_rows, error')).toEqual([
-    { view_id: 'e', status: 'failed', result_rows: null, error: 'no' },
-    { view_id: 'v', status: 'ok', result_rows: 3, error: null },
+test('saved views without any row, or whose query fails, have no rows, and their outcome', async () => {
+  let answers = 0;
+  const place = await testProject({
+    workspaces: 2,
+    faultHook: ({ path }) => {
+      if (!path.includes('/results')) return undefined;
+      return answers++ === 0
+        ? { status: 422, body: '{"errors":[{"title":"no such field"}]}' }
+        : { status: 200, body: '{"data": []}' };
+    },
+  });
+  const { pulls } = (await place.pull(['--source', 'saved_view_rows'])).json<RunResult>();
+  expect(pulls).toMatchObject([{ status: 'complete', rows: 0 }]);
+  expect(await place.rows('select distinct status, result_rows, error from saved_view_results order by all')).toEqual([
+    { status: 'failed', result_rows: null, error: 'no such field' },
+    { status: 'ok', result_rows: 0, error: null },
   ]);
 });

@@ -256,7 +256,9 @@ function bindValues(statement: DuckDBPreparedStatement, params: QueryParams): Qu
   const used = Array.from({ length: statement.parameterCount }, (_, index) => statement.parameterName(index + 1));
   const missing = used.find((name) => params[name] === undefined);
   if (missing !== undefined)
-    throw new TidemarkError('USAGE', `the query uses $${missing}`, { hint: `give --param ${missing}=VALUE` });
+    throw new TidemarkError('USAGE', `the query uses $${missing}`, {
+      hint: `give --param ${missing}=VALUE; on a page, fill in its field`,
+    });
   const unused = Object.keys(params).find((name) => !used.includes(name));
   if (unused !== undefined) throw new TidemarkError('USAGE', `--param ${unused}: the query does not use $${unused}`);
   return Object.fromEntries(used.map((name) => [name, params[name] as string]));

@@ -80,12 +80,7 @@ function isPassing(error: TidemarkError): boolean {
 
 function describeError(error: TidemarkError, sql: string) {
   const [message, excerpt = ''] = error.message.split(/\n+(?=LINE \d+: )/u);
-  return { message, excerpt, hint: describeHint(error), position: findErrorPosition(error.message, sql) ?? null };
-}
-
-/** A page has a field where the command has an option. */
-function describeHint({ hint = '' }: TidemarkError): string {
-  return hint.startsWith('give --param') ? 'fill in its field below the query' : hint;
+  return { message, excerpt, hint: error.hint ?? '', position: findErrorPosition(error.message, sql) ?? null };
 }
 
 /** A field for each `$name` of the text. A name in quotes has a field too, which may stay empty. */

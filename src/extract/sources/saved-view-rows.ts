@@ -29,12 +29,12 @@ async function listViewIds(context: ExtractContext): Promise<readonly string[]> 
 }
 
 /** The columns of the table that are landed. */
-const COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'] as const;
+export const ROW_COLUMNS = ['view_id', 'position', 'row_id', 'row_type', 'attributes'] as const;
 
 /** Pages go to the landing one by one: a view may have as many rows as the organization has workspaces. */
 async function extractView(context: ExtractContext, id: string): Promise<void> {
   const { landing } = context;
-  const rows = landing.collectRows(COLUMNS);
+  const rows = landing.collectRows(ROW_COLUMNS);
   let position = 0;
   try {
     await sendPages(
@@ -63,7 +63,7 @@ async function extractView(context: ExtractContext, id: string): Promise<void> {
   }
 }
 
-function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly Cell[]> {
+export function* formatRows(viewId: string, before: number, items: readonly string[]): Generator<readonly Cell[]> {
   for (const [index, item] of items.entries()) yield formatRow(viewId, before + index + 1, item);
 }
 

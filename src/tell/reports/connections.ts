@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type Database, firstLine, type SqlParams, type Statements } from '../../warehouse/database.ts';
+import type { Database, SqlParams, Statements } from '../../warehouse/database.ts';
 import { quoteLiteral, type SqlFiles } from '../../warehouse/sql-files.ts';
 import { fillParams } from '../../warehouse/sql-params.ts';
 import type { Row } from '../../warehouse/values.ts';
@@ -32,25 +32,19 @@ export async function shareConnections(
         free.push(connection);
       }
     });
-  const withoutStates = async (text: string): Promise<Row[]> => {
-    const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
-    return connection.script(`${await semverKey(files)}\n${text}`);
-  };
+  const alone = pLimit(1);
+  const withoutStates = (text: string): Promise<Row[]> =>
+    alone(async () => {
+      const connection = (await database.siblings(CONNECTIONS + 1)).at(-1) as Statements;
+      return connection.script(`${await semverKey(files)}\n${text}`);
+    });
   return {
     rows: async (sql: string, params: SqlParams = {}) => {
       const text = fillParams(sql, params);
-      try {
-        return await withStates(text);
-      } catch (error) {
-        if (!firstLine(error).includes(OTHER_TIME)) throw error;
-        return withoutStates(text);
-      }
+      return withStates(text).catch(() => withoutStates(text)); // it may ask for a time that is not prepared
     },
   };
 }
-
-/** The error of `queries/warehouse/read_kept_states.sql` for a time that is not prepared. */
-const OTHER_TIME = 'the state of the sources is not prepared for this time';
 
 /** What prepares a connection. */
 interface BeginStatements {
@@ -62,14 +56,13 @@ async function beginStatements(files: SqlFiles, times: readonly string[]): Promi
   const literals = times.map((time) => `timestamptz ${quoteLiteral(time)}`);
   const states = await Promise.all(literals.map((time) => files.render('warehouse/kept_state', { time })));
   const parts = { states: states.join('\nunion all\n') };
-  const macro = { times: literals.join(', '), error: quoteLiteral(OTHER_TIME) };
   return {
     states: [
       await semverKey(files),
       await files.render('warehouse/forget_kept_states', {}),
       await files.render('warehouse/keep_states', parts),
     ].join('\n'),
-    hideMacro: await files.render('warehouse/read_kept_states', macro),
+    hideMacro: await files.render('warehouse/read_kept_states', { times: literals.join(', ') }),
   };
 }
 

@@ -213,7 +213,7 @@ async function listEntries(
         about,
         as_of: formatTime(as_of),
         headline: typeof summary.headline === 'string' ? truncate(summary.headline) : about,
-        state: state ?? null, // files of earlier versions have none
+        state,
         stale: sources.filter(({ stale }) => stale).map(({ target, source }) => `${target}: ${source}`),
       };
     }),

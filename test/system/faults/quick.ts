@@ -5,6 +5,6 @@ export const QUICK: Partial<HttpTimeouts> = {
   backoffMs: 1,
   maxBackoffMs: 2,
   attempts: 3,
-  headersMs: 30_000,
-  idleMs: 30_000,
+  headersMs: 300_000,
+  idleMs: 300_000,
 };

@@ -17,7 +17,7 @@ const atEnd = cleanAtEnd();
 let place: FaultyProject;
 beforeAll(async () => {
   place = await faultyProject(atEnd);
-}, 120_000);
+});
 
 /** Each fault with some kind of source, and every kind in each round with another fault; test/long has all combinations. */
 const ROUNDS = [...new Set(RESPONSE_FAULTS.map(formatTimeouts))]

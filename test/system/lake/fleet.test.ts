@@ -40,7 +40,7 @@ beforeAll(async () => {
       timestamptz '${SECOND}' as last_seen, 0 as times_reopened, 0.1 as weight from range(3) as range(i)`,
   );
   await project.publish();
-}, 120_000);
+});
 
 describe('the report of a fleet', () => {
   test('reads the lake with DuckDB: an organization without a complete pull is stale', async () => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
     config.lake = 'lake';
     for (const target of config.targets) target.credential = nameCredential(target.kind === 'platform' ? 1 : 2);
   });
-}, 180_000);
+});
 
 async function pullShards(...shards: readonly number[]): Promise<void> {
   for (const shard of shards) {

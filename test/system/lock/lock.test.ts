@@ -33,7 +33,6 @@ test('of several processes that contend for a lock, one at a time holds it, also
 test('a process that is stopped keeps its lock, and notices the pause when it continues', async () => {
   const file = join(await tempFolder(), 'lock');
   const { child, check } = await startHolder(file, 1_500);
-  expect(await check()).toBe('ok');
   child.kill('SIGSTOP');
   for (let tries = 0; tries < 5; tries++) {
     await sleep(500);

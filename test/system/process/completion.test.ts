@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 async function run(program: string, ...words: string[]): Promise<string> {
-  return (await promisify(execFile)(program, words, { cwd, env, timeout: 60_000 })).stdout;
+  return (await promisify(execFile)(program, words, { cwd, env, timeout: 600_000 })).stdout;
 }
 
 const isMissing = (shell: string) => spawnSync(shell, ['--version']).status !== 0;

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { FromChild, ToChild } from '../../../src/ask/query/protocol.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { Redactor } from '../../../src/core/redact/redactor.ts';
@@ -12,6 +12,7 @@ import { buildCommand, type CommandExit } from '../../helpers/built-command.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { noTerminal, runInTerminal } from '../../helpers/terminal.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
+import { isRunning, until } from '../../helpers/until.ts';
 
 /** Each of these may take the memory of a machine where a limit fails: the system bounds the test as well. */
 const OUTER_KILOBYTES = 8_000_000;
@@ -56,19 +57,15 @@ function childrenOf(pid = 0): readonly number[] {
 
 /** The process of the query, when it computes. */
 async function untilComputing(pid?: number): Promise<number> {
-  return vi.waitFor(
-    () => {
-      const [child = 0] = childrenOf(pid);
-      const [, fields = ''] = readFileSync(`/proc/${child}/stat`, 'utf8').split(') ');
-      expect(Number(fields.split(' ')[11])).toBeGreaterThan(100); // hundredths of a second of user time
-      return child;
-    },
-    { timeout: 60_000, interval: 50 },
-  );
+  return until(() => {
+    const [child = 0] = childrenOf(pid);
+    const [, fields = ''] = readFileSync(`/proc/${child}/stat`, 'utf8').split(') ');
+    expect(Number(fields.split(' ')[11])).toBeGreaterThan(100); // hundredths of a second of user time
+    return child;
+  });
 }
 
-const untilGone = (pid: number) =>
-  vi.waitFor(() => expect(existsSync(`/proc/${pid}`)).toBe(false), { timeout: 10_000, interval: 20 });
+const untilGone = (pid: number) => until(() => expect(isRunning(pid)).toBe(false));
 
 describe.runIf(isLinux)('a query', () => {
   test.each(['select generate_series(1, 2000000000) as n', `select repeat('x', 4000000000) as x`])(

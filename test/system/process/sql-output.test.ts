@@ -6,6 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { buildCommand, startCommand } from '../../helpers/built-command.ts';
 import { cleanAtEnd, tempFolder } from '../../helpers/temp.ts';
 import { type TestProject, testProject } from '../../helpers/test-project.ts';
+import { isRunning, until } from '../../helpers/until.ts';
 
 const atEnd = cleanAtEnd();
 let place: TestProject;
@@ -43,15 +44,6 @@ test('Ctrl-C ends it with 130 while nobody reads the pipe', async () => {
   expect(exit).toBe(130);
 });
 
-function hasEnded(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
 test('a killed query leaves temporary files; the next query removes them, and two at once keep theirs', async () => {
   const temporary = await tempFolder();
   const folders = async () =>
@@ -61,11 +53,11 @@ test('a killed query leaves temporary files; the next query removes them, and tw
     config.sql = { memoryLimit: '80MB' };
   });
   const killed = startCommand(command, ['sql', SPILLING], place.folder, env);
-  await waitFor(async () => (await folders()).length === 1);
+  await until(async () => expect(await folders()).toHaveLength(1));
   killed.process.kill('SIGKILL');
   await killed.ended;
   const [left = ''] = await folders();
-  await waitFor(async () => hasEnded(Number(/-(\d+)-\w+$/u.exec(left)?.[1]))); // the query's own process notices it
+  await until(() => expect(isRunning(Number(/-(\d+)-\w+$/u.exec(left)?.[1]))).toBe(false)); // the query's own process notices it
   expect(await folders()).toEqual([left]);
   const both = [
     startCommand(command, ['sql', SPILLING], place.folder, env),
@@ -74,11 +66,3 @@ test('a killed query leaves temporary files; the next query removes them, and tw
   for (const { ended } of both) expect(await ended).toMatchObject({ exit: 0, stderr: '' });
   expect(await folders()).toEqual([]);
 });
-
-async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
-    if (await isTrue()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('it did not happen');
-}

@@ -39,7 +39,7 @@ describe.skipIf(noBrowser !== undefined)('the pages of serve, in a browser', () 
   beforeAll(async () => {
     folder = await copyServedProject(atEnd);
     served = await startServe(folder, [], { cleanup: atEnd });
-  }, 180_000);
+  });
 
   async function open(path: string) {
     page = await shared.open(`${served.url}${path}`);

@@ -191,7 +191,7 @@ describe.skipIf(noBrowser !== undefined)('the SQL editor, in a browser', () => {
 
   it('has a field for each parameter', async () => {
     await open({ sql: 'select $a || $b as c, $$not $a parameter$$ as d' });
-    expect(await page.locator('[role=alert]').textContent()).toContain('fill in its field below the query');
+    expect(await page.locator('[role=alert]').textContent()).toContain('fill in its field');
     await page.locator('#param-0').fill("it's");
     await page.locator('#param-1').fill(' <b>');
     await page.keyboard.press('Enter');

@@ -8,7 +8,7 @@ let server: Served;
 
 beforeAll(async () => {
   server = await startServe(await copyServedProject(atEnd), ['--workers', '6'], { cleanup: atEnd });
-}, 180_000);
+});
 
 /** Of addresses that differ by their parameters or their format only, one is opened: of rows, subjects, charts, other times, and files of results. */
 function kindOf(href: string): string {

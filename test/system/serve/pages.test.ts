@@ -21,7 +21,7 @@ let server: Served;
 beforeAll(async () => {
   folder = await copyServedProject(atEnd);
   server = await startServe(folder, [], { cleanup: atEnd });
-}, 180_000);
+});
 
 /** A server of a project whose published file tests replace; no test reads what another one has changed. */
 const changing = share(async (cleanup) => {

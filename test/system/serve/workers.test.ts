@@ -4,9 +4,10 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { copyServedProject, queryPath, type Served, startServe } from '../../helpers/served.ts';
 import { cleanAtEnd, share } from '../../helpers/temp.ts';
+import { isRunning, until } from '../../helpers/until.ts';
 import { answerClients } from './answer-clients.ts';
 
 const atEnd = cleanAtEnd();
@@ -22,7 +23,7 @@ const SLEEPING = 'select sleep_ms(600000) as n';
 let single: Served;
 beforeAll(async () => {
   single = await startServe(await copyServedProject(atEnd), ['--workers', '1'], { cleanup: atEnd });
-}, 180_000);
+});
 
 /** Three workers, of which a reader has two, and one for pages. */
 const double = share(async (cleanup) => startServe(await copyServedProject(cleanup), ['--workers', '3'], { cleanup }));
@@ -31,10 +32,7 @@ const state = async (server: Served) =>
   JSON.parse((await server.get('/state.json')).body) as { running: number; waiting: number };
 
 const untilRunning = (server: Served, running: number, waiting = 0) =>
-  vi.waitFor(async () => expect(await state(server)).toMatchObject({ running, waiting }), {
-    timeout: 20_000,
-    interval: 20,
-  });
+  until(async () => expect(await state(server)).toMatchObject({ running, waiting }));
 
 /** Begins to read an answer, and reads no more. */
 async function begin(server: Served, path: string): Promise<IncomingMessage> {
@@ -148,7 +146,7 @@ test('long queries of a reader stop neither pages nor the queries of others', as
   await untilRunning(server, 0);
 });
 
-test('2,000 requests that do not end lock nobody out, and are closed after a while', { timeout: 60_000 }, async () => {
+test('2,000 requests that do not end lock nobody out, and are closed after a while', async () => {
   const { hostname, port } = new URL(single.url);
   const sockets = Array.from({ length: 2_000 }, () => {
     const socket = connect({ host: hostname, port: Number(port) });
@@ -158,7 +156,7 @@ test('2,000 requests that do not end lock nobody out, and are closed after a whi
     return socket;
   });
   const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
-  await vi.waitFor(() => expect(sockets.filter((socket) => !socket.closed).length).toBeLessThanOrEqual(32), 30_000);
+  await until(() => expect(sockets.filter((socket) => !socket.closed).length).toBeLessThanOrEqual(32));
   expect((await single.get('/tables')).status).toBe(200);
   expect((await single.get(queryPath('select 1 as one'), {}, '127.0.0.3')).status).toBe(200);
   await Promise.all(closed);
@@ -175,7 +173,7 @@ test('a query ends at its time limit with an error', async () => {
 
 test('20 clients at once are all answered, or asked to wait', async () => answerClients(20, await double()));
 
-test('more than 1,000 waiting queries are refused with a time to come back', { timeout: 120_000 }, async () => {
+test('more than 1,000 waiting queries are refused with a time to come back', async () => {
   const { hostname, port } = new URL(single.url);
   const blocking = await begin(single, queryPath(ENDLESS));
   const sent = Array.from({ length: 1_000 }, (_, index) =>
@@ -183,7 +181,7 @@ test('more than 1,000 waiting queries are refused with a time to come back', { t
       .on('error', () => {})
       .end(),
   );
-  await vi.waitFor(async () => expect((await state(single)).waiting).toBe(1_000), { timeout: 60_000 });
+  await until(async () => expect((await state(single)).waiting).toBe(1_000));
   const { status, headers, body } = await single.get(queryPath('select 1'));
   expect([status, headers['retry-after']]).toEqual([503, '5']);
   expect(body).toContain('too many queries wait');
@@ -204,6 +202,6 @@ test('SIGTERM lets a query that runs end, refuses those that wait, and leaves no
   expect(await readsWhole(running)).toBe(true);
   const { exit, stderr } = await server.ended;
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
-  expect(() => process.kill(worker, 0)).toThrow('ESRCH');
+  await until(() => expect(isRunning(worker)).toBe(false));
   expect((await readdir(inject('prepared'))).filter((name) => name.includes(`-${worker}-`))).toEqual([]);
 });
