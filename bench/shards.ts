@@ -2,10 +2,10 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { PACKAGE_ROOT } from '../src/core/paths.ts';
-import type { FleetReader } from '../src/lake/fleet/duckdb.ts';
-import { openDuckdb } from '../src/lake/fleet/duckdb.ts';
+import { openLakeViews } from '../src/lake/ddl.ts';
 import { createDirectoryStore } from '../src/lake/store.ts';
 import type { Manifest } from '../src/landing/store.ts';
+import type { Database } from '../src/warehouse/database.ts';
 import { createSqlFiles, quoteIdent } from '../src/warehouse/sql-files.ts';
 import { loadTables } from '../src/warehouse/tables.ts';
 import type { Row } from '../src/warehouse/values.ts';
@@ -145,7 +145,7 @@ function findDifferences(name: string, one: RelationDigest = {}, other: Relation
 async function digestLake(project: string): Promise<ReadonlyMap<string, RelationDigest>> {
   const store = createDirectoryStore(join(project, 'lake'));
   const files = createSqlFiles([PACKAGE_ROOT]);
-  const engine = await openDuckdb(store, files, '2GB');
+  const engine = await openLakeViews(store, files, '2GB');
   try {
     const tables = await loadTables(files);
     const folders = (await store.folders()).filter((name) => name.endsWith('_changes'));
@@ -157,11 +157,11 @@ async function digestLake(project: string): Promise<ReadonlyMap<string, Relation
     for (const name of [...names, 'source_state']) digests.set(name, await digestRelation(engine, name));
     return digests;
   } finally {
-    await engine.close();
+    engine.close();
   }
 }
 
-async function digestRelation(engine: FleetReader, name: string): Promise<RelationDigest> {
+async function digestRelation(engine: Database, name: string): Promise<RelationDigest> {
   const described = await engine.rows(`describe select * from ${quoteIdent(name)}`);
   const columns = described
     .map(({ column_name }) => String(column_name))

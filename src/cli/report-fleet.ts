@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import type { Context } from '../core/context.ts';
 import { TidemarkError } from '../core/errors.ts';
 import { overlayRoots } from '../core/paths.ts';
-import { openDuckdb } from '../lake/fleet/duckdb.ts';
-import { renderFleetReport } from '../lake/fleet/report.ts';
+import { openLakeViews } from '../lake/ddl.ts';
+import { listFleetQueries, renderFleetReport } from '../lake/fleet.ts';
 import { withLakeStore } from '../lake/open-store.ts';
 import { toJsonText } from '../tell/reports/index.ts';
 import { createSqlFiles } from '../warehouse/sql-files.ts';
@@ -20,10 +20,10 @@ export async function reportFleet(context: Context, names: readonly string[], fl
   const config = readLocalConfig(context);
   const files = createSqlFiles(overlayRoots(config.directory));
   await withLakeStore(context, config, flags.lake, async (store) => {
-    const engine = await openDuckdb(store, files, config.memoryLimit);
+    const database = await openLakeViews(store, files, config.memoryLimit, await listFleetQueries(files));
     const out = flags.out === undefined ? config.output : resolve(context.cwd, flags.out);
     const generatedAt = context.clock.now();
-    const report = await renderFleetReport({ engine, files, out, generatedAt }).finally(engine.close);
+    const report = await renderFleetReport({ database, files, out, generatedAt }).finally(database.close);
     if (context.json) context.stdout(toJsonText(report.data));
     else context.stdout(report.files.map((file) => `${resolve(out, file)}\n`).join(''));
   });

@@ -1,8 +1,11 @@
 import type { Engine } from '../core/choices.ts';
-import { quoteIdent, quoteLiteral } from '../warehouse/sql-files.ts';
+import type { Database } from '../warehouse/database.ts';
+import { quoteIdent, quoteLiteral, type SqlFiles } from '../warehouse/sql-files.ts';
+import { openWithOwnFolder } from '../warehouse/temporary-folder.ts';
 import { parseFields } from './delta-log.ts';
 import { changesTable, type LakeRelation } from './layout.ts';
-import { createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
+import { createLakeReader, createTableViews, type LakeReader, listLakeRelations } from './reader.ts';
+import type { LakeStore } from './store.ts';
 import { DUCKDB, LATEST, renderAt, renderFor, renderHistory, type ViewWriter } from './views.ts';
 
 interface EngineSyntax {
@@ -104,6 +107,32 @@ export async function createLakeViews(reader: LakeReader, isWanted?: (relation: 
   for (const view of await listViews(reader, writer, relations)) {
     await reader.database.run(await renderView(writer, quoteIdent(view.name), view));
   }
+}
+
+/**
+ * Opens a DuckDB in memory that has the views of a lake.
+ * @param queries only what one of them names is read: a lake in a bucket is copied for that. @default everything
+ */
+export async function openLakeViews(
+  store: LakeStore,
+  files: SqlFiles,
+  memoryLimit: string,
+  queries?: readonly string[],
+): Promise<Database> {
+  const database = await openWithOwnFolder(':memory:', { memoryLimit });
+  try {
+    const isWanted = (relation: string) => queries?.some((sql) => isNamed(sql, relation)) ?? true;
+    await createLakeViews(createLakeReader(store, database, files), isWanted);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Whether a query may read a relation. The members of lists belong to the relation with the list, and `source_state` reads `pulls`. */
+function isNamed(sql: string, relation: string): boolean {
+  return sql.includes(relation.replace(/_members$/u, '')) || (relation === 'pulls' && sql.includes('source_state'));
 }
 
 interface View {

@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PACKAGE_ROOT } from '../../src/core/paths.ts';
-import type { FleetReader } from '../../src/lake/fleet/duckdb.ts';
-import { renderFleetReport } from '../../src/lake/fleet/report.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { renderFleetReport } from '../../src/lake/fleet.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { createSqlFiles } from '../../src/warehouse/sql-files.ts';
 import { tempFolder } from '../helpers/temp.ts';
 
@@ -29,12 +28,11 @@ const TABLES = `
     ('acme', 'outdated-version', 'info', 'resolved'), ('<b>beta', 'drifted-workspace', 'warning', 'open');
 `;
 
-async function openTables(tables: string): Promise<FleetReader> {
+async function openTables(tables: string): Promise<Database> {
   const database = await openDatabase(':memory:');
   onTestFinished(() => database.close());
-  await database.connection.run("set TimeZone = 'UTC'");
   await database.connection.run(tables);
-  return { rows: (sql) => database.rows(sql), close: async () => {} };
+  return database;
 }
 
 const files = createSqlFiles([PACKAGE_ROOT]);
@@ -42,8 +40,8 @@ const files = createSqlFiles([PACKAGE_ROOT]);
 describe('the report of a fleet', () => {
   test('counts each measure as of its last complete pull, and calls a target without the newest night stale', async () => {
     const out = await tempFolder();
-    const engine = await openTables(TABLES);
-    const report = await renderFleetReport({ engine, files, out, generatedAt: new Date('2026-11-20T06:00:00Z') });
+    const database = await openTables(TABLES);
+    const report = await renderFleetReport({ database, files, out, generatedAt: new Date('2026-11-20T06:00:00Z') });
     expect(report.files).toEqual(['fleet.html', 'fleet.txt', 'fleet.json']);
     expect(report.data.state).toBe('critical');
     expect(report.data.summary).toMatchObject({
@@ -117,23 +115,23 @@ describe('the report of a fleet', () => {
   });
 
   test('knows no findings where no organization has evaluated any', async () => {
-    const engine = await openTables(TABLES.replaceAll('findings_', 'unlisted_'));
-    const { data } = await renderFleetReport({ engine, files, out: await tempFolder(), generatedAt: new Date() });
+    const database = await openTables(TABLES.replaceAll('findings_', 'unlisted_'));
+    const { data } = await renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() });
     expect(data.summary).toMatchObject({ critical: null });
     expect(data.summary.headline).toContain('findings are not known');
   });
 
   test('of a lake without a night is an error', async () => {
-    const engine = await openTables(TABLES.replaceAll(/insert into rollup_nights[^;]*;/gu, ''));
+    const database = await openTables(TABLES.replaceAll(/insert into rollup_nights[^;]*;/gu, ''));
     await expect(
-      renderFleetReport({ engine, files, out: await tempFolder(), generatedAt: new Date() }),
+      renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() }),
     ).rejects.toMatchObject({ code: 'DATA', message: 'the lake has no night' });
   });
 
-  test('names the query that an engine refuses', async () => {
-    const engine = await openTables(TABLES.replaceAll('value double', 'amount double'));
+  test('names the query that fails', async () => {
+    const database = await openTables(TABLES.replaceAll('value double', 'amount double'));
     await expect(
-      renderFleetReport({ engine, files, out: await tempFolder(), generatedAt: new Date() }),
-    ).rejects.toThrow(/^queries\/fleet\/summary\.sql: duckdb: .*"value"/u);
+      renderFleetReport({ database, files, out: await tempFolder(), generatedAt: new Date() }),
+    ).rejects.toThrow(/^queries\/fleet\/summary\.sql: .*"value"/u);
   });
 });

@@ -187,7 +187,12 @@ function queryDataset({ file, sql }: Dataset, { database }: QueryOptions, params
 }
 
 /** @throws TidemarkError DATA naming the file, which a user may have overridden */
-async function queryFile(database: Queries, file: string, sql: string, params: SqlParams): Promise<Row[]> {
+export async function queryFile(
+  database: Pick<Queries, 'rows'>,
+  file: string,
+  sql: string,
+  params: SqlParams = {},
+): Promise<Row[]> {
   try {
     return await database.rows(sql, params);
   } catch (error) {

@@ -7,7 +7,7 @@ import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
 import { Redactor } from '../../../src/core/redact/redactor.ts';
 import { DEFAULT_TIMEOUTS } from '../../../src/http/timeouts.ts';
 import { createTransport } from '../../../src/http/transport.ts';
-import { openDuckdb } from '../../../src/lake/fleet/duckdb.ts';
+import { openLakeViews } from '../../../src/lake/ddl.ts';
 import { publishToLake } from '../../../src/lake/publish.ts';
 import { readS3Access } from '../../../src/lake/s3/address.ts';
 import { createFileBody, discard, S3Client } from '../../../src/lake/s3/client.ts';
@@ -193,7 +193,7 @@ describe.skipIf(program === undefined)('a lake in a bucket', () => {
       [0, ''],
     ]);
     await withStore(location, server.env, async (store) => {
-      const engine = await openDuckdb(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
+      const engine = await openLakeViews(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
       const rows =
         'select (select count(*)::int from runs) as runs, (select list(external_id order by external_id) from workspaces) as ids';
       expect(await engine.rows(rows).finally(engine.close)).toEqual([{ runs: 2, ids: ['ws-1', 'ws-2'] }]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseShard } from '../../../src/config/shard.ts';
 import { PACKAGE_ROOT } from '../../../src/core/paths.ts';
-import { openDuckdb } from '../../../src/lake/fleet/duckdb.ts';
+import { openLakeViews } from '../../../src/lake/ddl.ts';
 import { createDirectoryStore } from '../../../src/lake/store.ts';
 import { createSqlFiles } from '../../../src/warehouse/sql-files.ts';
 import type { Row } from '../../../src/warehouse/values.ts';
@@ -47,11 +47,11 @@ async function close(exit: number) {
 /** What readers of the lake see. */
 async function readLake(sql: string): Promise<readonly Row[]> {
   const store = createDirectoryStore(join(project.folder, 'lake'));
-  const engine = await openDuckdb(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
+  const engine = await openLakeViews(store, createSqlFiles([PACKAGE_ROOT]), '1GB');
   try {
     return await engine.rows(sql);
   } finally {
-    await engine.close();
+    engine.close();
   }
 }
 

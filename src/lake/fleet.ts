@@ -1,17 +1,18 @@
-import { formatTimestamp } from '../../core/clock.ts';
-import { errorMessage, TidemarkError } from '../../core/errors.ts';
-import { plural } from '../../core/plural.ts';
-import { writeReportFiles } from '../../tell/reports/archive.ts';
-import type { ReportData, ReportState } from '../../tell/reports/data.ts';
-import { type Dataset, loadFleetReport } from '../../tell/reports/definitions.ts';
-import { formatNumber } from '../../tell/reports/format.ts';
-import { createRenderer, renderReport } from '../../tell/reports/renderer.ts';
-import type { SqlFiles } from '../../warehouse/sql-files.ts';
-import type { Row } from '../../warehouse/values.ts';
-import type { FleetReader } from './duckdb.ts';
+import { formatTimestamp } from '../core/clock.ts';
+import { TidemarkError } from '../core/errors.ts';
+import { plural } from '../core/plural.ts';
+import { writeReportFiles } from '../tell/reports/archive.ts';
+import { queryFile, type ReportData, type ReportState } from '../tell/reports/data.ts';
+import { loadFleetReport } from '../tell/reports/definitions.ts';
+import { formatNumber } from '../tell/reports/format.ts';
+import { createRenderer, renderReport } from '../tell/reports/renderer.ts';
+import type { Database } from '../warehouse/database.ts';
+import type { SqlFiles } from '../warehouse/sql-files.ts';
+import type { Row } from '../warehouse/values.ts';
 
 export interface FleetReportOptions {
-  readonly engine: Pick<FleetReader, 'rows'>;
+  /** It has the views that the queries name. */
+  readonly database: Pick<Database, 'rows'>;
   readonly files: SqlFiles;
   /** Folder for the files. */
   readonly out: string;
@@ -24,25 +25,32 @@ export interface FleetReport {
   readonly data: ReportData;
 }
 
+/** The queries of the report. */
+export async function listFleetQueries(files: SqlFiles): Promise<readonly string[]> {
+  const { summary, datasets } = await loadFleetReport(files);
+  return [summary, ...datasets].map(({ sql }) => sql);
+}
+
 /**
  * Writes `fleet.html`, `fleet.txt`, `fleet.json` and CSV files of long tables: the report of all organizations in a lake.
  * @throws TidemarkError DATA if a query fails, or the lake has no published night
  */
-export async function renderFleetReport({ engine, files, out, generatedAt }: FleetReportOptions): Promise<FleetReport> {
+export async function renderFleetReport({
+  database,
+  files,
+  out,
+  generatedAt,
+}: FleetReportOptions): Promise<FleetReport> {
   const report = await loadFleetReport(files);
-  const read = (dataset: Dataset) => readDataset(engine, dataset);
-  const [summary] = await read(report.summary);
+  const [summary] = await queryFile(database, report.summary.file, report.summary.sql);
   if (typeof summary?.night !== 'string') {
-    throw new TidemarkError('DATA', 'the lake has no night', {
-      hint: 'publish a run with `tidemark lake publish`',
-    });
+    throw new TidemarkError('DATA', 'the lake has no night', { hint: 'publish a run with `tidemark lake publish`' });
   }
   const datasets: [string, readonly Row[]][] = [];
-  for (const dataset of report.datasets) datasets.push([dataset.name, await read(dataset)]);
-  const asOf = `${summary.night.slice(0, 10)}T00:00:00Z`;
+  for (const { name, file, sql } of report.datasets) datasets.push([name, await queryFile(database, file, sql)]);
   const data: ReportData = {
     report: report.name,
-    as_of: asOf,
+    as_of: `${summary.night.slice(0, 10)}T00:00:00Z`,
     generated_at: formatTimestamp(generatedAt),
     sources: [],
     state: assessFleet(summary),
@@ -53,18 +61,6 @@ export async function renderFleetReport({ engine, files, out, generatedAt }: Fle
   const rendered = renderReport(report, data, page, await createRenderer(files.roots));
   await writeReportFiles(out, report.name, rendered);
   return { files: [...rendered.keys()], data };
-}
-
-/** @throws TidemarkError DATA naming the query; the engine's error is its cause */
-async function readDataset(engine: Pick<FleetReader, 'rows'>, { sql, file }: Dataset): Promise<readonly Row[]> {
-  const statement = sql.trim().replace(/;$/u, '');
-  try {
-    return await engine.rows(statement);
-  } catch (error) {
-    if (error instanceof TidemarkError) throw error;
-    const [line = ''] = errorMessage(error).split('\n', 1);
-    throw new TidemarkError('DATA', `queries/${file}.sql: duckdb: ${line}`, { cause: error });
-  }
 }
 
 /** What is stale or not assessed is not clean; a number is null where no target has it. */
